@@ -1,0 +1,30 @@
+"""What every test gets: the same seed for every random stream, printed once at the top."""
+
+import os
+import random
+import sys
+
+import numpy as np
+import pytest
+
+SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
+
+
+def pytest_report_header(config):
+    return f"seed: {SEED} before every test (TENSORLAB_TEST_SEED=n sets another)"
+
+
+@pytest.fixture
+def seed():
+    """The seed that all streams start from, for tests that make generators of their own."""
+    return SEED
+
+
+@pytest.fixture(autouse=True)
+def fixed_seeds():
+    """Seed every stream that a test may draw from."""
+    random.seed(SEED)
+    np.random.seed(SEED)
+    for name in ("tensorlab", "torch"):
+        if name in sys.modules:
+            sys.modules[name].manual_seed(SEED)
