@@ -1,0 +1,95 @@
+# Every target stands by itself on a machine with Python >= 3.11 and a C compiler: it makes .venv,
+# installs what it needs, builds, and does its work.  The second time only what changed is done.
+#
+#   make test    build and run the tests            make lint     what pre-commit runs
+#   make book    build the book and serve it        make bench    speed questions, against PyTorch
+#   make build   build in place                     make wheel    wheel with capability variants
+#   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
+#   make clean   remove what was built              make nightly  everything that takes long
+
+.DEFAULT_GOAL := help
+.PHONY: help build test oracle lint book book-html book-check bench wheel debug nightly clean
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PY := $(VENV)/bin/python
+READY := $(VENV)/.ready
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+PORT ?= 8000
+# The first interpreter that is new enough; name yours with PYTHON=...
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
+
+export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help:
+	@sed -n 's/^# \?//p' Makefile | sed -n '1,8p'
+
+# ---------------------------------------------------------------- the environment
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "tensorlab needs Python 3.11 or newer, and found none; install it or name yours: make PYTHON=/path/to/python"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tensorlab needs Python 3.11 or newer, and $(PYTHON) is older or missing; name another: make PYTHON=/path/to/python"; exit 1; }
+	@test -x $(PY) || "$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make a virtual environment; install its venv module (Debian, Ubuntu: apt install python3-venv)"; exit 1; }
+	@echo "Installing into $(VENV) (a few minutes the first time) ..."
+	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	@$(PY) -m pip install --quiet --progress-bar off --group dev
+	@touch $@
+
+# PyTorch is what the oracle tests and the benchmarks compare with; tensorlab never imports it.
+oracle: $(READY)
+	@$(PY) -c 'import torch' 2>/dev/null || { echo "Installing PyTorch ..."; $(PY) -m pip install --quiet --progress-bar off --group oracle; }
+
+# ---------------------------------------------------------------- build and test
+
+build: $(READY)
+	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
+
+test: build
+	@$(PY) -m pytest $(ARGS)
+
+lint: build
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(VENV)/bin/cython-lint tensorlab
+	$(VENV)/bin/codespell tensorlab tests docs chapters benchmarks *.md *.toml *.py Makefile
+	$(PY) -m mypy
+	$(PY) -m pytest -q tests/test_architecture.py tests/test_stubs.py
+
+bench: build oracle
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
+
+# The sanitizers want to be the first library of the process, and malloc to be the system's.
+DEBUG := build/debug
+debug: $(READY)
+	@rm -rf $(DEBUG)/tests $(DEBUG)/docs && mkdir -p $(DEBUG)
+	TENSORLAB_DEBUG=1 TENSORLAB_MARCH= $(PY) setup.py --quiet build --build-base $(DEBUG)/base --build-lib $(DEBUG) build_ext --parallel $(JOBS)
+	@cp -r tests docs chapters pyproject.toml setup.py $(DEBUG)/
+	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
+		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book $(ARGS)
+
+nightly: oracle build
+	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"
+	$(MAKE) debug
+
+wheel: $(READY)
+	$(PY) docs/make_wheel.py
+
+# ---------------------------------------------------------------- the book
+
+book-html: build
+	@$(PY) docs/build_book.py
+
+book: book-html
+	@$(PY) docs/serve_book.py --port $(PORT)
+
+# Opens every page in a browser: /usr/bin/chromium or CHROMIUM=...
+book-check: book-html
+	@$(PY) docs/check_pages.py
+
+clean:
+	rm -rf build dist docs/_build docs/_toc.yml docs/notebooks tensorlab/_build_info.py *.egg-info
+	find tensorlab -name '*.so' -delete

@@ -1,0 +1,120 @@
+"""The directive that weaves the shipped source into a chapter, by file and name:
+
+    ```{source} tensorlab/_core/engine.pyx
+    :name: run_backward
+    :docstrings: no
+    ```
+
+What a name may be says `tensorlab.learn`, which finds the text.  A missing, empty or over-long
+region is an error, so that a chapter cannot drift from the source.  The caption links to a page
+with the whole file, written by this extension, at the line where the region begins.
+"""
+
+import html
+import posixpath
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import Directive, directives
+from sphinx.util.nodes import set_source_info
+
+from tensorlab import learn
+
+MOST_LINES = 45
+LANGUAGES = {".py": "python", ".pyx": "cython", ".pxd": "cython", ".h": "c"}
+
+
+def yes_or_no(argument):
+    return directives.choice(argument, ("yes", "no")) == "yes"
+
+
+class SourceDirective(Directive):
+    required_arguments = 1
+    has_content = False
+    option_spec = {  # noqa: RUF012 - docutils wants a plain dict
+        "name": directives.unchanged_required,
+        "docstrings": yes_or_no,
+        "most-lines": directives.positive_int,
+    }
+
+    def run(self):
+        path = self.arguments[0]
+        name = self.options.get("name")
+        if not name:
+            raise self.error(f"source: {path} needs `:name:`, a function, class or banner in it")
+        try:
+            region = learn.source(path, name, docstrings=self.options.get("docstrings", True))
+        except (FileNotFoundError, LookupError) as error:
+            raise self.error(str(error)) from error
+        count = region.count("\n") + 1
+        most = self.options.get("most-lines", MOST_LINES)
+        if not region.strip():
+            raise self.error(f"source: {name} of {path} is empty")
+        if count > most:
+            raise self.error(
+                f"source: {name} of {path} has {count} lines, more than {most}; "
+                "show a smaller region"
+            )
+        environment = self.state.document.settings.env
+        environment.note_dependency(str(learn.PACKAGE_FOLDER.parent / path))
+        pages = environment.__dict__.setdefault("source_region_pages", {})
+        pages.setdefault(environment.docname, set()).add(path)
+        return [self.figure(region, path, name, environment.docname)]
+
+    def figure(self, region, path, name, docname):
+        """Return the code block under a caption that links to the whole file."""
+        target = posixpath.relpath(page_name(path), posixpath.dirname(docname)) + ".html"
+        link = nodes.reference(
+            "", "", nodes.literal(text=path), refuri=f"{target}#line-{region.first}", internal=True
+        )
+        caption = nodes.caption("", "", link, nodes.Text(f" · {name}"))
+        block = nodes.literal_block(region, region)
+        block["language"] = LANGUAGES[Path(path).suffix]
+        classes = ["literal-block-wrapper", "source-region"]
+        wrapper = nodes.container("", caption, block, literal_block=True, classes=classes)
+        for node in (caption, block, wrapper):
+            set_source_info(self, node)
+        return wrapper
+
+
+def page_name(path):
+    return f"source/{path}"
+
+
+def pages_of_files(app):
+    """Yield one page for each file that some chapter shows: the whole file, with line anchors."""
+    shown = getattr(app.env, "source_region_pages", {})
+    for path in sorted(set().union(*shown.values())):
+        text = (learn.PACKAGE_FOLDER.parent / path).read_text(encoding="utf-8")
+        highlighted = app.builder.highlighter.highlight_block(
+            text, LANGUAGES[Path(path).suffix], linenos=False, force=True
+        )
+        before, _, code = highlighted.partition("<pre>")
+        lines = code.split("\n")
+        lines[0] = lines[0].removeprefix("<span></span>")
+        anchored = "\n".join(
+            f'<span id="line-{number}" class="source-line">{line}</span>'
+            if number <= text.count("\n")
+            else line
+            for number, line in enumerate(lines, start=1)
+        )
+        body = f"<h1><code>{html.escape(path)}</code></h1>\n{before}<pre>{anchored}"
+        yield page_name(path), {"title": path, "body": body}, "page.html"
+
+
+def forget_pages(app, environment, docname):
+    getattr(environment, "source_region_pages", {}).pop(docname, None)
+
+
+def merge_pages(app, environment, docnames, other):
+    pages = environment.__dict__.setdefault("source_region_pages", {})
+    for docname, paths in getattr(other, "source_region_pages", {}).items():
+        pages.setdefault(docname, set()).update(paths)
+
+
+def setup(app):
+    app.add_directive("source", SourceDirective)
+    app.connect("html-collect-pages", pages_of_files)
+    app.connect("env-purge-doc", forget_pages)
+    app.connect("env-merge-info", merge_pages)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,133 @@
+"""Write every chapter as a notebook that runs wherever tensorlab is installed.
+
+Usage: python docs/make_notebooks.py FOLDER
+
+The .ipynb has the chapter's cells and text.  What only the book understands is translated: a woven
+source region becomes a cell that prints it from the installed package, boxes become quotations,
+roles become plain text, and files beside the chapter (a program, recorded results) are written by
+the first cells.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+
+ROOT = Path(__file__).resolve().parent.parent
+FENCE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{(?P<directive>[\w-]+)\}[ ]*(?P<argument>[^\n]*)\n"
+    r"(?P<body>.*?)^(?P=fence)[ ]*$\n?",
+    re.MULTILINE | re.DOTALL,
+)
+OPTION = re.compile(r"^:(?P<name>[\w-]+):[ ]*(?P<value>.*)$")
+ROLE = re.compile(r"\{[\w:-]+\}`([^`]*)`")
+LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
+SHOWN_AS_CODE = {"code-block", "code", "literalinclude"}
+HIDDEN = {"figure", "image", "list-table", "toctree", "bibliography"}
+
+
+def split_options(body):
+    """Return (options, rest) of a directive's body."""
+    options, lines = {}, body.split("\n")
+    while lines and (match := OPTION.match(lines[0])):
+        options[match["name"]] = match["value"]
+        lines.pop(0)
+    return options, "\n".join(lines).strip("\n")
+
+
+def plain_role(match):
+    """Return a role as text: `title <target>` as title, code as code, terms as words."""
+    text = re.sub(r"\s*<[^>]*>$", "", match[1])
+    is_code = re.match(r"\{(py:|func|class|meth|mod|attr|obj|exc)", match[0])
+    return f"`{text.lstrip('~!.')}`" if is_code else text
+
+
+def plain_text(text):
+    return LABEL.sub("", ROLE.sub(plain_role, text)).strip("\n")
+
+
+def translate(directive, argument, body):
+    """Return the cells that stand for one directive."""
+    options, content = split_options(body)
+    if directive == "source":
+        docstrings = ", docstrings=False" if options.get("docstrings") == "no" else ""
+        call = f'source("{argument.strip()}", "{options["name"]}"{docstrings})'
+        return [nbformat.v4.new_code_cell(f"from tensorlab.learn import source\n\n{call}")]
+    if directive == "math":
+        return [nbformat.v4.new_markdown_cell(f"$$\n{content}\n$$")]
+    if directive in SHOWN_AS_CODE:
+        return [nbformat.v4.new_markdown_cell(f"```{argument.strip()}\n{content}\n```")]
+    if directive in HIDDEN:
+        about = options.get("alt") or argument.strip()
+        return [nbformat.v4.new_markdown_cell(f"*(In the book: {plain_text(about)})*")]
+    inner = markdown_cells(content)  # a box: its title and its text, quoted
+    title = argument.strip() or directive.replace("-", " ").capitalize()
+    heading = nbformat.v4.new_markdown_cell(f"> **{plain_text(title)}**")
+    for cell in inner:
+        if cell.cell_type == "markdown":
+            quoted = (f"> {line}".rstrip() for line in cell.source.split("\n"))
+            cell.source = "\n".join(quoted)
+    if inner and inner[0].cell_type == "markdown":
+        heading.source += "\n>\n" + inner.pop(0).source
+    return [heading, *inner]
+
+
+def markdown_cells(text):
+    """Return the cells that stand for a piece of MyST Markdown."""
+    cells, position = [], 0
+    for match in FENCE.finditer(text):
+        before = plain_text(text[position : match.start()])
+        if before:
+            cells.append(nbformat.v4.new_markdown_cell(before))
+        cells.extend(translate(match["directive"], match["argument"], match["body"]))
+        position = match.end()
+    rest = plain_text(text[position:])
+    return [*cells, nbformat.v4.new_markdown_cell(rest)] if rest else cells
+
+
+def file_cells(folder):
+    """Return the cells that write the text files beside a chapter."""
+    files = sorted(
+        path
+        for path in folder.iterdir()
+        if path.suffix in (".py", ".json", ".csv", ".txt") and path.is_file()
+    )
+    return [
+        nbformat.v4.new_code_cell(f"%%writefile {path.name}\n{path.read_text(encoding='utf-8')}")
+        for path in files
+    ]
+
+
+def make_notebook(chapter):
+    """Return the notebook of the chapter file chapters/NN-name/index.md."""
+    written = jupytext.read(chapter, fmt="md:myst")
+    cells = []
+    for cell in written.cells:
+        if cell.cell_type == "markdown":
+            cells.extend(markdown_cells(cell.source))
+        else:
+            cells.append(nbformat.v4.new_code_cell(cell.source))
+    extras = file_cells(chapter.parent)
+    cells[1:1] = extras  # after the title
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.validate(notebook)
+    return notebook
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: python docs/make_notebooks.py FOLDER")
+    target = Path(sys.argv[1])
+    target.mkdir(parents=True, exist_ok=True)
+    for chapter in sorted((ROOT / "chapters").glob("[0-9][0-9]-*/index.md")):
+        nbformat.write(make_notebook(chapter), target / f"{chapter.parent.name}.ipynb")
+        print(f"{chapter.parent.name}.ipynb")
+
+
+if __name__ == "__main__":
+    main()

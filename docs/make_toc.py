@@ -1,0 +1,41 @@
+"""Write docs/_toc.yml, what Sphinx builds, from docs/contents.toml and the files there are."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "docs/_ext"))
+
+from book_contents import load_parts  # noqa: E402
+
+GUIDE = ["docs/architecture"]
+APPENDICES = ["docs/glossary", "docs/appendix-differences"]
+
+
+def toc_text():
+    """Return the text of _toc.yml: the guide, written chapters by part, the reference pages."""
+    parts = [("Start here", GUIDE)]
+    parts += [
+        (title, [chapter.page for chapter in chapters if chapter.is_written])
+        for title, chapters in load_parts()
+    ]
+    parts.append(("Appendices", APPENDICES))
+    parts.append(("API reference", pages("api")))
+    parts.append(("Decisions", pages("decisions")))
+    lines = ["format: jb-book", "root: docs/index", "parts:"]
+    for title, entries in parts:
+        if entries:
+            lines += [f'  - caption: "{title}"', "    chapters:"]
+            lines += [f"      - file: {entry}" for entry in entries]
+    return "\n".join(lines) + "\n"
+
+
+def pages(folder):
+    """Return the pages of docs/<folder>, the one that introduces the others first."""
+    names = sorted(path.stem for path in (ROOT / "docs" / folder).glob("*.md"))
+    names.sort(key=lambda name: name not in ("index", "README"))
+    return [f"docs/{folder}/{name}" for name in names]
+
+
+if __name__ == "__main__":
+    (ROOT / "docs/_toc.yml").write_text(toc_text(), encoding="utf-8")
