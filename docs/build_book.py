@@ -48,7 +48,7 @@ def build(again):
     run("table of contents", DOCS / "make_toc.py")
     run("check of the texts", DOCS / "check_book.py", "texts")
     jupyter_book = [
-        "-m", "jupyter_book.cli.main", "build", ".",
+        "-c", "from jupyter_book.cli.main import main; main()", "build", ".",
         "--config", "docs/_config.yml", "--toc", "docs/_toc.yml", "--path-output", "docs",
         "-W", "-n", "--keep-going",
     ]  # fmt: skip

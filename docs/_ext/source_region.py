@@ -68,7 +68,8 @@ class SourceDirective(Directive):
             "", "", nodes.literal(text=path), refuri=f"{target}#line-{region.first}", internal=True
         )
         caption = nodes.caption("", "", link, nodes.Text(f" · {name}"))
-        block = nodes.literal_block(region, region)
+        text = str(region)  # a plain string: the page is pickled
+        block = nodes.literal_block(text, text)
         block["language"] = LANGUAGES[Path(path).suffix]
         classes = ["literal-block-wrapper", "source-region"]
         wrapper = nodes.container("", caption, block, literal_block=True, classes=classes)

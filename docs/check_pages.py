@@ -1,0 +1,169 @@
+"""Open every page of the built book in a browser, as a reader would, and report what is wrong.
+
+Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT]
+
+Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to another
+host, a script error, a file that fails to load, a page that scrolls sideways, maths that was not set,
+text whose contrast with its background is under 4.5:1.  Exits with 1 if there is any.  The browser is
+CHROMIUM or /usr/bin/chromium.
+"""
+
+import argparse
+import os
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import sync_playwright
+from serve_book import BUILT, open_server
+
+BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WIDTHS = {"desktop": (1280, 900), "phone": (375, 740)}
+MODES = ("light", "dark")
+# Elements whose right edge lies outside of the window although no ancestor of theirs scrolls.
+WIDE_ELEMENTS = """() => {
+  const page = document.documentElement;
+  if (page.scrollWidth <= page.clientWidth) return [];
+  const wide = [...document.querySelectorAll('main *')]
+    .filter(e => e.getBoundingClientRect().right > page.clientWidth + 1)
+    .map(e => e.tagName.toLowerCase() + '.' + e.className);
+  return [`${page.scrollWidth} pixels on ${page.clientWidth}`, ...wide.slice(0, 3)];
+}"""
+UNSET_MATHS = """() => [...document.querySelectorAll('.math')]
+  .filter(e => !e.querySelector('mjx-container')).map(e => e.textContent.slice(0, 40))"""
+# Walks text nodes and compares their colour with the first opaque background behind them.
+LOW_CONTRAST = """() => {
+  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+  const rgba = text => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = text;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const luminance = ([r, g, b]) => [r, g, b]
+    .map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const background = e => {
+    for (; e; e = e.parentElement) {
+      const colour = rgba(getComputedStyle(e).backgroundColor);
+      if (colour[3] > 0.95) return colour;
+    }
+    return [255, 255, 255, 1];
+  };
+  const found = new Map();
+  const walker = document.createTreeWalker(document.querySelector('.bd-main') || document.body,
+                                           NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.checkVisibility({checkOpacity: true})) continue;
+    if (element.closest('svg, mjx-container, script, style, .headerlink')) continue;
+    const text = rgba(getComputedStyle(element).color);
+    const [a, b] = [luminance(text), luminance(background(element))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) {
+      const key = `${element.tagName.toLowerCase()}.${element.className}`;
+      if (!found.has(key)) {
+        found.set(key, `${key} '${walker.currentNode.textContent.trim().slice(0, 20)}' ${ratio.toFixed(1)}:1`);
+      }
+    }
+  }
+  return [...found.values()];
+}"""
+
+
+def visit(page, address):
+    """Open one page and yield one sentence for everything wrong with it."""
+    host = urlsplit(address).netloc
+    problems = []
+
+    def note_request(request):
+        if urlsplit(request.url).scheme in ("http", "https") and urlsplit(request.url).netloc != host:
+            problems.append(f"request to another host: {request.url}")
+
+    def note_response(response):
+        if response.status >= 400:
+            problems.append(f"status {response.status}: {response.url}")
+
+    def note_error(error):
+        problems.append(f"script error: {error}")
+
+    def note_console(message):
+        if message.type == "error":
+            problems.append(f"console: {message.text}")
+
+    listeners = {
+        "request": note_request,
+        "response": note_response,
+        "pageerror": note_error,
+        "console": note_console,
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    page.goto(address, wait_until="networkidle")
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+    problems += [f"scrolls sideways: {what}" for what in page.evaluate(WIDE_ELEMENTS)]
+    problems += [f"maths not set: {what}" for what in page.evaluate(UNSET_MATHS)]
+    problems += [f"contrast: {what}" for what in page.evaluate(LOW_CONTRAST)]
+    return problems
+
+
+def check(address, paths, shots):
+    """Visit every path in every setting; return (visits, findings)."""
+    findings, visits = [], 0
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        for mode in MODES:
+            for width, (x, y) in WIDTHS.items():
+                context = browser.new_context(
+                    viewport={"width": x, "height": y}, color_scheme=mode, is_mobile=width == "phone"
+                )
+                # The theme remembers the reader's choice here.
+                context.add_init_script(
+                    f"localStorage.setItem('mode', '{mode}'); localStorage.setItem('theme', '{mode}')"
+                )
+                page = context.new_page()
+                for path in paths:
+                    problems = visit(page, address + path)
+                    visits += 1
+                    findings += [f"{path} ({width}, {mode}): {problem}" for problem in problems]
+                    if shots:
+                        name = path.removesuffix(".html").replace("/", "-")
+                        page.screenshot(path=shots / f"{name}-{width}-{mode}.png", full_page=True)
+                context.close()
+        browser.close()
+    return visits, findings
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--shots", type=Path, help="folder for a picture of every page")
+    parser.add_argument("--only", default="", help="only pages whose path contains this")
+    options = parser.parse_args()
+    if not Path(BROWSER).exists():
+        sys.exit(f"check_pages: no browser at {BROWSER}; install chromium or set CHROMIUM")
+    paths = [
+        path.relative_to(BUILT).as_posix()
+        for path in sorted(BUILT.rglob("*.html"))
+        if "_static" not in path.parts and options.only in path.as_posix()
+    ]
+    if not paths:
+        sys.exit("check_pages: the book is not built; run make book-html first")
+    if options.shots:
+        options.shots.mkdir(parents=True, exist_ok=True)
+    server = open_server(8600)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    visits, findings = check(f"http://127.0.0.1:{server.server_port}/", paths, options.shots)
+    server.shutdown()
+    for finding in findings:
+        print(finding)
+    print(f"{len(paths)} pages, {visits} visits, {len(findings)} finding(s)")
+    sys.exit(1 if findings else 0)
+
+
+if __name__ == "__main__":
+    main()
