@@ -5,10 +5,11 @@
 #   make book    build the book and serve it        make bench    speed questions, against PyTorch
 #   make build   build in place                     make wheel    wheel with capability variants
 #   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
-#   make clean   remove what was built              make nightly  everything that takes long
+#   make stubs   write the type stubs again         make nightly  everything that takes long
+#   make clean   remove what was built
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint book book-html book-check bench wheel debug nightly clean
+.PHONY: help build test oracle lint stubs book book-html book-check bench wheel debug nightly clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -24,7 +25,7 @@ export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
-	@sed -n 's/^# \?//p' Makefile | sed -n '1,8p'
+	@sed -n 's/^# \?//p' Makefile | sed -n '1,9p'
 
 # ---------------------------------------------------------------- the environment
 
@@ -56,6 +57,9 @@ lint: build
 	$(VENV)/bin/codespell tensorlab tests docs chapters benchmarks *.md *.toml *.py Makefile
 	$(PY) -m mypy
 	$(PY) -m pytest -q tests/test_architecture.py tests/test_stubs.py
+
+stubs: build
+	@$(PY) docs/make_stubs.py
 
 bench: build oracle
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done

@@ -2,10 +2,10 @@
 
 Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT]
 
-Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to another
-host, a script error, a file that fails to load, a page that scrolls sideways, maths that was not set,
-text whose contrast with its background is under 4.5:1.  Exits with 1 if there is any.  The browser is
-CHROMIUM or /usr/bin/chromium.
+Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to
+another host, a script error, a file that fails to load, and what check_pages.js sees in the page:
+sideways scrolling, maths that was not set, text that is hard to tell from its background.  Exits
+with 1 if there is any.  The browser is CHROMIUM or /usr/bin/chromium.
 """
 
 import argparse
@@ -22,56 +22,7 @@ BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = {"desktop": (1280, 900), "phone": (375, 740)}
 MODES = ("light", "dark")
-# Elements whose right edge lies outside of the window although no ancestor of theirs scrolls.
-WIDE_ELEMENTS = """() => {
-  const page = document.documentElement;
-  if (page.scrollWidth <= page.clientWidth) return [];
-  const wide = [...document.querySelectorAll('main *')]
-    .filter(e => e.getBoundingClientRect().right > page.clientWidth + 1)
-    .map(e => e.tagName.toLowerCase() + '.' + e.className);
-  return [`${page.scrollWidth} pixels on ${page.clientWidth}`, ...wide.slice(0, 3)];
-}"""
-UNSET_MATHS = """() => [...document.querySelectorAll('.math')]
-  .filter(e => !e.querySelector('mjx-container')).map(e => e.textContent.slice(0, 40))"""
-# Walks text nodes and compares their colour with the first opaque background behind them.
-LOW_CONTRAST = """() => {
-  const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
-  const rgba = text => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = text;
-    canvas.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
-  };
-  const luminance = ([r, g, b]) => [r, g, b]
-    .map(v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const background = e => {
-    for (; e; e = e.parentElement) {
-      const colour = rgba(getComputedStyle(e).backgroundColor);
-      if (colour[3] > 0.95) return colour;
-    }
-    return [255, 255, 255, 1];
-  };
-  const found = new Map();
-  const walker = document.createTreeWalker(document.querySelector('.bd-main') || document.body,
-                                           NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    if (!walker.currentNode.textContent.trim() || !element.checkVisibility({checkOpacity: true})) continue;
-    if (element.closest('svg, mjx-container, script, style, .headerlink')) continue;
-    const text = rgba(getComputedStyle(element).color);
-    const [a, b] = [luminance(text), luminance(background(element))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < 4.5) {
-      const key = `${element.tagName.toLowerCase()}.${element.className}`;
-      if (!found.has(key)) {
-        found.set(key, `${key} '${walker.currentNode.textContent.trim().slice(0, 20)}' ${ratio.toFixed(1)}:1`);
-      }
-    }
-  }
-  return [...found.values()];
-}"""
+CHECKS = Path(__file__).with_name("check_pages.js").read_text(encoding="utf-8")
 
 
 def visit(page, address):
@@ -80,7 +31,10 @@ def visit(page, address):
     problems = []
 
     def note_request(request):
-        if urlsplit(request.url).scheme in ("http", "https") and urlsplit(request.url).netloc != host:
+        if (
+            urlsplit(request.url).scheme in ("http", "https")
+            and urlsplit(request.url).netloc != host
+        ):
             problems.append(f"request to another host: {request.url}")
 
     def note_response(response):
@@ -106,10 +60,7 @@ def visit(page, address):
     page.evaluate("() => window.MathJax?.startup?.promise")
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
-    problems += [f"scrolls sideways: {what}" for what in page.evaluate(WIDE_ELEMENTS)]
-    problems += [f"maths not set: {what}" for what in page.evaluate(UNSET_MATHS)]
-    problems += [f"contrast: {what}" for what in page.evaluate(LOW_CONTRAST)]
-    return problems
+    return problems + page.evaluate(CHECKS)
 
 
 def check(address, paths, shots):
@@ -120,11 +71,13 @@ def check(address, paths, shots):
         for mode in MODES:
             for width, (x, y) in WIDTHS.items():
                 context = browser.new_context(
-                    viewport={"width": x, "height": y}, color_scheme=mode, is_mobile=width == "phone"
+                    viewport={"width": x, "height": y},
+                    color_scheme=mode,
+                    is_mobile=width == "phone",
                 )
                 # The theme remembers the reader's choice here.
                 context.add_init_script(
-                    f"localStorage.setItem('mode', '{mode}'); localStorage.setItem('theme', '{mode}')"
+                    f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
                 )
                 page = context.new_page()
                 for path in paths:

@@ -29,6 +29,11 @@ class BookServer(http.server.ThreadingHTTPServer):
     allow_reuse_address = sys.platform.startswith("linux")
     daemon_threads = True
 
+    def handle_error(self, request, client_address):
+        """Say nothing where a browser went away in the middle of a file."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 def open_server(port, folder=BUILT):
     """Return a server on the first free port from `port` on; exit with one sentence if none is."""

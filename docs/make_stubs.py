@@ -1,0 +1,188 @@
+"""Write tensorlab/__init__.pyi from the built package: editors and mypy see what users call.
+
+Usage: python docs/make_stubs.py
+
+Cython functions carry their signature in the first line of their docstring, so the stubs come from
+there; what pure Python modules define is re-exported, since their own text says more.  A test
+compares the file with what this program would write.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+STUB = ROOT / "tensorlab/__init__.pyi"
+HEADER = '''"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
+
+from typing import Any
+'''
+# What Cython's signatures say, and what a user should read; other annotations are left out.
+TYPES = {
+    "TensorBase": "Tensor",
+    "bint": "bool",
+    "ssize": "int",
+    "Py_ssize_t": "int",
+    "double": "float",
+    "object": "Any",
+}
+PLAIN_TYPES = {
+    "int",
+    "float",
+    "bool",
+    "str",
+    "bytes",
+    "tuple",
+    "list",
+    "dict",
+    "type",
+    "None",
+    "Any",
+}
+# Of the names with two underscores, those that say how objects are made and not how they are used.
+HIDDEN = re.compile(
+    r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
+    r"|class|getattribute|setattr|delattr|sizeof|dir|format|slots|annotations|firstlineno"
+    r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args)"
+)
+
+
+def embedded_signature(function, name):
+    """Return "(arguments) -> result" of a function, or None if it does not say."""
+    first = (getattr(function, "__doc__", None) or "").partition("\n")[0].strip()
+    match = re.fullmatch(rf"(?:\w+\.)*{re.escape(name)}(\(.*\)(?: -> .+)?)", first)
+    if match:
+        return match[1]
+    try:
+        return str(inspect.signature(function))
+    except (TypeError, ValueError):
+        return None
+
+
+def definition(function, name, known, is_method):
+    """Return one line `def name(...) -> ...: ...`."""
+    signature = embedded_signature(function, name)
+    try:
+        node = ast.parse(f"def {name}{signature}: ...").body[0]
+    except (SyntaxError, ValueError):
+        receiver = "self, " if is_method else ""
+        return f"def {name}({receiver}*args: Any, **kwargs: Any) -> Any: ..."
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
+    for argument in every:
+        argument.annotation = user_type(argument.annotation, known)
+    if is_method and every and not is_static(function):
+        every[0].annotation = None  # a function listed as a method names its first argument x
+    arguments.defaults = [plain_default(default) for default in arguments.defaults]
+    arguments.kw_defaults = [
+        default and plain_default(default) for default in arguments.kw_defaults
+    ]
+    node.returns = user_type(node.returns, known) or documented_result(function, known)
+    return ast.unparse(node).replace(":\n    ...", ": ...")
+
+
+def is_static(function):
+    return isinstance(function, (staticmethod, classmethod))
+
+
+def plain_default(default):
+    simple = isinstance(default, ast.Constant) or (
+        isinstance(default, ast.UnaryOp) and isinstance(default.operand, ast.Constant)
+    )
+    return default if simple else ast.Constant(...)
+
+
+def user_type(annotation, known):
+    """Return the annotation as users know the type, or None where they would not."""
+    if annotation is None:
+        return None
+    text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
+    text = TYPES.get(str(text), str(text))
+    words = set(re.findall(r"\w+", text))
+    if words and words <= known | PLAIN_TYPES:
+        return ast.parse(text, mode="eval").body
+    return None
+
+
+def documented_result(function, known):
+    """Return the type under "Returns" in the docstring, or Any."""
+    text = inspect.cleandoc(getattr(function, "__doc__", None) or "")
+    match = re.search(r"^Returns\n-+\n(\w+)", text, re.MULTILINE)
+    name = match[1] if match and match[1] in known | PLAIN_TYPES else "Any"
+    return ast.Name(name)
+
+
+def class_lines(cls, known):
+    """Return the stub of a class with what it inherits from compiled bases."""
+    lines, seen = [f"class {cls.__name__}:"], set()
+    for base in cls.__mro__[:-1]:
+        for name, value in sorted(vars(base).items()):
+            if name in seen or HIDDEN.match(name):
+                continue
+            seen.add(name)
+            lines += ["    " + line for line in member_lines(name, value, known)]
+    return lines if len(lines) > 1 else [f"{lines[0]} ..."]
+
+
+def member_lines(name, value, known):
+    if value is None:
+        return [f"{name}: None"]  # __hash__ = None
+    if is_static(value):
+        kind = "staticmethod" if isinstance(value, staticmethod) else "classmethod"
+        line = definition(value.__func__, name, known, is_method=kind == "classmethod")
+        return [f"@{kind}", line]
+    if callable(value) and not isinstance(value, type):
+        return [definition(value, name, known, is_method=True)]
+    if inspect.isdatadescriptor(value) or isinstance(value, property):
+        return ["@property", f"def {name}(self) -> Any: ...", *setter_lines(name, value)]
+    return [f"{name}: {type(value).__name__ if type(value).__name__ in PLAIN_TYPES else 'Any'}"]
+
+
+def setter_lines(name, value):
+    can_set = getattr(value, "fset", None) or not isinstance(value, property)
+    return [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."] if can_set else []
+
+
+def stub_text(package):
+    """Return the text of the stub file of `package`."""
+    known = {name for name in package.__all__ if isinstance(getattr(package, name), type)}
+    imports, constants, functions, classes = [], [], [], []
+    for name in sorted(package.__all__):
+        value = getattr(package, name)
+        module = getattr(value, "__module__", None)
+        if isinstance(value, ModuleType):
+            imports.append(f"from {package.__name__} import {name} as {name}")
+        elif comes_from_python(value, module) and name != "Tensor":
+            imports.append(f"from {module} import {value.__name__} as {name}")
+        elif isinstance(value, type):
+            classes += ["", *class_lines(value, known)]
+        elif callable(value) and hasattr(value, "__name__"):
+            functions.append(definition(value, name, known, is_method=False))
+        else:
+            kind = type(value).__name__
+            constants.append(f"{name}: {kind if kind in known | PLAIN_TYPES else 'Any'}")
+    names = [f'    "{name}",' for name in sorted(package.__all__)]
+    blocks = [imports, ["__all__ = [", *names, "]"], constants, functions, classes]
+    return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"
+
+
+def comes_from_python(value, module):
+    """Say whether a function or class is defined in a .py file of the package."""
+    file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
+    is_named = isinstance(value, type) or inspect.isfunction(value)
+    return is_named and file.endswith(".py") and hasattr(sys.modules[module], value.__name__)
+
+
+def main():
+    sys.path.insert(0, str(ROOT))
+    import tensorlab
+
+    STUB.write_text(stub_text(tensorlab), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
