@@ -79,8 +79,11 @@ nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"
 	$(MAKE) debug
 
+# Runs on every x86-64 processor, with builds of the hot loops for AVX2 and AVX-512 inside.
 wheel: $(READY)
-	$(PY) docs/make_wheel.py
+	@rm -rf build/wheel
+	TENSORLAB_MARCH= TENSORLAB_CAPABILITIES=1 $(PY) setup.py --quiet build --build-base build/wheel bdist_wheel --dist-dir dist
+	@ls -l dist/*.whl
 
 # ---------------------------------------------------------------- the book
 

@@ -1,18 +1,20 @@
 """Build tensorlab: one extension module for every .pyx file under tensorlab/.
 
-The compiler directives and flags live here and nowhere else.  A source build is made for the machine it
-runs on; these environment variables change that:
+The compiler directives and flags live here and nowhere else.  A source build is made for the
+machine it runs on; these environment variables change that:
 
-TENSORLAB_MARCH        value for -march; "" asks for the compiler's baseline.  Default: native.
-TENSORLAB_NO_OPENMP    1 builds without OpenMP even where the compiler has it.
-TENSORLAB_DEBUG        1 builds with bounds, None and overflow checks under the address and
-                       undefined-behaviour sanitizers (`make debug`).
+TENSORLAB_MARCH         value for -march; "" asks for the compiler's baseline.  Default: native.
+TENSORLAB_NO_OPENMP     1 builds without OpenMP even where the compiler has it.
+TENSORLAB_CAPABILITIES  1 adds builds of the hot-loop modules for newer processors, for wheels that
+                        also run on old ones (`make wheel`); tensorlab/_capability.pyx chooses.
+TENSORLAB_DEBUG         1 builds with bounds, None and overflow checks under the address and
+                        undefined-behaviour sanitizers (`make debug`).
 
 What was decided is written to tensorlab/_build_info.py, which `tensorlab.__config__.show()` prints.
 """
 
 import os
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,12 +44,23 @@ DEBUG_DIRECTIVES = {
     "initializedcheck": True,
 }
 
-# GCC vectorises float loops with these two; nan, inf and -0 keep their meaning, as -ffast-math would
-# not let them.  Without contraction eager kernels and generated code agree to the last bit.
+# GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, which -ffast-math
+# takes from them.  Without contraction eager kernels and generated code agree to the last bit.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-g0"]
 # Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
 DEBUG_FLAGS = ["-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"]
 WIDE_VECTORS = "-mprefer-vector-width=512"
+
+# What tensorlab/_capability.pyx asks of the processor, and the modules worth a build for each.
+CAPABILITIES = {
+    "avx2": ["-mavx2", "-mfma", "-mbmi", "-mbmi2"],
+    "avx512": [
+        *["-mavx2", "-mfma", "-mbmi", "-mbmi2"],
+        *["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl"],
+        WIDE_VECTORS,
+    ],
+}
+HOT_MODULES = ("tensorlab._core.loops", "tensorlab.ops")
 
 PLAIN_PROGRAM = "#include <math.h>\nint main(void) { return (int) sqrt(0.0); }\n"
 PYTHON_PROGRAM = "#include <Python.h>\nint main(void) { return 0; }\n"
@@ -114,9 +127,9 @@ def check_compiler(compiler, python_include_dirs):
     """Stop with one clear sentence where a program cannot be compiled at all."""
     if not compiler.accepts():
         sys.exit(
-            f"tensorlab: the C compiler {compiler.command[0]!r} is missing or cannot build a one-line program; "
-            "install one (Debian, Ubuntu: apt install gcc libc6-dev; macOS: xcode-select --install) "
-            "or name yours in CC."
+            f"tensorlab: the C compiler {compiler.command[0]!r} is missing or cannot build a small "
+            "program; install one (Debian, Ubuntu: apt install gcc libc6-dev; macOS: xcode-select "
+            "--install) or name yours in CC."
         )
     includes = [f"-I{folder}" for folder in python_include_dirs]
     if not compiler.accepts("-w", *includes, program=PYTHON_PROGRAM, link=False):
@@ -155,6 +168,7 @@ def choose_flags(compiler):
         "march": march or "baseline",
         "capability": capability,
         "openmp": openmp,
+        "variants": list(CAPABILITIES) if is_set("TENSORLAB_CAPABILITIES") else [],
         "debug": is_set("TENSORLAB_DEBUG"),
     }
     return flags, link_flags, facts
@@ -172,11 +186,40 @@ def choose_directives():
     return {**DIRECTIVES, **(DEBUG_DIRECTIVES if is_set("TENSORLAB_DEBUG") else {})}
 
 
+def capability_builds(compiler, extensions):
+    """Return extensions that compile the C files of the hot-loop modules for newer processors.
+
+    The module keeps its name, so each build has a copy of the C file, in a folder of its own.
+    """
+    builds = []
+    for capability, flags in CAPABILITIES.items():
+        if not compiler.accepts(*flags):
+            continue
+        for extension in extensions:
+            if not f"{extension.name}.".startswith(tuple(f"{name}." for name in HOT_MODULES)):
+                continue
+            package, _, module = extension.name.rpartition(".")
+            (original,) = extension.sources
+            source = Path("build", f"cython-{capability}", package, f"{module}.c")
+            source.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(original, source)
+            build = Extension(
+                f"{package}._{capability}.{module}",
+                [source.as_posix()],
+                include_dirs=extension.include_dirs,
+                extra_compile_args=[*extension.extra_compile_args, *flags],
+                extra_link_args=extension.extra_link_args,
+            )
+            build._full_name, build._needs_stub, build._links_to_dynamic = build.name, False, False
+            builds.append(build)
+    return builds
+
+
 class BuildExtensions(build_ext):
     """Compile the .pyx files to C, and the C files with flags that the compiler accepts.
 
-    _build_info.py doubles as a stamp: when what it would say changes (other flags, another compiler,
-    other directives), everything is built again; else only what was edited.
+    _build_info.py doubles as a stamp: when what it would say changes (other flags, another
+    compiler, other directives), everything is built again; else only what was edited.
     """
 
     def finalize_options(self):
@@ -198,6 +241,9 @@ class BuildExtensions(build_ext):
 
     build_info = None
 
+    def expected_files(self):
+        return {Path(self.get_ext_fullpath(extension.name)) for extension in self.extensions}
+
     def build_extensions(self):
         from Cython.Build import cythonize
 
@@ -208,9 +254,10 @@ class BuildExtensions(build_ext):
         destination = Path(self.build_lib, PACKAGE)
         stamp = destination / "_build_info.py"
         changed = not stamp.exists() or stamp.read_text() != self.build_info
-        if changed:
-            for built in destination.rglob("*" + self.get_ext_filename("")):
+        for built in list(destination.rglob("*" + self.get_ext_filename(""))):
+            if changed or built not in self.expected_files():  # its .pyx may be gone
                 built.unlink()
+        if changed:
             self.write_build_info(destination)
             self.force = True
         print(
@@ -224,7 +271,7 @@ class BuildExtensions(build_ext):
             build_dir=build_dir,
             nthreads=self.parallel if len(self.extensions) > 1 else 0,
             compiler_directives=choose_directives(),
-            force=changed and Path(build_dir).exists() or None,
+            force=(changed and Path(build_dir).exists()) or None,
             show_all_warnings=False,
         )
         by_name = {extension.name: extension for extension in generated}
@@ -233,6 +280,8 @@ class BuildExtensions(build_ext):
             extension.depends = by_name[extension.name].depends
             extension.extra_compile_args = flags
             extension.extra_link_args = link_flags
+        if is_set("TENSORLAB_CAPABILITIES"):
+            self.extensions = [*self.extensions, *capability_builds(compiler, self.extensions)]
         super().build_extensions()
 
 
