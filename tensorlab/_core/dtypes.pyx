@@ -1,0 +1,172 @@
+"""Element types, their order of promotion, and the default floating type.
+
+A dtype is a Python object for users (`tensorlab.float32`) and a small integer code everywhere in C. Promotion is a table:
+categories are ordered bool < integer < floating, and within a category the wider type wins.
+"""
+import math
+
+from tensorlab.errors import DTypeError
+
+cdef tuple NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+cdef int[10] SIZES = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8]
+
+
+cdef class dtype:
+    """The type of a tensor's elements, such as `tensorlab.float32`.
+
+    Attributes
+    ----------
+    name : str
+    itemsize : int, bytes of one element
+    is_floating_point, is_signed, is_complex : bool
+    """
+
+    def __init__(self):
+        raise TypeError("dtype: cannot be made; use one that exists, such as tensorlab.float32")
+
+    @property
+    def is_floating_point(self):
+        """True for float16, bfloat16, float32 and float64."""
+        return is_floating(self.code)
+
+    @property
+    def is_signed(self):
+        """True if the type can hold negative numbers."""
+        return self.code > UINT8
+
+    @property
+    def is_complex(self):
+        """False: tensorlab has no complex types."""
+        return False
+
+    def __repr__(self):
+        return "tensorlab." + self.name
+
+    def __reduce__(self):
+        return _dtype_by_name, (self.name,)
+
+
+def _dtype_by_name(name):
+    """Find a dtype by its name; what a pickle refers to."""
+    return DTYPES[NAMES.index(name)]
+
+
+cdef dtype make_dtype(int code):
+    cdef dtype made = dtype.__new__(dtype)
+    made.name = NAMES[code]
+    made.itemsize = SIZES[code]
+    made.code = code
+    return made
+
+
+DTYPES = tuple(make_dtype(code) for code in range(NUM_DTYPES))
+cdef tuple objects = DTYPES
+
+
+cdef void fill_tables() noexcept:
+    cdef int a, b
+    for a in range(NUM_DTYPES):
+        item_size[a] = SIZES[a]
+        for b in range(NUM_DTYPES):
+            promotion[a][b] = max(a, b)
+    # The codes are ordered so that the larger one wins, but for these:
+    for a in range(INT8, INT64 + 1):
+        promotion[UINT8][a] = promotion[a][UINT8] = max(a, INT16) if a == INT8 else a
+    promotion[FLOAT16][BFLOAT16] = promotion[BFLOAT16][FLOAT16] = FLOAT32
+
+fill_tables()
+
+
+cdef dtype dtype_object(int code):
+    return <dtype>objects[code]
+
+
+# ---------------------------------------------------------------- the default floating type
+cdef int default_code = FLOAT32
+
+cdef int default_float() noexcept:
+    return default_code
+
+def get_default_dtype():
+    """The floating type that Python numbers and factories take when none is named."""
+    return dtype_object(default_code)
+
+def set_default_dtype(d):
+    """Set the floating type that Python numbers and factories take when none is named.
+
+    Raises
+    ------
+    TypeError
+        If `d` is not a floating dtype.
+    """
+    global default_code
+    cdef int code = dtype_code(d, NO_DTYPE)
+    if code < FLOAT16 or code > FLOAT64:
+        raise TypeError(f"set_default_dtype: only floating-point types are supported as the default type, not {d!r}")
+    default_code = code
+
+
+cdef int dtype_code(object given, int default) except -1:
+    """The code of a dtype argument: a dtype, Python's bool, int or float, or None for the default."""
+    if given is None:
+        return default
+    if isinstance(given, dtype):
+        return (<dtype>given).code
+    if given is float:
+        return FLOAT64
+    if given is int:
+        return INT64
+    if given is bool:
+        return BOOL
+    raise TypeError(f"dtype must be a tensorlab.dtype such as tensorlab.float32, not {type(given).__name__} {given!r}")
+
+
+def promote_types(type1, type2):
+    """The smallest dtype that holds both, as binary operators choose it.
+
+    >>> import tensorlab
+    >>> tensorlab.promote_types(tensorlab.uint8, tensorlab.int8)
+    tensorlab.int16
+    """
+    return dtype_object(promotion[dtype_code(type1, FLOAT32)][dtype_code(type2, FLOAT32)])
+
+
+# ---------------------------------------------------------------- limits of a type
+class iinfo:
+    """The range of an integer type: min, max, bits, dtype."""
+
+    def __init__(self, type):
+        cdef int code = dtype_code(type, NO_DTYPE)
+        if code < UINT8 or code > INT64:
+            raise TypeError(f"iinfo: needs an integer dtype, not {type!r}; use finfo for floating types")
+        self.bits = 8 * item_size[code]
+        self.min = 0 if code == UINT8 else -(1 << (self.bits - 1))
+        self.max = (1 << self.bits) - 1 if code == UINT8 else (1 << (self.bits - 1)) - 1
+        self.dtype = NAMES[code]
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+class finfo:
+    """The limits of a floating type: min, max, eps, tiny, smallest_normal, resolution, bits, dtype.
+
+    `eps` is the distance from 1 to the next larger number (IEEE 754).
+    """
+
+    def __init__(self, type=None):
+        cdef int code = dtype_code(type, default_code)
+        if code < FLOAT16 or code > FLOAT64:
+            raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for integer types")
+        significand, exponent = {FLOAT16: (10, 15), BFLOAT16: (7, 127), FLOAT32: (23, 127), FLOAT64: (52, 1023)}[code]
+        self.bits = 8 * item_size[code]
+        self.eps = 2.0 ** -significand
+        self.max = math.ldexp(2.0 - self.eps, exponent)
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** (1 - exponent)
+        self.resolution = 10.0 ** -int(math.floor(significand * math.log10(2)))
+        self.dtype = NAMES[code]
+
+    def __repr__(self):
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")

@@ -1,0 +1,380 @@
+"""Values in and out: Python numbers, nested lists, NumPy arrays and buffers, without copying where that can be.
+
+Memory that NumPy lent us lives as long as our storage; memory that we lend counts as an export of the storage, which then
+cannot be resized away.
+"""
+cimport cython
+cimport numpy as cnp
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
+from cpython.float cimport PyFloat_Check
+from cpython.long cimport PyLong_Check
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.string cimport memcpy
+
+from tensorlab._core.dispatch cimport as_number, number_dtype, write_number
+from tensorlab._core.dtypes cimport (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NO_DTYPE,
+    NUM_DTYPES,
+    UINT8,
+    default_float,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    item_size,
+    promotion,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loops cimport convert, copy_into
+from tensorlab._core.storage cimport Storage, foreign_storage
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
+
+from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_New(PyObject* subtype, int ndim, cnp.npy_intp* sizes, int type_number, cnp.npy_intp* strides, void* data,
+                       int itemsize, int flags, PyObject* prototype)
+
+cnp.import_array()
+
+cdef int[NUM_DTYPES] NUMPY_TYPES = [cnp.NPY_BOOL, cnp.NPY_UINT8, cnp.NPY_INT8, cnp.NPY_INT16, cnp.NPY_INT32, cnp.NPY_INT64,
+                                    cnp.NPY_FLOAT16, -1, cnp.NPY_FLOAT32, cnp.NPY_FLOAT64]
+
+
+# ---------------------------------------------------------------- single elements
+cdef object read_element(const void* address, int dtype):
+    """One element as a Python bool, int or float."""
+    cdef float x
+    if dtype == FLOAT32:
+        return <double>(<float*>address)[0]
+    if dtype == FLOAT64:
+        return (<double*>address)[0]
+    if dtype == INT64:
+        return (<int64_t*>address)[0]
+    if dtype == BOOL:
+        return (<uint8_t*>address)[0] != 0
+    if dtype == UINT8:
+        return (<uint8_t*>address)[0]
+    if dtype == INT8:
+        return (<int8_t*>address)[0]
+    if dtype == INT16:
+        return (<int16_t*>address)[0]
+    if dtype == INT32:
+        return (<int32_t*>address)[0]
+    convert(&x, FLOAT32, 1, address, dtype, 1, 1)
+    return <double>x
+
+
+def item(TensorBase x not None):
+    """The value of a tensor of one element, as a Python number.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor has more or fewer elements.
+    """
+    if x.numel_ != 1:
+        raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
+                         f"number. Use tolist(), or reduce it first")
+    return read_element(x.data_, x.dtype_)
+
+
+def tolist(TensorBase x not None):
+    """The values as nested lists of Python numbers; a number for a 0-d tensor."""
+    return list_of(x, 0, x.data_)
+
+
+cdef object list_of(TensorBase x, int dim, const char* address):
+    cdef ssize i
+    cdef list out
+    if dim == x.ndim_:
+        return read_element(address, x.dtype_)
+    out = []
+    for i in range(x.sizes[dim]):
+        out.append(list_of(x, dim + 1, address + i * x.strides[dim] * item_size[x.dtype_]))
+    return out
+
+
+# ---------------------------------------------------------------- from nested sequences
+cdef int infer(object data, int depth, int* ndim, ssize* sizes, int* dtype) except -1:
+    """The shape of nested sequences, and the type that their numbers need together."""
+    cdef object number
+    if isinstance(data, (list, tuple)):
+        if depth == MAX_NDIM:
+            raise ShapeError(f"tensor: nested more than {MAX_NDIM} deep")
+        if ndim[0] == depth:                        # the first sequence at this depth fixes its size
+            ndim[0] = depth + 1
+            sizes[depth] = len(data)
+        elif ndim[0] <= depth or sizes[depth] != len(data):
+            raise ValueError(f"tensor: expected a sequence of length {sizes[depth] if ndim[0] > depth else 1} at dimension "
+                             f"{depth}, got one of length {len(data)}; rows must be equally long")
+        for one in data:
+            infer_inside(one, depth + 1, ndim, sizes, dtype)
+        return 0
+    number = as_number(data)
+    if number is None:
+        raise TypeError(f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, "
+                        f"tensors or arrays")
+    dtype[0] = number_dtype(number) if dtype[0] == NO_DTYPE else promotion[dtype[0]][number_dtype(number)]
+    return 0
+
+
+cdef int infer_inside(object data, int depth, int* ndim, ssize* sizes, int* dtype) except -1:
+    if PyFloat_Check(data):                         # the usual case, short
+        dtype[0] = default_float() if not (dtype[0] != NO_DTYPE and is_floating(dtype[0])) else dtype[0]
+        if ndim[0] > depth:
+            raise ValueError(f"tensor: expected a sequence of length {sizes[depth]} at dimension {depth}, got a number")
+        return 0
+    if not isinstance(data, (list, tuple)) and (isinstance(data, TensorBase) or hasattr(data, "__array__")) and (
+            getattr(data, "ndim", 0) > 0):
+        data = data.tolist()
+    elif isinstance(data, TensorBase):
+        data = item(<TensorBase>data)
+    if not isinstance(data, (list, tuple)) and ndim[0] > depth:
+        raise ValueError(f"tensor: expected a sequence of length {sizes[depth]} at dimension {depth}, got a number")
+    return infer(data, depth, ndim, sizes, dtype)
+
+
+cdef char* store(object data, int dtype, char* to) except NULL:
+    """Write nested sequences element by element; returns the address after the last."""
+    cdef object one
+    cdef float x
+    if isinstance(data, (list, tuple)):
+        for one in data:
+            to = store(one, dtype, to)
+        return to
+    if isinstance(data, TensorBase):
+        data = tolist(<TensorBase>data)
+        return store(data, dtype, to)
+    if hasattr(data, "tolist") and not PyFloat_Check(data):
+        data = data.tolist()
+        if isinstance(data, list):
+            return store(data, dtype, to)
+    if dtype == FLOAT16 or dtype == BFLOAT16:
+        x = data
+        convert(to, dtype, 1, &x, FLOAT32, 1, 1)
+    else:
+        write_number(data, dtype, to)
+    return to + item_size[dtype]
+
+
+cdef TensorBase tensor_from(object data, int dtype):
+    """A new tensor with the values of numbers, nested sequences, a tensor or an array; NO_DTYPE: as the data suggest."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = 0, inferred = NO_DTYPE
+    cdef TensorBase out, source
+    if isinstance(data, TensorBase) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
+        source = <TensorBase>data if isinstance(data, TensorBase) else share_array(cnp.PyArray_FROM_O(data), False)
+        out = empty_tensor(source.dtype_ if dtype == NO_DTYPE else dtype, source.ndim_, source.sizes)
+        copy_into(out, source)
+        return out
+    if not isinstance(data, (list, tuple)) and as_number(data) is None and hasattr(data, "__len__") and hasattr(
+            data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
+        data = list(data)
+    infer(data, 0, &ndim, sizes, &inferred)
+    if dtype == NO_DTYPE:
+        dtype = default_float() if inferred == NO_DTYPE else inferred
+    out = empty_tensor(dtype, ndim, sizes)
+    if out.numel_ > 0:
+        store(data, dtype, out.data_)
+    return out
+
+
+cdef TensorBase number_tensor(object number, int dtype):
+    """A 0-d tensor."""
+    cdef TensorBase out = empty_tensor(dtype, 0, NULL)
+    store(number, dtype, out.data_)
+    return out
+
+
+# ---------------------------------------------------------------- NumPy
+@cython.final
+cdef class Export:
+    """Held by an array that looks at a storage: as long as it lives, the storage stays as it is."""
+    cdef Storage storage
+
+    def __dealloc__(self):
+        if self.storage is not None:
+            self.storage.exports -= 1
+
+
+def numpy(TensorBase x not None, *, bint force=False):
+    """The tensor as a NumPy array over the same memory.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor requires grad (unless `force`, which detaches), because autograd cannot see what NumPy writes.
+    TypeError
+        For bfloat16, which NumPy does not have.
+    """
+    cdef cnp.npy_intp[MAX_NDIM] sizes, strides
+    cdef Export export
+    cdef int i
+    cdef object array
+    cdef object base
+    if needs_grad(x) and not force:
+        raise RuntimeError("numpy: a tensor that requires grad cannot be handed to NumPy, because autograd would not see "
+                           "what is written there; use tensor.detach().numpy()")
+    if NUMPY_TYPES[x.dtype_] < 0:
+        raise TypeError(f"numpy: NumPy has no {x.dtype}; convert first, as in tensor.float().numpy()")
+    for i in range(x.ndim_):
+        sizes[i] = x.sizes[i]
+        strides[i] = x.strides[i] * item_size[x.dtype_]
+    if x.data_ == NULL:
+        return cnp.PyArray_EMPTY(x.ndim_, sizes, NUMPY_TYPES[x.dtype_], 0)
+    array = PyArray_New(<PyObject*>cnp.ndarray, x.ndim_, sizes, NUMPY_TYPES[x.dtype_], strides, x.data_, 0,
+                        0 if x.storage_.is_read_only else cnp.NPY_ARRAY_WRITEABLE, NULL)
+    export = Export.__new__(Export)
+    export.storage = x.storage_
+    x.storage_.exports += 1
+    base = export
+    Py_INCREF(base)                                 # SetBaseObject takes the reference over
+    cnp.PyArray_SetBaseObject(array, base)
+    cnp.PyArray_UpdateFlags(array, cnp.NPY_ARRAY_C_CONTIGUOUS | cnp.NPY_ARRAY_F_CONTIGUOUS | cnp.NPY_ARRAY_ALIGNED)
+    return array
+
+
+def __array__(TensorBase x not None, dtype=None, copy=None):
+    """NumPy's protocol: `np.asarray(tensor)` shares memory, as `numpy()` does."""
+    array = numpy(x)
+    if dtype is not None and array.dtype != dtype:
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+cdef TensorBase share_array(object given, bint strict):
+    """A tensor over a NumPy array's memory; a copy (or with `strict` an error) if its strides do not allow that."""
+    cdef cnp.ndarray array
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int i, dtype = NO_DTYPE, ndim
+    cdef ssize lowest = 0, bytes_reached = 0
+    cdef bint fits = True
+    array = given
+    ndim = cnp.PyArray_NDIM(array)
+    for i in range(NUM_DTYPES):
+        if NUMPY_TYPES[i] == cnp.PyArray_TYPE(array) or (
+                i == INT64 and cnp.PyArray_TYPE(array) == cnp.NPY_LONGLONG and cnp.PyArray_ITEMSIZE(array) == 8):
+            dtype = i
+    if dtype == NO_DTYPE:
+        raise TypeError(f"from_numpy: tensorlab has no type for a NumPy array of {array.dtype}; supported are bool, uint8, "
+                        f"int8, int16, int32, int64, float16, float32, float64")
+    if ndim > MAX_NDIM:
+        raise ShapeError(f"from_numpy: {ndim} dimensions, at most {MAX_NDIM} are supported")
+    if not cnp.PyArray_ISNOTSWAPPED(array):
+        raise ValueError("from_numpy: the array's byte order is not the machine's; convert it with astype first")
+    for i in range(ndim):
+        sizes[i] = cnp.PyArray_DIM(array, i)
+        strides[i] = cnp.PyArray_STRIDE(array, i) // item_size[dtype]
+        if cnp.PyArray_STRIDE(array, i) < 0 or cnp.PyArray_STRIDE(array, i) % item_size[dtype] != 0:
+            fits = False
+        bytes_reached += (sizes[i] - 1) * cnp.PyArray_STRIDE(array, i)
+    if not fits:
+        if strict:
+            raise ValueError("from_numpy: the array has a negative stride, or one that is not a multiple of its element "
+                             "size; make a copy of it first, as in array.copy()")
+        array = array.copy()
+        for i in range(ndim):
+            strides[i] = cnp.PyArray_STRIDE(array, i) // item_size[dtype]
+        bytes_reached = cnp.PyArray_NBYTES(array) - item_size[dtype]
+    out = new_tensor()
+    out.dtype_ = dtype
+    set_layout(out, ndim, sizes, strides)
+    out.storage_ = foreign_storage(cnp.PyArray_DATA(array) if out.numel_ > 0 else NULL,
+                                   bytes_reached + item_size[dtype] if out.numel_ > 0 else 0, array,
+                                   not cnp.PyArray_ISWRITEABLE(array))
+    out.data_ = out.storage_.address
+    return out
+
+
+def from_numpy(ndarray):
+    """A tensor over the memory of a NumPy array, which it keeps alive. Writing to one is seen in the other.
+
+    A read-only array makes a tensor that refuses to be written.
+
+    Raises
+    ------
+    TypeError
+        If it is no array, or of a type that tensorlab does not have.
+    ValueError
+        If it has negative strides.
+    """
+    if not cnp.PyArray_Check(ndarray):
+        raise TypeError(f"from_numpy: a numpy.ndarray is needed, not {type(ndarray).__name__}; use tensor() for lists")
+    return share_array(ndarray, True)
+
+
+def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A new tensor with a copy of the values of `data`.
+
+    Parameters
+    ----------
+    data : number, nested sequence of numbers, Tensor or array
+    dtype : dtype; inferred from `data` unless given: bool, int64 or the default floating type
+    requires_grad : bool
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1, 2], [3, 4]]).shape
+    tensorlab.Size([2, 2])
+    """
+    cdef TensorBase out = tensor_from(data, dtype_code(dtype, NO_DTYPE))
+    if requires_grad:
+        (<object>out).requires_grad_(True)
+    return out
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type)."""
+    cdef int code = dtype_code(dtype, NO_DTYPE)
+    cdef TensorBase x
+    if isinstance(data, TensorBase):
+        return data if code == NO_DTYPE or (<TensorBase>data).dtype_ == code else data.to(dtype_object(code))
+    if cnp.PyArray_Check(data):
+        x = share_array(data, False)
+        return x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code))
+    return tensor_from(data, code)
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, bint requires_grad=False):
+    """A 1-d tensor over the memory of any object with the buffer protocol, which it keeps alive.
+
+    Parameters
+    ----------
+    dtype : dtype of the elements
+    count : int, elements to take; -1 for all
+    offset : int, bytes to skip
+    """
+    cdef int code = dtype_code(dtype, NO_DTYPE)
+    cdef const unsigned char[::1] view = memoryview(buffer).cast("B")
+    cdef ssize n = len(view), size = item_size[code], taken
+    cdef TensorBase out
+    if n == 0 or count == 0 or count < -1:
+        raise ValueError(f"frombuffer: {n} bytes and count {count}; at least one element is needed")
+    if not 0 <= offset < n:
+        raise ValueError(f"frombuffer: offset {offset} is outside the buffer of {n} bytes")
+    if count == -1 and (n - offset) % size != 0:
+        raise ValueError(f"frombuffer: {n - offset} bytes are no whole number of elements of {size} bytes")
+    taken = (n - offset) // size if count == -1 else count
+    if taken * size > n - offset:
+        raise ValueError(f"frombuffer: {taken} elements of {size} bytes are asked for, {n - offset} bytes are there")
+    out = new_tensor()
+    out.dtype_ = code
+    set_layout(out, 1, &taken, NULL)
+    out.storage_ = foreign_storage(<void*>&view[0] + <ssize>offset, taken * size, memoryview(buffer),
+                                   memoryview(buffer).readonly)
+    out.data_ = out.storage_.address
+    if requires_grad:
+        (<object>out).requires_grad_(True)
+    return out

@@ -1,0 +1,82 @@
+"""What forward writes down: nodes, edges, saved tensors, view records; and the grad mode."""
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase, VersionCounter
+
+cdef struct Meta:               # what a gradient must look like: the shape and type of the forward output
+    int dtype
+    int ndim
+    ssize[MAX_NDIM] sizes
+
+cdef struct ThreadState:        # one for each thread
+    bint grad_enabled
+    bint inference
+    int backward_depth          # nested calls of backward that are running
+
+cdef ThreadState* thread_state() noexcept nogil
+
+cdef class Node:
+    cdef tuple edges            # for each input of the forward op: the Node its gradient goes to, or None
+    cdef int* edge_outputs      # which output of that node the input was; NULL if 0 for all
+    cdef unsigned long long sequence    # nodes made later run first
+    cdef int output_count       # outputs of the forward op = gradients that come in
+    cdef Meta* metas            # one for each output
+    cdef Meta first_meta        # where metas points if there is one output
+    cdef list tensor_hooks      # (output number, key, function), in order of registration
+    cdef dict retaining         # output number: weak reference to a tensor that retains its gradient
+    cdef unsigned long task     # serial of the backward pass that uses `slot`
+    cdef Py_ssize_t slot        # position in that pass's tables
+    cdef object __weakref__
+    cdef tuple apply(self, object grad, GraphTask task)
+    cdef int release_saved(self) except -1
+    cdef str label(self)
+
+cdef class GraphTask:
+    """One running backward pass, as nodes see it."""
+    cdef bint keep_graph
+    cdef bint create_graph
+    cdef bint is_selective      # only some nodes are needed (autograd.grad, inputs=)
+    cdef set needed             # those nodes, if selective
+
+cdef inline bint is_wanted(GraphTask task, object node):
+    """Does this pass need a gradient for that node?"""
+    return node is not None and (not task.is_selective or node in task.needed)
+
+cdef class SavedTensor:
+    cdef TensorBase tensor      # the tensor itself; for an output of the node, a detached alias of it
+    cdef VersionCounter counter
+    cdef unsigned long version
+    cdef bint is_output
+    cdef int output_number
+    cdef object node            # of a saved output of an in-place op on a view: weak reference to the view's node
+    cdef TensorBase unpack(self, Node owner)
+
+cdef class AccumulateGrad(Node):
+    cdef readonly TensorBase variable      # the leaf
+
+cdef class CopySlices(Node):
+    cdef Meta base_meta
+    cdef ssize[MAX_NDIM] base_strides
+    cdef Meta view_meta
+    cdef ssize[MAX_NDIM] view_strides
+    cdef ssize view_offset      # elements from the base's first element to the view's
+    cdef Node function          # the node of the in-place op
+
+cdef bint needs_grad(TensorBase x) noexcept
+cdef Node grad_fn_of(TensorBase x)
+cdef Node gradient_edge(TensorBase x)
+cdef int set_edges(Node node, object inputs) except -1
+cdef int set_metas(Node node, object outputs) except -1
+cdef unsigned long long next_sequence() noexcept
+cdef int set_history(TensorBase x, Node node, int output_number) except -1
+cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1
+cdef int rebase_history(TensorBase x, Node node) except -1
+cdef int bump_version(TensorBase x) except -1
+cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
+cdef SavedTensor save_tensor(TensorBase x, bint is_output)
+cdef object save_value(object value)
+cdef object unpack_value(object saved, Node owner)
+cdef int write_meta(Meta* meta, TensorBase x) except -1
+cdef int set_as_strided(object function) except -1
+cdef object already_released(str name)
+cdef int bury(object remains) except -1
+cdef int move_retained(TensorBase x, Node old, Node new) except -1

@@ -1,0 +1,562 @@
+"""The graph that forward writes: nodes, edges, saved tensors, and what is known of views.
+
+    y = x * w        a Node "mul"; its edges point at the nodes of x and w; y.node points at it
+
+A leaf that requires gradients has no node of its own; an edge to it points at its AccumulateGrad node, which is made when it is
+first needed and lives as long as some graph needs it.
+
+Views. A view knows its base, how it was made (its `creation`) and at which version its node was right. Writing to a view
+changes the base, so the base gets a new node, CopySlices; every other view of that base is then *stale*: its node describes
+values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. It is the only function
+that reads a tensor's node, because this is the most dangerous place of the whole engine.
+
+Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies hands what it holds to
+`bury`, and only the outermost call of `dig` lets go of things, one after the other.
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_REFCNT
+from cpython.weakref cimport PyWeakref_NewRef
+from libc.stdlib cimport calloc, free
+
+from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.layout cimport MAX_NDIM, is_dense, shape_text, ssize
+from tensorlab._core.tensor cimport (
+    VIEW_DEFAULT,
+    VIEW_IN_FUNCTION,
+    VIEW_INFERENCE,
+    VIEW_MULTI_OUTPUT,
+    VIEW_NO_GRAD,
+    TensorBase,
+    VersionCounter,
+    alias,
+    alias_as,
+    check_writable,
+    make_size,
+    offset_of,
+)
+
+from tensorlab.errors import GradientError, VersionError
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define TL_THREAD __declspec(thread)
+    #else
+    #define TL_THREAD __thread
+    #endif
+    static TL_THREAD struct { int grad_enabled; int inference; int backward_depth; } tl_state = {1, 0, 0};
+    """
+    ThreadState tl_state
+
+
+# ---------------------------------------------------------------- grad mode
+cdef ThreadState* thread_state() noexcept nogil:
+    """This thread's modes; grad mode is on in a new thread."""
+    return <ThreadState*>&tl_state
+
+
+def is_grad_enabled():
+    """True unless `no_grad` or `inference_mode` is in force in this thread."""
+    return <bint>thread_state().grad_enabled
+
+
+def is_inference_mode_enabled():
+    """True while `inference_mode` is in force in this thread."""
+    return <bint>thread_state().inference
+
+
+def switch_grad_mode(bint enabled):
+    """Set grad mode in this thread and return what it was. `no_grad` and its relatives are made of this."""
+    cdef bint was = thread_state().grad_enabled
+    thread_state().grad_enabled = enabled
+    return was
+
+
+def switch_inference_mode(bint enabled):
+    """Set inference mode in this thread and return what it was."""
+    cdef bint was = thread_state().inference
+    thread_state().inference = enabled
+    return was
+
+
+# ---------------------------------------------------------------- freeing without recursion
+cdef list graveyard = []
+cdef bint is_digging = False
+
+
+cdef int bury(object remains) except -1:
+    """Put aside what a dying node held; `dig`, which every dying node calls last, lets go of it."""
+    graveyard.append(remains)
+    return 0
+
+
+cdef int dig() except -1:
+    """Let go of everything put aside, one thing after the other; a nested call leaves that to the outermost one."""
+    global is_digging
+    if is_digging:
+        return 0
+    is_digging = True
+    try:
+        while graveyard:
+            graveyard.pop()
+    finally:
+        is_digging = False
+    return 0
+
+
+# ---------------------------------------------------------------- nodes
+cdef unsigned long long sequence_counter = 0
+
+cdef unsigned long long next_sequence() noexcept:
+    global sequence_counter
+    sequence_counter += 1
+    return sequence_counter
+
+
+cdef class Node:
+    """One step of the backward pass: turns the gradients of an op's outputs into those of its inputs."""
+
+    def __cinit__(self):
+        self.edges = ()
+        self.output_count = 1
+        self.metas = &self.first_meta
+
+    def __dealloc__(self):
+        if self.edges is not None:
+            bury(self.edges)
+            self.edges = None
+        dig()
+        if self.metas != &self.first_meta:
+            free(self.metas)
+        free(self.edge_outputs)
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        """Gradients for all edges; `grad` is one gradient, or a list if the op had several outputs."""
+        raise NotImplementedError(f"{self.label()} has no backward")
+
+    cdef int release_saved(self) except -1:
+        """Forget what was saved for backward."""
+        return 0
+
+    cdef str label(self):
+        return type(self).__name__
+
+    def name(self):
+        """The name that PyTorch gives this kind of node, such as MulBackward0."""
+        return self.label()
+
+    @property
+    def next_functions(self):
+        """Where the gradients of the inputs go: a tuple of (node or None, output number)."""
+        return tuple([(node, self.edge_outputs[i] if self.edge_outputs != NULL else 0)
+                      for i, node in enumerate(self.edges)])
+
+    def _sequence_nr(self):
+        """Nodes with larger numbers were made later and run earlier."""
+        return self.sequence
+
+    def __repr__(self):
+        return f"<{self.label()} object at {<size_t><void*>self:#x}>"
+
+
+cdef int write_meta(Meta* meta, TensorBase x) except -1:
+    cdef int i
+    meta.dtype = x.dtype_
+    meta.ndim = x.ndim_
+    for i in range(x.ndim_):
+        meta.sizes[i] = x.sizes[i]
+    return 0
+
+
+cdef int set_metas(Node node, object outputs) except -1:
+    """Remember what the gradients that come in must look like."""
+    cdef Py_ssize_t i, n
+    if isinstance(outputs, TensorBase):
+        return write_meta(&node.first_meta, <TensorBase>outputs)
+    n = len(outputs)
+    if n != 1:
+        node.metas = <Meta*>calloc(max(n, 1), sizeof(Meta))
+        if node.metas == NULL:
+            node.metas = &node.first_meta
+            raise MemoryError()
+    node.output_count = n
+    for i in range(n):
+        if outputs[i] is not None:
+            write_meta(&node.metas[i], <TensorBase?>outputs[i])
+    return 0
+
+
+cdef int set_edges(Node node, object inputs) except -1:
+    """Point the node's edges at the nodes of these tensors; what is not a tensor that needs gradients gets None."""
+    cdef list edges = []
+    cdef Py_ssize_t i = 0
+    cdef TensorBase x
+    for value in inputs:
+        edges.append(None)
+        if isinstance(value, TensorBase) and needs_grad(<TensorBase>value):
+            x = <TensorBase>value
+            edges[i] = gradient_edge(x)
+            if x.output_number != 0:
+                if node.edge_outputs == NULL:
+                    node.edge_outputs = <int*>calloc(len(inputs), sizeof(int))
+                    if node.edge_outputs == NULL:
+                        raise MemoryError()
+                node.edge_outputs[i] = x.output_number
+        i += 1
+    node.edges = tuple(edges)
+    return 0
+
+
+# ---------------------------------------------------------------- AccumulateGrad
+@cython.final
+@cython.no_gc_clear         # `variable` must still be there in __dealloc__; every cycle has another place to be cut
+cdef class AccumulateGrad(Node):
+    """Where backward ends: adds the gradient that arrives to the leaf's `.grad`."""
+
+    def __cinit__(self):
+        self.sequence = <unsigned long long>-1      # runs before any other ready node
+
+    def __dealloc__(self):
+        if self.variable is not None and self.variable.accumulator == <PyObject*>self:
+            self.variable.accumulator = NULL
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef TensorBase variable = self.variable
+        cdef TensorBase new = <TensorBase>grad
+        if new is None:
+            return ()
+        if variable.gradient is None:
+            if not thread_state().grad_enabled and Py_REFCNT(new) <= 3 and keeps_layout(new, variable):
+                variable.gradient = alias(new)      # nobody else holds it: no copy
+            else:
+                variable.gradient = copy_in_layout(new, variable)
+        elif thread_state().grad_enabled:
+            variable.gradient = variable.gradient + new
+        else:
+            variable.gradient.add_(new)
+        return ()
+
+    cdef str label(self):
+        return "AccumulateGrad"
+
+
+cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
+    """Do grad's strides follow the variable's (if that is dense), or else row-major order?"""
+    cdef int i
+    if not is_dense(variable.ndim_, variable.sizes, variable.strides):
+        return grad.is_contiguous_
+    for i in range(variable.ndim_):
+        if variable.sizes[i] != 1 and grad.strides[i] != variable.strides[i]:
+            return False
+    return True
+
+
+cdef object copy_in_layout(TensorBase grad, TensorBase variable):
+    cdef object strides
+    if is_dense(variable.ndim_, variable.sizes, variable.strides):
+        strides = variable.stride()
+    else:
+        strides = None
+    if strides is None:
+        return grad.clone(memory_format="contiguous")
+    return grad.new_empty_strided(grad.shape, strides).copy_(grad)
+
+
+# ---------------------------------------------------------------- reading a tensor's node
+cdef bint needs_grad(TensorBase x) noexcept:
+    """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
+    return (x.wants_grad or x.node is not None
+            or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
+
+
+cdef object as_strided = None
+
+cdef int set_as_strided(object function) except -1:
+    """The op that replays a view on its base; handed up by tensorlab/ops/shape.pyx."""
+    global as_strided
+    as_strided = function
+    return 0
+
+
+cdef Node grad_fn_of(TensorBase x):
+    """The node that made x, or None for a leaf. Refreshes a stale view: see the top of this file."""
+    cdef bint was_enabled
+    cdef TensorBase again
+    cdef object old
+    if x.base is None:
+        return x.node
+    if x.node is None and not (x.base.wants_grad or x.base.node is not None):
+        return None
+    if x.counter.value != x.view_version:
+        refuse_special_view(x, True)
+        old = x.node
+        was_enabled = switch_grad_mode(True)
+        try:
+            again = as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+        finally:
+            switch_grad_mode(was_enabled)
+        x.node = again.node
+        x.output_number = 0
+        x.view_version = x.counter.value
+        move_retained(x, old, x.node)
+    return x.node
+
+
+cdef Node gradient_edge(TensorBase x):
+    """The node that x's gradient goes to; the output number is x.output_number (0 for a leaf)."""
+    cdef Node node = grad_fn_of(x)
+    cdef AccumulateGrad leaf
+    if node is not None or not x.wants_grad:
+        return node
+    if x.accumulator != NULL:
+        return <Node>x.accumulator
+    leaf = AccumulateGrad.__new__(AccumulateGrad)
+    leaf.variable = x
+    write_meta(&leaf.first_meta, x)
+    x.accumulator = <PyObject*>leaf
+    return leaf
+
+
+# ---------------------------------------------------------------- writing a tensor's node
+cdef int set_history(TensorBase x, Node node, int output_number) except -1:
+    """x was made by `node`."""
+    x.node = node
+    x.output_number = output_number
+    if x.base is not None:
+        x.view_version = x.counter.value
+    return 0
+
+
+cdef int move_retained(TensorBase x, Node old, Node new) except -1:
+    """A tensor that retains its gradient got a new node: so retain the gradient there."""
+    if not x.retains_grad_ or new is None:
+        return 0
+    if old is not None and old.retaining is not None:
+        for number, reference in list(old.retaining.items()):
+            if reference() is x:
+                del old.retaining[number]
+    if new.retaining is None:
+        new.retaining = {}
+    new.retaining[x.output_number] = PyWeakref_NewRef(x, None)
+    return 0
+
+
+cdef int bump_version(TensorBase x) except -1:
+    """An in-place operation has written to x."""
+    if x.counter is not None:
+        x.counter.value += 1
+    elif not thread_state().inference:
+        raise GradientError("an inference tensor cannot be changed in place outside inference_mode; clone it first")
+    return 0
+
+
+cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
+    """Raise before an in-place op writes to a tensor that autograd could not follow."""
+    check_writable(x, op)
+    if x.counter is None and not thread_state().inference:
+        raise GradientError(f"{op}: an inference tensor cannot be changed in place outside inference_mode; "
+                            f"clone it first")
+    if not any_needs_grad:
+        return 0
+    if x.base is not None:
+        refuse_special_view(x, False)
+        if needs_grad(x) and grad_fn_of(x.base) is None:
+            raise GradientError(f"{op}: a view of a leaf that requires grad is being used in an in-place operation; "
+                                f"use the out-of-place op, or write under no_grad")
+    if needs_grad(x) and grad_fn_of(x) is None:
+        raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place operation; use the "
+                            f"out-of-place op, or write under no_grad")
+    return 0
+
+
+cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1:
+    """Views made in some ways cannot follow a write: raise for them."""
+    cdef str what, why
+    if x.creation == VIEW_DEFAULT:
+        return 0
+    what = "its base or another view of its base was changed in place" if is_indirect else "it is being changed in place"
+    if x.creation == VIEW_NO_GRAD:
+        why = "This view was made under no_grad"
+    elif x.creation == VIEW_INFERENCE:
+        why = "This view was made under inference_mode"
+    elif x.creation == VIEW_MULTI_OUTPUT:
+        why = "This view is one of several that one function returned (unbind, split, chunk)"
+    else:
+        why = "This view was returned by a custom autograd Function, whose backward the write would bypass"
+    raise GradientError(f"{why}, and {what} with grad mode enabled: no correct gradient exists. Use the out-of-place "
+                        f"op, or clone the view before.")
+
+
+cdef int rebase_history(TensorBase x, Node node) except -1:
+    """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view."""
+    cdef CopySlices slices
+    cdef TensorBase base
+    cdef Node old
+    if x.base is None:
+        old = x.node
+        set_history(x, node, 0)
+        return move_retained(x, old, node)
+    base = x.base
+    slices = CopySlices.__new__(CopySlices)
+    slices.sequence = next_sequence()
+    write_meta(&slices.first_meta, base)
+    write_meta(&slices.base_meta, base)
+    write_meta(&slices.view_meta, x)
+    for i in range(base.ndim_):
+        slices.base_strides[i] = base.strides[i]
+    for i in range(x.ndim_):
+        slices.view_strides[i] = x.strides[i]
+    slices.view_offset = offset_of(x) - offset_of(base)
+    slices.function = node
+    take_edges(slices, node, base)
+    old = base.node
+    set_history(base, slices, 0)
+    move_retained(base, old, slices)
+    grad_fn_of(x)                       # gives the view its new node
+    return 0
+
+
+cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
+    """The in-place op's edges become those of CopySlices, but for the first, which goes to the base."""
+    cdef int i, n = len(node.edges)
+    slices.edges = (gradient_edge(base),) + node.edges[1:]
+    if base.output_number != 0 or node.edge_outputs != NULL:
+        slices.edge_outputs = <int*>calloc(n, sizeof(int))
+        if slices.edge_outputs == NULL:
+            raise MemoryError()
+        slices.edge_outputs[0] = base.output_number if slices.edges[0] is not None else 0
+        for i in range(1, n):
+            slices.edge_outputs[i] = node.edge_outputs[i] if node.edge_outputs != NULL else 0
+    return 0
+
+
+cdef TensorBase as_view(TensorBase x, TensorBase out, int creation):
+    """Mark `out`, an alias of x, as a differentiable view of x (or of x's base)."""
+    cdef ThreadState* state = thread_state()
+    if x.counter is None:
+        return out
+    if state.inference:
+        creation = VIEW_INFERENCE
+    elif not state.grad_enabled:
+        creation = VIEW_NO_GRAD
+    out.creation = creation
+    if x.base is not None:
+        out.base = x.base
+        if creation == VIEW_DEFAULT:
+            out.creation = x.creation
+    else:
+        out.base = x
+    out.view_version = out.counter.value
+    return out
+
+
+# ---------------------------------------------------------------- CopySlices
+@cython.final
+cdef class CopySlices(Node):
+    """The base of a view that was changed in place: base = old base with the view's elements replaced by function(view).
+
+    Backward: the gradient of the old base is the incoming one, with the view's part replaced by what the in-place op's
+    own backward makes of that part.
+    """
+
+    def __dealloc__(self):
+        bury(self.function)
+        self.function = None
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef object result, part, grads
+        cdef list out
+        cdef int i
+        if grad is None:
+            return (None,) * len(self.edges)
+        result = grad.new_empty_strided(make_size(self.base_meta.ndim, self.base_meta.sizes),
+                                        tuple([self.base_strides[i] for i in range(self.base_meta.ndim)]))
+        result.copy_(grad)
+        part = result.as_strided(make_size(self.view_meta.ndim, self.view_meta.sizes),
+                                 tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
+        if self.function is None:
+            raise already_released("CopySlices")
+        # a copy, because the op's backward may keep what it is given, and `part` is written to below
+        grads = self.function.apply(part.clone(), task)
+        out = list(grads)
+        out[0] = None
+        if is_wanted(task, self.edges[0]):
+            if grads[0] is None:
+                part.zero_()
+            else:
+                part.copy_(grads[0])
+            out[0] = result
+        return tuple(out)
+
+    cdef int release_saved(self) except -1:
+        if self.function is not None:
+            self.function.release_saved()
+        return 0
+
+    cdef str label(self):
+        return "CopySlices"
+
+
+cdef object already_released(str name):
+    """The error for a second backward through a graph whose saved tensors are gone."""
+    return GradientError(f"backward: {name} has run before, and what it had saved was freed then. Call the first "
+                         f"backward with retain_graph=True to run it twice.")
+
+
+# ---------------------------------------------------------------- saved tensors
+@cython.final
+@cython.freelist(256)
+cdef class SavedTensor:
+    """A tensor that a node keeps for backward, and the version it had then.
+
+    An input is kept as it is. An output is kept as a detached alias: were it kept as it is, the tensor and its node would
+    own each other.
+    """
+
+    cdef TensorBase unpack(self, Node owner):
+        """The tensor, if nobody has written to it since."""
+        cdef TensorBase out
+        if self.counter is not None and self.counter.value != self.version:
+            raise VersionError(
+                f"backward: {owner.label()} needs a tensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} "
+                f"and {dtype_object(self.tensor.dtype_)}{' (its own output)' if self.is_output else ''} that is at "
+                f"version {self.counter.value} but was saved at {self.version}: an in-place operation changed it. "
+                f"Clone it before that operation, or use the out-of-place one.")
+        if not self.is_output:
+            return self.tensor
+        out = alias(self.tensor)
+        out.node = owner if self.node is None else self.node()
+        out.output_number = self.output_number
+        return out
+
+
+cdef SavedTensor save_tensor(TensorBase x, bint is_output):
+    """Keep x for backward. For an output, call it after the output's version has been bumped."""
+    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
+    if x.counter is None:
+        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
+    saved.counter = x.counter
+    saved.version = x.counter.value
+    saved.is_output = is_output
+    saved.tensor = alias(x) if is_output else x
+    return saved
+
+
+cdef object save_value(object value):
+    """Tensors, and tensors in a tuple or list, become SavedTensors; anything else is kept as it is."""
+    if isinstance(value, TensorBase):
+        return save_tensor(<TensorBase>value, False)
+    if isinstance(value, (tuple, list)):
+        for one in value:
+            if isinstance(one, TensorBase):
+                return [save_value(each) for each in value]
+    return value
+
+
+cdef object unpack_value(object saved, Node owner):
+    if isinstance(saved, SavedTensor):
+        return (<SavedTensor>saved).unpack(owner)
+    if isinstance(saved, list):
+        return [unpack_value(one, owner) for one in saved]
+    return saved

@@ -1,0 +1,21 @@
+"""Shapes and strides as plain C arrays. Strides count elements, not bytes, as PyTorch's do."""
+
+cdef enum:
+    MAX_NDIM = 16
+
+ctypedef Py_ssize_t ssize
+
+cdef ssize count_elements(int ndim, const ssize* sizes) except -1
+cdef void contiguous_strides(int ndim, const ssize* sizes, ssize* strides) noexcept nogil
+cdef bint is_contiguous(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint is_dense(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int new_ndim, const ssize* new_sizes,
+                       ssize* new_strides) noexcept nogil
+cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize** operand_strides,
+                        ssize* strides) noexcept nogil
+cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_sizes) noexcept nogil
+cdef int wrap_dim(object dim, int ndim, str where=*) except -1
+cdef int read_sizes(object sizes, ssize* out, str where) except -1
+cdef str shape_text(int ndim, const ssize* sizes)

@@ -1,0 +1,44 @@
+"""Walking n dimensions: one walk serves every pointwise op, every copy and every cast."""
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef enum:
+    MAX_OPERANDS = 5            # the result and up to four inputs
+
+# An inner loop sees plain rows: n elements next to each other, in the type it computes in. The walk brings everything
+# else (strides, broadcasting, casts) into that form.
+ctypedef void (*unary_loop)(void* out, void* x, ssize n) noexcept nogil
+ctypedef void (*binary_loop)(void* out, void* x, void* y, ssize n) noexcept nogil
+ctypedef void (*ternary_loop)(void* out, void* x, void* y, void* z, ssize n) noexcept nogil
+ctypedef void (*quaternary_loop)(void* out, void* x, void* y, void* z, void* w, ssize n) noexcept nogil
+
+cdef struct Operand:            # operand 0 is the result
+    char* data                  # first element
+    int dtype                   # as stored
+    int kernel_dtype            # as the loop wants it
+    ssize[MAX_NDIM] steps       # elements from one index to the next, for each dimension of the walk; 0: broadcast
+
+cdef struct Walk:
+    int ndim
+    int operands
+    ssize[MAX_NDIM] sizes
+    Operand[MAX_OPERANDS] operand
+
+cdef void set_operand(Walk* walk, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
+                      const ssize* strides) noexcept nogil
+cdef int run_walk(Walk* walk, void* loop, ssize grain) except -1
+cdef inline void call_loop(void* loop, int operands, void** rows, ssize n) noexcept nogil:
+    if operands == 2:
+        (<unary_loop>loop)(rows[0], rows[1], n)
+    elif operands == 3:
+        (<binary_loop>loop)(rows[0], rows[1], rows[2], n)
+    elif operands == 4:
+        (<ternary_loop>loop)(rows[0], rows[1], rows[2], rows[3], n)
+    else:
+        (<quaternary_loop>loop)(rows[0], rows[1], rows[2], rows[3], rows[4], n)
+
+cdef void convert(void* out, int out_dtype, ssize out_step, const void* x, int x_dtype, ssize x_step, ssize n) noexcept nogil
+cdef int copy_into(TensorBase out, TensorBase x) except -1
+cdef TensorBase contiguous_copy(TensorBase x)
+cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
+cdef int thread_count(ssize work, ssize grain) noexcept nogil

@@ -1,0 +1,308 @@
+"""Storage: bytes with an owner, and the allocator that makes them cheap.
+
+Where a block comes from, by size:
+
+    0 bytes            nowhere: the address is NULL
+    up to 1 KiB        a list of free blocks for each multiple of 64 bytes; making a small tensor is mostly this
+    up to 256 KiB      the C library
+    above              a cache of freed blocks by size class, else the C library, with huge pages from 2 MiB up
+
+The cache is there because a fresh large block is expensive: the kernel maps and clears it page by page at the first write,
+which for 40 MB takes four times as long as an addition. Size classes are 8 to a doubling, so at most 1/8 is wasted.
+
+Everything here runs under the GIL, which is its lock; a forked child inherits a consistent state. Kernels never allocate.
+Leaves out: pools per thread, pinned memory.
+"""
+cimport cython
+from libc.stdlib cimport free
+from libc.string cimport memcpy, memset
+
+from tensorlab.errors import AllocationError, MemoryLayoutError
+
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    static void tl_ask_for_huge_pages(void* p, size_t n) { madvise(p, n, MADV_HUGEPAGE); }   /* only a hint */
+    #else
+    static void tl_ask_for_huge_pages(void* p, size_t n) { (void)p; (void)n; }
+    #endif
+    """
+    void tl_ask_for_huge_pages(void*, size_t) noexcept nogil
+    void* aligned_alloc(size_t alignment, size_t size) noexcept nogil
+    int count_leading_zeros "__builtin_clzl"(unsigned long) noexcept nogil
+
+cdef enum:
+    LINE = 64                       # bytes of a cache line; every block starts on one
+    SMALL = 1024                    # up to here: free lists
+    SMALL_CLASSES = 17
+    SMALL_KEPT = 512                # free blocks kept for each small size
+    LARGE = 262144                  # from here: the cache
+    HUGE_PAGE = 2097152
+
+cdef struct FreeBlock:              # a free small block holds the address of the next one
+    FreeBlock* next
+
+cdef struct Statistics:
+    size_t allocated                # bytes in use, as rounded up
+    size_t peak
+    size_t cached                   # bytes in the cache of large blocks
+    size_t cache_limit
+    unsigned long allocations       # blocks handed out since the start
+    unsigned long cache_hits
+
+cdef FreeBlock* small_blocks[SMALL_CLASSES]
+cdef int[SMALL_CLASSES] small_counts
+cdef Statistics statistics
+cdef dict cache = {}                # bytes of a size class: list of addresses
+statistics.cache_limit = 1 << 30
+
+
+# ---------------------------------------------------------------- allocate and release
+cdef inline size_t block_size(size_t nbytes) noexcept nogil:
+    """Round up to what is really handed out."""
+    cdef size_t unit = LINE
+    if nbytes >= LARGE:
+        unit = <size_t>1 << (63 - 3 - count_leading_zeros(nbytes))      # an eighth of the power of two below
+        if nbytes >= HUGE_PAGE and unit < HUGE_PAGE:
+            unit = HUGE_PAGE
+    return (nbytes + unit - 1) & ~(unit - 1)
+
+
+cdef void* allocate(size_t nbytes) noexcept:
+    """A block of at least `nbytes`, aligned to a cache line; NULL for 0 bytes or if there is no memory."""
+    cdef size_t size = block_size(nbytes)
+    cdef FreeBlock* block
+    cdef void* address
+    if size <= SMALL:
+        if nbytes == 0:
+            return NULL
+        block = small_blocks[size // LINE]
+        if block != NULL:
+            small_blocks[size // LINE] = block.next
+            small_counts[size // LINE] -= 1
+            address = block
+        else:
+            address = aligned_alloc(LINE, size)
+    elif size < LARGE:
+        address = aligned_alloc(LINE, size)
+    else:
+        address = allocate_large(size)
+    if address != NULL:
+        statistics.allocations += 1
+        statistics.allocated += size
+        if statistics.allocated > statistics.peak:
+            statistics.peak = statistics.allocated
+    return address
+
+
+cdef void* allocate_large(size_t size) noexcept:
+    cdef list blocks = cache.get(size)
+    cdef void* address
+    if blocks:
+        statistics.cached -= size
+        statistics.cache_hits += 1
+        return <void*><size_t>blocks.pop()
+    if size > <size_t>1 << 62:
+        return NULL
+    address = aligned_alloc(HUGE_PAGE if size >= HUGE_PAGE else LINE, size)
+    if address == NULL:                             # give back what the cache holds, then try once more
+        empty_cache()
+        address = aligned_alloc(HUGE_PAGE if size >= HUGE_PAGE else LINE, size)
+    if address != NULL and size >= HUGE_PAGE:
+        tl_ask_for_huge_pages(address, size)
+    return address
+
+
+cdef void release(void* address, size_t nbytes) noexcept:
+    """Take back a block that `allocate(nbytes)` handed out."""
+    cdef size_t size = block_size(nbytes)
+    cdef FreeBlock* block = <FreeBlock*>address
+    if address == NULL:
+        return
+    statistics.allocated -= size
+    if size <= SMALL and small_counts[size // LINE] < SMALL_KEPT:
+        block.next = small_blocks[size // LINE]
+        small_blocks[size // LINE] = block
+        small_counts[size // LINE] += 1
+    elif size >= LARGE and statistics.cached + size <= statistics.cache_limit:
+        cache.setdefault(size, []).append(<size_t>address)
+        statistics.cached += size
+    else:
+        free(address)
+
+
+def empty_cache():
+    """Give all cached blocks back to the system. Live tensors are not touched."""
+    cdef size_t address
+    cdef FreeBlock* block
+    cdef int k
+    for size, blocks in cache.items():
+        for address in blocks:
+            free(<void*>address)
+    cache.clear()
+    statistics.cached = 0
+    for k in range(SMALL_CLASSES):
+        while small_blocks[k] != NULL:
+            block = small_blocks[k]
+            small_blocks[k] = block.next
+            free(block)
+        small_counts[k] = 0
+
+
+def memory_stats():
+    """What the allocator has done, as a dict.
+
+    Returns
+    -------
+    dict of int
+        allocated_bytes, peak_bytes (blocks in use now, and the most there ever were; sizes as rounded up), cached_bytes,
+        cache_limit_bytes, allocations (blocks handed out since the start), cache_hits (large ones that came from the cache).
+    """
+    return {"allocated_bytes": statistics.allocated, "peak_bytes": statistics.peak, "cached_bytes": statistics.cached,
+            "cache_limit_bytes": statistics.cache_limit, "allocations": statistics.allocations,
+            "cache_hits": statistics.cache_hits}
+
+
+def reset_peak_memory_stats():
+    """Let `peak_bytes` of `memory_stats()` start again from what is in use now."""
+    statistics.peak = statistics.allocated
+
+
+def set_cache_limit(Py_ssize_t nbytes):
+    """Keep at most `nbytes` bytes of freed large blocks (1 GiB unless set)."""
+    if nbytes < 0:
+        raise ValueError(f"set_cache_limit: a number of bytes of at least 0 is needed, not {nbytes}")
+    statistics.cache_limit = nbytes
+    if statistics.cached > statistics.cache_limit:
+        empty_cache()
+
+
+# ---------------------------------------------------------------- storage
+@cython.final
+cdef class Storage:
+    """Bytes with an owner: what tensors are views of. Public as `UntypedStorage`.
+
+    The bytes are our own, or somebody else's (a NumPy array's, a buffer's), kept alive as long as the storage lives.
+    """
+
+    def __cinit__(self):
+        self.address = NULL
+
+    def __dealloc__(self):
+        if self.owner is None and self.address != NULL:
+            release(self.address, self.nbytes_)
+
+    def __len__(self):
+        return self.nbytes_
+
+    def nbytes(self):
+        """Size in bytes."""
+        return self.nbytes_
+
+    def size(self):
+        """Size in bytes."""
+        return self.nbytes_
+
+    def data_ptr(self):
+        """Address of the first byte; 0 for an empty storage."""
+        return <size_t>self.address
+
+    def element_size(self):
+        """1: a storage knows bytes, not elements."""
+        return 1
+
+    @property
+    def is_foreign(self):
+        """True if the bytes belong to another object, such as a NumPy array."""
+        return self.owner is not None
+
+    def __getitem__(self, Py_ssize_t i):
+        if not -self.nbytes_ <= i < self.nbytes_:
+            raise IndexError(f"storage: byte {i} of {self.nbytes_} does not exist")
+        return (<unsigned char*>self.address)[i if i >= 0 else i + self.nbytes_]
+
+    def tolist(self):
+        """The bytes as a list of ints."""
+        return [(<unsigned char*>self.address)[i] for i in range(self.nbytes_)]
+
+    def copy_(self, Storage source not None):
+        """Copy the bytes of a storage of the same size into this one."""
+        if source.nbytes_ != self.nbytes_:
+            raise MemoryLayoutError(f"copy_: the storages have {self.nbytes_} and {source.nbytes_} bytes; "
+                                    f"they must be equal")
+        self.check_writable("copy_")
+        memcpy(self.address, source.address, self.nbytes_)
+        return self
+
+    def clone(self):
+        """A new storage with the same bytes."""
+        return new_storage(self.nbytes_).copy_(self)
+
+    def resize_(self, Py_ssize_t nbytes):
+        """Change the number of bytes, keeping those that fit.
+
+        Raises
+        ------
+        MemoryLayoutError
+            If the bytes are foreign, or another object (a NumPy array, a memoryview) looks at them.
+        """
+        self.resize(nbytes)
+        return self
+
+    def check_writable(self, str where):
+        """Raise if the bytes are read-only."""
+        if self.is_read_only:
+            raise MemoryLayoutError(f"{where}: the memory is read-only; clone the tensor first")
+
+    cdef int resize(self, Py_ssize_t nbytes) except -1:
+        cdef void* address
+        cdef Py_ssize_t kept = min(nbytes, self.nbytes_)
+        if nbytes < 0:
+            raise MemoryLayoutError(f"resize_: {nbytes} bytes asked for; it must be at least 0")
+        if nbytes == self.nbytes_:
+            return 0
+        if self.owner is not None:
+            raise MemoryLayoutError("resize_: the memory belongs to another object and cannot be resized; clone it")
+        if self.exports > 0:
+            raise MemoryLayoutError(f"resize_: {self.exports} array(s) or buffer(s) outside tensorlab look at this "
+                                    f"memory; delete them or clone the tensor first")
+        address = allocate(nbytes)
+        if address == NULL and nbytes > 0:
+            raise AllocationError(f"cannot allocate {nbytes} bytes")
+        if kept > 0:
+            memcpy(address, self.address, kept)
+        if nbytes > kept:
+            memset(<char*>address + kept, 0, nbytes - kept)
+        release(self.address, self.nbytes_)
+        self.address = <char*>address
+        self.nbytes_ = nbytes
+        return 0
+
+    def __repr__(self):
+        return f"<UntypedStorage of {self.nbytes_} bytes{', foreign' if self.owner is not None else ''}>"
+
+
+cdef Storage new_storage(Py_ssize_t nbytes):
+    """Fresh bytes; their values are whatever was there."""
+    cdef Storage storage = Storage.__new__(Storage)
+    if nbytes > 0:
+        storage.address = <char*>allocate(nbytes)
+        if storage.address == NULL:
+            raise AllocationError(f"cannot allocate {nbytes} bytes: the machine has not that much memory")
+    storage.nbytes_ = nbytes
+    return storage
+
+
+cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, bint is_read_only):
+    """Bytes of another object, which lives at least as long."""
+    cdef Storage storage = Storage.__new__(Storage)
+    storage.address = <char*>address
+    storage.nbytes_ = nbytes
+    storage.owner = owner
+    storage.is_read_only = is_read_only
+    return storage
+
+
+empty_storage = new_storage(0)

@@ -1,0 +1,55 @@
+"""TensorBase: a layout over a storage, with a version counter and the fields that autograd uses."""
+from cpython.object cimport PyObject
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.storage cimport Storage
+
+cdef enum:
+    # How a view came to be, which decides whether an in-place op on it can be recorded (see graph.pyx)
+    VIEW_DEFAULT = 0
+    VIEW_NO_GRAD = 1            # made under no_grad
+    VIEW_MULTI_OUTPUT = 2       # one of several made at once (unbind, split, chunk)
+    VIEW_IN_FUNCTION = 3        # returned by a custom autograd Function
+    VIEW_INFERENCE = 4          # made under inference_mode
+
+cdef class VersionCounter:
+    cdef unsigned long value    # in-place operations so far
+
+cdef class TensorBase:
+    # --- where the elements are
+    cdef Storage storage_
+    cdef char* data_            # the first element: storage_.address + offset * item size
+    cdef ssize numel_
+    cdef unsigned char dtype_
+    cdef unsigned char ndim_
+    cdef bint is_contiguous_
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize[MAX_NDIM] strides
+    cdef object shape_          # the Size handed out last, or None
+    # --- what autograd knows (graph.pyx reads and writes these)
+    cdef VersionCounter counter # shared with views and detached aliases; None for inference tensors
+    cdef bint wants_grad         # a leaf's own flag
+    cdef bint retains_grad_
+    cdef unsigned char creation # VIEW_...
+    cdef int output_number      # which output of `node` this tensor is
+    cdef object node            # the Node that made it, or None; read it through graph.grad_fn_of
+    cdef object gradient        # .grad
+    cdef TensorBase base        # the tensor this is a differentiable view of, or None
+    cdef unsigned long view_version     # counter value when `node` was last right for this view
+    cdef PyObject* accumulator  # borrowed: the AccumulateGrad node of a leaf while one lives
+    cdef list hooks             # of a leaf: (key, function)
+
+cdef inline ssize offset_of(TensorBase x) noexcept:
+    """Elements from the start of the storage to the first element."""
+    return (x.data_ - x.storage_.address) // item_size[x.dtype_] if x.storage_.address != NULL else 0
+
+cdef object tensor_class
+cdef TensorBase new_tensor()
+cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
+cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
+cdef TensorBase empty_like(TensorBase x, int dtype)
+cdef TensorBase alias(TensorBase x)
+cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data)
+cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* strides) except -1
+cdef object make_size(int ndim, const ssize* sizes)
+cdef int check_writable(TensorBase x, str where) except -1

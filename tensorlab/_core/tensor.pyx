@@ -1,0 +1,357 @@
+"""TensorBase: what a tensor is. A layout (sizes, strides, a first element) over a storage, and a version counter.
+
+Sizes and strides sit inside the object, because a block of their own would cost 11 ns for each tensor. What a tensor can do is
+listed in tensorlab/_tensor.py, whose class `Tensor` inherits this one; kernels make results of that class, which is
+handed down once through `set_tensor_class`.
+"""
+cimport cython
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from libc.stdlib cimport free, malloc
+
+from tensorlab._core.dtypes cimport FLOAT32, dtype_object, item_size
+from tensorlab._core.layout cimport (
+    MAX_NDIM,
+    contiguous_strides,
+    dense_strides,
+    count_elements,
+    extent,
+    is_contiguous,
+    is_dense,
+    ssize,
+    wrap_dim,
+)
+from tensorlab._core.storage cimport Storage, empty_storage, new_storage
+
+from tensorlab.errors import AllocationError, MemoryLayoutError, ShapeError
+
+cdef extern from *:
+    """
+    #define tl_make(base, cls, nothing) (((PyTypeObject*)(base))->tp_new((PyTypeObject*)(cls), nothing, NULL))
+    """
+    object tl_make(object base, object cls, tuple nothing)      # cls() without the cost of a Python call
+
+cdef tuple NOTHING = ()
+cdef tuple FORMATS = (b"?", b"B", b"b", b"h", b"i", b"q", b"e", b"H", b"f", b"d")     # as the module struct names them
+cdef long live_count = 0
+
+
+def live_tensors():
+    """How many tensors exist now, those that the autograd graph holds included."""
+    return live_count
+
+
+@cython.final
+@cython.freelist(256)
+cdef class VersionCounter:
+    """Counts in-place operations. One object for a tensor, its views and its detached aliases."""
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple of ints that knows its product."""
+
+    __slots__ = ()
+
+    def numel(self):
+        """The product of the sizes.
+
+        >>> import tensorlab
+        >>> tensorlab.zeros(2, 3).shape.numel()
+        6
+        """
+        n = 1
+        for size in self:
+            n *= size
+        return n
+
+    def __getitem__(self, index):
+        got = tuple.__getitem__(self, index)
+        return Size(got) if isinstance(index, slice) else got
+
+    def __add__(self, other):
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __repr__(self):
+        return f"tensorlab.Size({list(self)})"
+
+    def __reduce__(self):
+        return Size, (tuple(self),)
+
+cdef object size_class = Size
+cdef object tuple_new = tuple.__new__
+
+
+cdef object make_size(int ndim, const ssize* sizes):
+    cdef tuple numbers = PyTuple_New(ndim)
+    cdef object n
+    cdef int i
+    for i in range(ndim):
+        n = sizes[i]
+        Py_INCREF(n)
+        PyTuple_SET_ITEM(numbers, i, n)
+    return tuple_new(size_class, numbers)
+
+
+# ---------------------------------------------------------------- TensorBase
+cdef class TensorBase:
+    """The layout half of a tensor. Use `tensorlab.Tensor`, which inherits it."""
+
+    def __cinit__(self):
+        global live_count
+        live_count += 1
+        self.storage_ = empty_storage           # until a factory fills it: a 1-d tensor without elements
+        self.dtype_ = FLOAT32
+        self.ndim_ = 1
+        self.strides[0] = 1
+        self.is_contiguous_ = True
+
+    def __dealloc__(self):
+        global live_count
+        live_count -= 1
+
+    @property
+    def shape(self):
+        """Size, one int for each dimension."""
+        if self.shape_ is None:
+            self.shape_ = make_size(self.ndim_, self.sizes)
+        return self.shape_
+
+    def size(self, dim=None):
+        """The shape, or the size of dimension `dim`."""
+        if dim is None:
+            return self.shape
+        return self.sizes[wrap_dim(dim, self.ndim_, "size")]
+
+    def stride(self, dim=None):
+        """Elements from one index to the next: a tuple, or the int for dimension `dim`."""
+        if dim is None:
+            return tuple([self.strides[i] for i in range(self.ndim_)])
+        return self.strides[wrap_dim(dim, self.ndim_, "stride")]
+
+    def storage_offset(self):
+        """Elements from the start of the storage to the first element."""
+        return offset_of(self)
+
+    def data_ptr(self):
+        """Address of the first element, in bytes."""
+        return <size_t>self.data_
+
+    def untyped_storage(self):
+        """The bytes that this tensor is a view of."""
+        return self.storage_
+
+    def numel(self):
+        """Number of elements: the product of the sizes."""
+        return self.numel_
+
+    nelement = numel
+
+    def dim(self):
+        """Number of dimensions."""
+        return self.ndim_
+
+    ndimension = dim
+
+    @property
+    def ndim(self):
+        """Number of dimensions."""
+        return self.ndim_
+
+    @property
+    def dtype(self):
+        """The type of the elements."""
+        return dtype_object(self.dtype_)
+
+    @property
+    def itemsize(self):
+        """Bytes of one element."""
+        return item_size[self.dtype_]
+
+    def element_size(self):
+        """Bytes of one element."""
+        return item_size[self.dtype_]
+
+    @property
+    def nbytes(self):
+        """Bytes of all elements: numel() * itemsize, however they are laid out."""
+        return self.numel_ * item_size[self.dtype_]
+
+    def is_contiguous(self):
+        """True if the elements lie in row-major order without gaps."""
+        return self.is_contiguous_
+
+    def is_floating_point(self):
+        """True for float16, bfloat16, float32 and float64."""
+        return self.dtype.is_floating_point
+
+    def is_signed(self):
+        """True if the elements can be negative."""
+        return self.dtype.is_signed
+
+    def is_complex(self):
+        """False: tensorlab has no complex types."""
+        return False
+
+    def __len__(self):
+        if self.ndim_ == 0:
+            raise TypeError("len: a 0-d tensor has no length; use numel(), or item() for its value")
+        return self.sizes[0]
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        cdef int i, size = item_size[self.dtype_]
+        cdef ssize* numbers
+        if self.wants_grad or self.node is not None:
+            raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
+        if flags & PyBUF_WRITABLE and self.storage_.is_read_only:
+            raise BufferError("buffer: the tensor's memory is read-only")
+        if not self.is_contiguous_ and not flags & PyBUF_STRIDES:
+            raise BufferError("buffer: the tensor is not contiguous; export its contiguous()")
+        numbers = <ssize*>malloc(2 * MAX_NDIM * sizeof(ssize))
+        if numbers == NULL:
+            raise MemoryError()
+        for i in range(self.ndim_):
+            numbers[i] = self.sizes[i]
+            numbers[MAX_NDIM + i] = self.strides[i] * size
+        buffer.buf = self.data_
+        buffer.obj = self
+        buffer.len = self.numel_ * size
+        buffer.itemsize = size
+        buffer.readonly = self.storage_.is_read_only
+        buffer.ndim = self.ndim_
+        buffer.format = <char*><bytes>FORMATS[self.dtype_] if flags & PyBUF_FORMAT else NULL
+        buffer.shape = numbers
+        buffer.strides = numbers + MAX_NDIM
+        buffer.suboffsets = NULL
+        buffer.internal = numbers
+        self.storage_.exports += 1
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        free(buffer.internal)
+        self.storage_.exports -= 1
+
+    @property
+    def output_nr(self):
+        """Which output of `grad_fn` this tensor is."""
+        return self.output_number
+
+    @property
+    def _version(self):
+        """How many in-place operations have written to this tensor, its views and its detached aliases."""
+        if self.counter is None:
+            raise RuntimeError("_version: inference tensors do not track versions; clone outside inference_mode")
+        return self.counter.value
+
+    def is_inference(self):
+        """True for a tensor made under inference_mode: it has no version counter and autograd refuses it."""
+        return self.counter is None
+
+
+# ---------------------------------------------------------------- making tensors
+tensor_class = TensorBase
+
+def set_tensor_class(cls):
+    """Make results of this class from now on; tensorlab/_tensor.py calls it once."""
+    global tensor_class
+    tensor_class = cls
+
+
+cdef TensorBase new_tensor():
+    """A tensor of the public class whose fields the caller fills."""
+    cdef TensorBase x = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
+    x.counter = VersionCounter.__new__(VersionCounter)
+    return x
+
+
+cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* strides) except -1:
+    """Give x a shape and strides (row-major if `strides` is NULL); its first element stays."""
+    cdef int i
+    x.numel_ = count_elements(ndim, sizes)
+    x.ndim_ = ndim
+    x.shape_ = None
+    for i in range(ndim):
+        x.sizes[i] = sizes[i]
+    if strides == NULL:
+        contiguous_strides(ndim, sizes, x.strides)
+        x.is_contiguous_ = True
+    else:
+        for i in range(ndim):
+            x.strides[i] = strides[i]
+        x.is_contiguous_ = is_contiguous(ndim, sizes, strides)
+    return 0
+
+
+cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes):
+    """A new row-major tensor; its values are whatever was there."""
+    cdef TensorBase x = new_tensor()
+    x.dtype_ = dtype
+    set_layout(x, ndim, sizes, NULL)
+    if x.numel_ > (<ssize>1 << 60) // item_size[dtype]:
+        raise AllocationError(f"a tensor of shape {x.shape} and {dtype_object(dtype)} does not fit in memory")
+    x.storage_ = new_storage(x.numel_ * item_size[dtype])
+    x.data_ = x.storage_.address
+    return x
+
+
+cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor with these strides, over just as much memory as they reach."""
+    cdef TensorBase x
+    cdef ssize reach
+    if is_contiguous(ndim, sizes, strides) and is_canonical(ndim, sizes, strides):
+        return empty_tensor(dtype, ndim, sizes)
+    x = new_tensor()
+    x.dtype_ = dtype
+    set_layout(x, ndim, sizes, strides)
+    reach = extent(ndim, sizes, strides)
+    if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
+        raise AllocationError(f"a tensor of shape {x.shape} with strides {x.stride()} does not fit in memory")
+    x.storage_ = new_storage(reach * item_size[dtype])
+    x.data_ = x.storage_.address
+    return x
+
+
+cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept:
+    """True if even the dimensions of size 1 have the stride that `contiguous_strides` gives."""
+    cdef ssize[MAX_NDIM] expected
+    cdef int i
+    contiguous_strides(ndim, sizes, expected)
+    for i in range(ndim):
+        if strides[i] != expected[i]:
+            return False
+    return True
+
+
+cdef TensorBase empty_like(TensorBase x, int dtype):
+    """A new tensor of x's shape that keeps x's order of dimensions."""
+    cdef ssize[MAX_NDIM] strides
+    cdef const ssize* operand = x.strides
+    if x.is_contiguous_ and is_canonical(x.ndim_, x.sizes, x.strides):
+        return empty_tensor(dtype, x.ndim_, x.sizes)
+    if is_dense(x.ndim_, x.sizes, x.strides):
+        return empty_strided_tensor(dtype, x.ndim_, x.sizes, x.strides)
+    dense_strides(x.ndim_, x.sizes, 1, &operand, strides)
+    return empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+
+
+cdef TensorBase alias(TensorBase x):
+    """Another tensor over the same elements and the same version counter, unknown to autograd."""
+    return alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
+
+
+cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data):
+    """Another layout over x's storage, sharing its version counter, unknown to autograd."""
+    cdef TensorBase out = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
+    out.counter = x.counter
+    out.dtype_ = x.dtype_
+    set_layout(out, ndim, sizes, strides)
+    out.storage_ = x.storage_
+    out.data_ = data
+    return out
+
+
+cdef int check_writable(TensorBase x, str where) except -1:
+    """Raise if x's memory must not be written."""
+    if x.storage_.is_read_only:
+        raise MemoryLayoutError(f"{where}: the tensor's memory is read-only (it belongs to another object); clone it first")
+    return 0

@@ -1,0 +1,61 @@
+"""The exceptions of tensorlab.
+
+Each class also inherits the built-in that PyTorch raises in the same place, so that `except RuntimeError` written for
+PyTorch catches ours too.
+
+    TensorlabError
+    |-- ShapeError        (RuntimeError)         sizes that do not fit together
+    |-- DTypeError        (RuntimeError)         an element type that an operation cannot take
+    |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
+    |-- DimensionError    (IndexError)           a dimension that a tensor does not have
+    |-- IndexOutOfRange   (IndexError)           an index outside its dimension
+    |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
+    |-- AllocationError   (RuntimeError)         more memory than the machine gives
+    |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
+    `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
+        `-- VersionError                         a saved tensor was changed in place
+"""
+
+
+class TensorlabError(Exception):
+    """Base of every exception that tensorlab defines."""
+
+
+class ShapeError(TensorlabError, RuntimeError):
+    """Sizes do not fit together."""
+
+
+class DTypeError(TensorlabError, RuntimeError):
+    """An operation cannot take this element type."""
+
+
+class UnsupportedDType(DTypeError, NotImplementedError):
+    """An operation has no kernel for this element type."""
+
+
+class DimensionError(TensorlabError, IndexError):
+    """A dimension is named that the tensor does not have."""
+
+
+class IndexOutOfRange(TensorlabError, IndexError):
+    """An index lies outside its dimension."""
+
+
+class MemoryLayoutError(TensorlabError, RuntimeError):
+    """Memory overlaps, is foreign, read-only or exported, where that is not allowed."""
+
+
+class AllocationError(TensorlabError, RuntimeError):
+    """The machine has not enough memory."""
+
+
+class GeneratorError(TensorlabError, RuntimeError, ValueError):
+    """A random generator cannot take this seed or state."""
+
+
+class GradientError(TensorlabError, RuntimeError):
+    """Autograd is used in a way that would give a wrong gradient."""
+
+
+class VersionError(GradientError):
+    """A tensor that was saved for backward has been changed in place."""

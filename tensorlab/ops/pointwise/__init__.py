@@ -1,0 +1,1 @@
+"""Ops that treat every element by itself, one family per file."""
