@@ -44,8 +44,8 @@ DEBUG_DIRECTIVES = {
     "initializedcheck": True,
 }
 
-# GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, which -ffast-math
-# takes from them.  Without contraction eager kernels and generated code agree to the last bit.
+# GCC vectorises float loops with the first two; nan, inf and -0 keep their meaning, unlike under
+# -ffast-math.  Without contraction eager kernels and generated code agree to the last bit.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-g0"]
 # Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
 DEBUG_FLAGS = ["-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"]

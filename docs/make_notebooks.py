@@ -1,19 +1,21 @@
 """Write every chapter as a notebook that runs wherever tensorlab is installed.
 
-Usage: python docs/make_notebooks.py FOLDER
+Usage: python docs/make_notebooks.py FOLDER [--run]
 
 The .ipynb has the chapter's cells and text.  What only the book understands is translated: a woven
 source region becomes a cell that prints it from the installed package, boxes become quotations,
 roles become plain text, and files beside the chapter (a program, recorded results) are written by
-the first cells.
+the first cells.  --run runs each in an empty folder and fails where a cell does.
 """
 
+import argparse
 import re
-import sys
+import tempfile
 from pathlib import Path
 
 import jupytext
 import nbformat
+from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
 FENCE = re.compile(
@@ -108,7 +110,8 @@ def make_notebook(chapter):
         if cell.cell_type == "markdown":
             cells.extend(markdown_cells(cell.source))
         else:
-            cells.append(nbformat.v4.new_code_cell(cell.source))
+            kept = {key: cell.metadata[key] for key in ("tags",) if key in cell.metadata}
+            cells.append(nbformat.v4.new_code_cell(cell.source, metadata=kept))
     extras = file_cells(chapter.parent)
     cells[1:1] = extras  # after the title
     for number, cell in enumerate(cells):
@@ -119,14 +122,26 @@ def make_notebook(chapter):
     return notebook
 
 
+def run_notebook(notebook):
+    """Run a notebook as a reader would who downloaded it and nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
+        resources = {"metadata": {"path": folder}}
+        NotebookClient(notebook, timeout=120, resources=resources).execute()
+
+
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: python docs/make_notebooks.py FOLDER")
-    target = Path(sys.argv[1])
-    target.mkdir(parents=True, exist_ok=True)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--run", action="store_true", help="run each notebook in an empty folder")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
     for chapter in sorted((ROOT / "chapters").glob("[0-9][0-9]-*/index.md")):
-        nbformat.write(make_notebook(chapter), target / f"{chapter.parent.name}.ipynb")
-        print(f"{chapter.parent.name}.ipynb")
+        notebook = make_notebook(chapter)
+        name = f"{chapter.parent.name}.ipynb"
+        nbformat.write(notebook, options.folder / name)
+        print(name, flush=True)
+        if options.run:
+            run_notebook(notebook)
 
 
 if __name__ == "__main__":

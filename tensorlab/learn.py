@@ -97,8 +97,8 @@ def source(path, name, *, docstrings=True):
     LookupError
         If the file has no such region.
     """
-    file = PACKAGE_FOLDER.parent / path
-    if not path.startswith(PACKAGE_FOLDER.name + "/") or not file.is_file():
+    file = (PACKAGE_FOLDER.parent / path).resolve()
+    if PACKAGE_FOLDER not in file.parents or not file.is_file():
         raise FileNotFoundError(f"source: there is no file {path!r} in the package")
     region = find_region(file.read_text(encoding="utf-8"), name, path)
     if docstrings:

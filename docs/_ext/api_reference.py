@@ -4,8 +4,8 @@
     :from: tensorlab.ops.reductions
     ```
 
-documents the public names of `tensorlab` that were defined in, or below, one of the modules listed in
-`:from:`; without it, all of them.  Nothing is typed by hand, so no page can miss an op.
+documents the public names of `tensorlab` that were defined in, or below, one of the modules listed
+in `:from:`; without it, all of them.  Nothing is typed by hand, so no page can miss an op.
 """
 
 import importlib

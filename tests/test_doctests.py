@@ -1,0 +1,49 @@
+"""Every example in a docstring of the package gives what it says, compiled modules included."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+
+import pytest
+
+import tensorlab
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def modules():
+    """Return the names of all modules of the package."""
+    found = pkgutil.walk_packages(tensorlab.__path__, "tensorlab.")
+    return ["tensorlab", *sorted(module.name for module in found)]
+
+
+def docstrings(module):
+    """Yield (name, docstring) of a module, its functions and classes, and their methods."""
+    seen = set()
+
+    def visit(name, value, depth):
+        text = getattr(value, "__doc__", None)
+        if isinstance(text, str) and ">>>" in text and text not in seen:
+            seen.add(text)
+            yield name, text
+        if isinstance(value, type) and depth < 2:
+            for key, member in vars(value).items():
+                yield from visit(f"{name}.{key}", member, depth + 1)
+
+    yield from visit(module.__name__, module, 0)
+    for key, value in vars(module).items():
+        if getattr(value, "__module__", None) == module.__name__:
+            yield from visit(f"{module.__name__}.{key}", value, 0)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_give_what_they_say(name):
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    report = []
+    for title, text in docstrings(module):
+        names = {"tensorlab": tensorlab, "torch": tensorlab, **vars(module)}
+        examples = doctest.DocTestParser().get_doctest(text, names, title, None, 0)
+        runner.run(examples, out=report.append, clear_globs=False)
+    assert runner.failures == 0, re.sub(r"\n{2,}", "\n", "".join(report))
