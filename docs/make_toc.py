@@ -38,4 +38,6 @@ def pages(folder):
 
 
 if __name__ == "__main__":
-    (ROOT / "docs/_toc.yml").write_text(toc_text(), encoding="utf-8")
+    target = ROOT / "docs/_toc.yml"
+    if not target.exists() or target.read_text(encoding="utf-8") != toc_text():
+        target.write_text(toc_text(), encoding="utf-8")

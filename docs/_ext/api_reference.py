@@ -10,6 +10,7 @@ in `:from:`; without it, all of them.  Nothing is typed by hand, so no page can 
 
 import importlib
 import inspect
+import re
 from types import ModuleType
 
 from docutils import nodes
@@ -55,6 +56,57 @@ def is_documented(value, sources):
     return not sources or any(home == s or home.startswith(s + ".") for s in sources)
 
 
+SIGNATURE = re.compile(r"\w+\(.*\)(?: -> .*)?")
+CODE = re.compile(r"``.+?``|`([^`\n]+)`")
+
+
+def read_as_text(app, what, name, obj, options, lines):
+    """Make reStructuredText of a docstring that is written as plain text with `code` in it.
+
+    Examples stay as they are, under a heading of their own; elsewhere what stands in backticks
+    becomes code, and stars, bars and final underscores lose the meaning that they would have.
+    """
+    if lines and SIGNATURE.fullmatch(lines[0]):
+        del lines[0]  # of the method that this one is another name of
+    has_heading = any(line.strip() == "Examples" for line in lines)
+    result = [""] if what in ("attribute", "property") else []  # else a colon would end a type
+    in_example = False
+    for line in lines:
+        starts_example = line.startswith(">>>") and not in_example
+        if starts_example and not has_heading:
+            result += ["Examples", "--------"]
+            has_heading = True
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        result.append(line if in_example else "".join(escaped_pieces(line)))
+    lines[:] = result
+
+
+def escaped_pieces(line):
+    """Yield the line piece by piece: code in double backticks, other text escaped."""
+    position = 0
+    for match in CODE.finditer(line):
+        yield escape(line[position : match.start()])
+        yield f"``{match[1]}``" if match[1] else match[0]
+        position = match.end()
+    yield escape(line[position:])
+
+
+def escape(text):
+    return re.sub(r"(?<=\w)_(?!\w)|[*|]", lambda match: "\\" + match[0], text)
+
+
+def as_users_see_it(app, what, name, obj, options, signature, result):
+    """Write the types that users know, and no self, where Cython's signature has them."""
+    if signature is None:
+        return None
+    signature = signature.replace("TensorBase", "Tensor")
+    if what == "method" and not isinstance(obj, (staticmethod, classmethod)):
+        signature = re.sub(r"^\(\w+(?:: \w+)?(?:, )?(?:/, |/(?=\)))?", "(", signature)
+    return signature, result and result.replace("TensorBase", "Tensor")
+
+
 def setup(app):
     app.add_directive("api", ApiDirective)
+    app.connect("autodoc-process-docstring", read_as_text, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", as_users_see_it)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
