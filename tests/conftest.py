@@ -26,5 +26,5 @@ def fixed_seeds():
     random.seed(SEED)
     np.random.seed(SEED)
     for name in ("tensorlab", "torch"):
-        if name in sys.modules:
+        if hasattr(sys.modules.get(name), "manual_seed"):
             sys.modules[name].manual_seed(SEED)
