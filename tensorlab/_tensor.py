@@ -3,7 +3,7 @@
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
 """
 
-from tensorlab._core import exchange
+from tensorlab._core import autograd_fields, exchange
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops.pointwise import arithmetic, elementary
 from tensorlab.printing import tensor_repr
@@ -18,6 +18,22 @@ class Tensor(TensorBase):
     numpy = exchange.numpy
     __array__ = exchange.__array__
     __repr__ = tensor_repr
+
+    # autograd
+    requires_grad = property(autograd_fields.get_requires_grad, autograd_fields.set_requires_grad)
+    requires_grad_ = autograd_fields.requires_grad_
+    is_leaf = property(autograd_fields.get_is_leaf)
+    grad_fn = property(autograd_fields.get_grad_fn)
+    grad = property(autograd_fields.get_grad, autograd_fields.set_grad, autograd_fields.del_grad)
+    backward = autograd_fields.backward
+    retain_grad = autograd_fields.retain_grad
+    retains_grad = property(autograd_fields.get_retains_grad)
+    register_hook = autograd_fields.register_hook
+    detach = autograd_fields.detach
+    detach_ = autograd_fields.detach_
+    data = property(autograd_fields.get_data, autograd_fields.set_data)
+    _base = property(autograd_fields.get_base)
+    _is_view = autograd_fields.is_view
 
     # arithmetic
     mul = arithmetic.mul

@@ -1,18 +1,12 @@
-"""What forward writes down: nodes, edges, saved tensors, view records; and the grad mode."""
+"""What forward writes down: nodes, edges, saved tensors, view records."""
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, VersionCounter
 
 cdef struct Meta:               # what a gradient must look like: the shape and type of the forward output
     int dtype
     int ndim
     ssize[MAX_NDIM] sizes
-
-cdef struct ThreadState:        # one for each thread
-    bint grad_enabled
-    bint inference
-    int backward_depth          # nested calls of backward that are running
-
-cdef ThreadState* thread_state() noexcept nogil
 
 cdef class Node:
     cdef tuple edges            # for each input of the forward op: the Node its gradient goes to, or None

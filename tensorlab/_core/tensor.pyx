@@ -23,6 +23,7 @@ from tensorlab._core.layout cimport (
     ssize,
     wrap_dim,
 )
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport Storage, empty_storage, new_storage
 
 from tensorlab.errors import AllocationError, MemoryLayoutError, ShapeError
@@ -260,7 +261,8 @@ def set_tensor_class(cls):
 cdef TensorBase new_tensor():
     """A tensor of the public class whose fields the caller fills."""
     cdef TensorBase x = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
-    x.counter = VersionCounter.__new__(VersionCounter)
+    if not thread_state().inference:
+        x.counter = VersionCounter.__new__(VersionCounter)
     return x
 
 

@@ -1,0 +1,213 @@
+"""The autograd half of a tensor as Python sees it: requires_grad, grad, grad_fn, detach, hooks, data.
+
+Each function here becomes a property or a method of class Tensor; what it does is a few lines around graph.pyx.
+"""
+from cpython.object cimport PyObject
+from cpython.weakref cimport PyWeakref_NewRef
+
+from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.graph cimport AccumulateGrad, Node, grad_fn_of, needs_grad
+from tensorlab._core.layout cimport shape_text
+from tensorlab._core.tensor cimport TensorBase, VersionCounter, alias, set_layout
+
+import warnings
+
+from tensorlab._core.engine import backward as run_backward
+from tensorlab._core.hooks import RemovableHandle
+from tensorlab.errors import DTypeError, GradientError, ShapeError
+
+
+# ---------------------------------------------------------------- requires_grad
+def get_requires_grad(TensorBase x not None):
+    """True if a gradient is wanted for this tensor: a leaf's own flag, or computed from something that wants one."""
+    return needs_grad(x)
+
+
+def set_requires_grad(TensorBase x not None, value):
+    """Switch the flag of a leaf."""
+    if not isinstance(value, bool):
+        raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
+    if grad_fn_of(x) is not None and not value:
+        raise GradientError("requires_grad can be switched off for leaves only; this tensor was computed. Use detach() for "
+                            "a copy outside the graph")
+    requires_grad_(x, value)
+
+
+def requires_grad_(TensorBase x not None, bint requires_grad=True):
+    """Switch on (or off) that autograd follows what is computed from this tensor; returns it.
+
+    Raises
+    ------
+    RuntimeError
+        If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
+    """
+    if not requires_grad and grad_fn_of(x) is not None:
+        raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
+                            "for a copy outside the graph")
+    if requires_grad and not is_floating(x.dtype_):
+        raise DTypeError(f"requires_grad_: only floating-point tensors can require gradients, not {dtype_object(x.dtype_)}")
+    if requires_grad and x.counter is None:
+        raise GradientError("requires_grad_: an inference tensor cannot require gradients; clone it outside inference_mode")
+    x.wants_grad = requires_grad
+    return x
+
+
+def get_is_leaf(TensorBase x not None):
+    """True if no recorded operation made this tensor."""
+    return grad_fn_of(x) is None
+
+
+def get_grad_fn(TensorBase x not None):
+    """The node that made this tensor, or None for a leaf."""
+    return grad_fn_of(x)
+
+
+# ---------------------------------------------------------------- grad
+def get_grad(TensorBase x not None):
+    """The gradient that backward has accumulated here, or None."""
+    if x.gradient is None and not x.retains_grad_ and x.node is not None:
+        warnings.warn("The .grad of a tensor that is not a leaf is being read: backward does not fill it. Call "
+                      "retain_grad() on it before backward, or read the leaf's.", UserWarning, stacklevel=2)
+    return x.gradient
+
+
+def set_grad(TensorBase x not None, value):
+    """Replace the accumulated gradient."""
+    cdef TensorBase g
+    if value is None:
+        x.gradient = None
+        return
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
+    g = <TensorBase>value
+    if g is x:
+        raise ValueError("grad: a tensor cannot be its own gradient")
+    if g.dtype_ != x.dtype_:
+        raise TypeError(f"grad: the tensor has type {dtype_object(x.dtype_)}, the gradient {dtype_object(g.dtype_)}; they "
+                        f"must be equal")
+    if g.shape != x.shape:
+        raise ShapeError(f"grad: the tensor has shape {shape_text(x.ndim_, x.sizes)}, the gradient "
+                         f"{shape_text(g.ndim_, g.sizes)}; they must be equal")
+    x.gradient = g
+
+
+def del_grad(TensorBase x not None):
+    """Forget the accumulated gradient."""
+    x.gradient = None
+
+
+def backward(TensorBase self not None, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    """Add to the `.grad` of each leaf the gradient of this tensor by that leaf.
+
+    Parameters
+    ----------
+    gradient : Tensor of this tensor's shape; may be None if it has one element
+    retain_graph, create_graph, inputs : see `tensorlab.autograd.backward`
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1., 2.], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    run_backward(self, gradient, retain_graph, create_graph, inputs)
+
+
+def retain_grad(TensorBase self not None):
+    """Let backward fill `.grad` although this tensor is not a leaf."""
+    cdef Node node
+    if not needs_grad(self):
+        raise GradientError("retain_grad: the tensor does not require grad, so it never gets one")
+    node = grad_fn_of(self)
+    if node is None or self.retains_grad_:
+        return
+    self.retains_grad_ = True
+    if node.retaining is None:
+        node.retaining = {}
+    node.retaining[self.output_number] = PyWeakref_NewRef(self, None)
+
+
+def get_retains_grad(TensorBase x not None):
+    """True if retain_grad() was called on this computed tensor."""
+    return x.retains_grad_ and grad_fn_of(x) is not None
+
+
+def register_hook(TensorBase self not None, hook):
+    """Call `hook(grad)` when this tensor's gradient is computed; what it returns, unless None, takes the gradient's place.
+
+    Returns
+    -------
+    RemovableHandle, whose remove() takes the hook away
+    """
+    cdef Node node
+    if not needs_grad(self):
+        raise GradientError("register_hook: the tensor does not require grad, so no gradient will come")
+    if not callable(hook):
+        raise TypeError(f"register_hook: the hook must be callable, not {type(hook).__name__}")
+    key = RemovableHandle.new_key()
+    node = grad_fn_of(self)
+    if node is None:
+        if self.hooks is None:
+            self.hooks = []
+        self.hooks.append((key, hook))
+        return RemovableHandle(self.hooks, key)
+    if node.tensor_hooks is None:
+        node.tensor_hooks = []
+    # the key is a one-tuple, so that it cannot be taken for the output number beside it
+    node.tensor_hooks.append((self.output_number, (key,), hook))
+    return RemovableHandle(node.tensor_hooks, (key,))
+
+
+# ---------------------------------------------------------------- outside the graph
+def detach(TensorBase self not None):
+    """A tensor over the same memory that autograd does not follow. Its version counter is shared, so writes are noticed."""
+    return alias(self)
+
+
+def detach_(TensorBase self not None):
+    """Take this tensor out of the graph: it becomes a leaf that does not require grad.
+
+    Raises
+    ------
+    RuntimeError
+        If it is a view: its base would still follow it.
+    """
+    if self.base is not None:
+        raise GradientError("detach_: a view cannot be detached in place, because its base stays in the graph; use detach()")
+    self.node = None
+    self.output_number = 0
+    self.wants_grad = False
+    return self
+
+
+def get_data(TensorBase x not None):
+    """The same memory, out of autograd's sight: writes through it are *not* noticed. Prefer detach()."""
+    cdef TensorBase out = alias(x)
+    out.counter = VersionCounter.__new__(VersionCounter)
+    return out
+
+
+def set_data(TensorBase x not None, value):
+    """Let this tensor look at another one's memory, keeping its identity, flags and history."""
+    cdef TensorBase source
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
+    source = <TensorBase>value
+    if needs_grad(x) and not is_floating(source.dtype_):
+        raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
+    if x.accumulator != NULL and (x.dtype_ != source.dtype_ or x.shape != source.shape):
+        x.accumulator = NULL            # gradients will have another form from now on
+    x.storage_ = source.storage_
+    x.data_ = source.data_
+    x.dtype_ = source.dtype_
+    set_layout(x, source.ndim_, source.sizes, source.strides)
+
+
+def get_base(TensorBase x not None):
+    """The tensor that this one is a view of, or None."""
+    return x.base
+
+
+def is_view(TensorBase self not None):
+    """True if this tensor is a view that autograd knows of."""
+    return self.base is not None

@@ -1,0 +1,230 @@
+"""Custom autograd functions: `forward` and `backward` written by the user, one node for each call.
+
+The node is what the user knows as `ctx`. Each Function class gets a node class of its own, so that the node carries its name.
+"""
+from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.graph cimport (
+    GraphTask,
+    Node,
+    SavedTensor,
+    already_released,
+    as_view,
+    bury,
+    check_inplace,
+    grad_fn_of,
+    needs_grad,
+    next_sequence,
+    rebase_history,
+    save_tensor,
+    set_edges,
+    set_history,
+    set_metas,
+    thread_state,
+)
+from tensorlab._core.layout cimport shape_text
+from tensorlab._core.tensor cimport (
+    VIEW_DEFAULT,
+    VIEW_IN_FUNCTION,
+    VIEW_MULTI_OUTPUT,
+    TensorBase,
+    alias,
+    make_size,
+)
+
+from tensorlab.errors import GradientError
+
+
+cdef class FunctionNode(Node):
+    """The context of one call of a custom Function, and its node in the graph."""
+
+    cdef tuple to_save          # what forward asked to save
+    cdef list saved             # SavedTensors and None; None itself once released
+    cdef tuple dirty
+    cdef tuple non_differentiable
+    cdef bint materializes      # missing gradients become zeros
+    cdef readonly tuple needs_input_grad    # for each argument of apply: will its gradient be used?
+
+    def __cinit__(self):
+        self.materializes = True
+        self.dirty = ()
+        self.non_differentiable = ()
+
+    def __dealloc__(self):
+        bury(self.saved)
+        self.saved = None
+
+    def save_for_backward(self, *tensors):
+        """Keep tensors for backward, with a check that nobody changes them in between. Call it once, in forward."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise TypeError(f"save_for_backward: can only save Tensors and None, not {type(tensor).__name__}; keep "
+                                f"other things as attributes of ctx")
+        self.to_save = tensors
+
+    @property
+    def saved_tensors(self):
+        """What save_for_backward kept, checked to be unchanged."""
+        cdef list out = []
+        if self.saved is None:
+            if self.sequence != 0:
+                raise already_released(self.label())
+            return self.to_save or ()
+        for one in self.saved:
+            out.append(None if one is None else (<SavedTensor>one).unpack(self))
+        return tuple(out)
+
+    def mark_dirty(self, *tensors):
+        """Say which inputs forward has changed in place; each must also be returned."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Say which outputs have no gradient."""
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, bint value):
+        """Choose whether missing gradients reach backward as zeros (the default) or as None."""
+        self.materializes = value
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef list grads = [grad] if self.output_count == 1 else (
+            list(grad) if grad is not None else [None] * self.output_count)
+        cdef list versions = []
+        cdef Py_ssize_t i, n = len(self.edges)
+        cdef TensorBase g
+        if all([one is None for one in grads]):
+            return (None,) * n
+        for i in range(len(grads)):
+            if grads[i] is None and self.materializes:
+                grads[i] = self.zeros_for_output(i, grads)
+            versions.append(grads[i]._version if grads[i] is not None else 0)
+        out = type(self)._function.backward(self, *grads)
+        for i in range(len(grads)):
+            if grads[i] is not None and grads[i]._version != versions[i]:
+                raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "
+                                    f"still read; clone it first, or use the out-of-place op")
+        if not isinstance(out, (tuple, list)):
+            out = (out,)
+        out = list(out)
+        while len(out) > n and out[len(out) - 1] is None:
+            out.pop()
+        if len(out) != n:
+            raise GradientError(f"{self.label()}: returned {len(out)} gradients, but forward took {n} arguments; return one "
+                                f"for each, None for those without")
+        for i in range(n):
+            if out[i] is not None and not isinstance(out[i], TensorBase):
+                raise TypeError(f"{self.label()}: gradient {i} is of type {type(out[i]).__name__}; a Tensor or None is needed")
+        return tuple(out)
+
+    cdef object zeros_for_output(self, Py_ssize_t i, list grads):
+        for one in grads:
+            if one is not None:
+                return one.new_zeros(make_size(self.metas[i].ndim, self.metas[i].sizes),
+                                     dtype=dtype_object(self.metas[i].dtype))
+
+    cdef int release_saved(self) except -1:
+        self.saved = None
+        return 0
+
+
+def apply_function(cls, tuple arguments):
+    """Run cls.forward outside autograd, then make its outputs the results of one node."""
+    cdef FunctionNode node = cls._node_class()
+    cdef bint was_enabled = thread_state().grad_enabled, is_recorded = False, is_single
+    cdef list flags = [], outputs
+    for argument in arguments:
+        flags.append(isinstance(argument, TensorBase) and needs_grad(<TensorBase>argument))
+        is_recorded = is_recorded or flags[len(flags) - 1]
+    is_recorded = is_recorded and was_enabled
+    node.needs_input_grad = tuple(flags)
+    if is_recorded:
+        set_edges(node, arguments)
+        node.sequence = next_sequence()
+    thread_state().grad_enabled = False
+    try:
+        if cls._has_setup_context:
+            result = cls.forward(*arguments)
+            cls.setup_context(node, arguments, result)
+        else:
+            result = cls.forward(node, *arguments)
+    finally:
+        thread_state().grad_enabled = was_enabled
+    is_single = not isinstance(result, (tuple, list))
+    outputs = [result] if is_single else list(result)
+    wrap_outputs(node, arguments, outputs, is_recorded)
+    if is_recorded:
+        node.saved = [None if one is None else save_tensor(<TensorBase>one, grad_fn_is(<TensorBase>one, node))
+                      for one in (node.to_save or ())]
+    node.to_save = None if is_recorded else node.to_save
+    return outputs[0] if is_single else tuple(outputs)
+
+
+cdef bint grad_fn_is(TensorBase x, Node node):
+    return grad_fn_of(x) is node
+
+
+cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_recorded) except -1:
+    """Give each output its history. What was changed in place is checked first, so that nothing is half done."""
+    cdef Py_ssize_t i, differentiable = 0, tensors = 0
+    cdef TensorBase out
+    cdef bint is_input, is_dirty, has_grad
+    for one in outputs:
+        tensors += isinstance(one, TensorBase)
+    for one in node.dirty:
+        if not contains(outputs, one):
+            raise GradientError(f"{node.label()}: a tensor marked dirty was not returned; forward must return every input "
+                                f"that it changes in place")
+        if is_recorded:
+            check_inplace(<TensorBase?>one, True, type(node)._function.__name__)
+            if (<TensorBase>one).base is not None and tensors > 1:
+                raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
+                                    f"several outputs; only one is possible then")
+    if is_recorded:
+        set_metas(node, [one if isinstance(one, TensorBase) else None for one in outputs])
+    for i in range(len(outputs)):
+        if not isinstance(outputs[i], TensorBase):
+            continue
+        out = <TensorBase>outputs[i]
+        is_input = contains(arguments, out)
+        is_dirty = contains(node.dirty, out)
+        has_grad = is_recorded and is_floating(out.dtype_) and not contains(node.non_differentiable, out)
+        differentiable += has_grad
+        if not has_grad:
+            if is_input and not is_dirty:
+                out = self_view(out) if not needs_grad(out) else alias(out)
+            elif is_input and needs_grad(out) and is_recorded:
+                out = alias(out)
+            elif not is_input and needs_grad(out) and out.base is None:
+                out.node = None
+                out.wants_grad = False
+        elif is_dirty:
+            rebase_history(out, node)
+        else:
+            if is_input:
+                out = self_view(out)
+            set_history(out, node, <int>i)
+        if out.base is not None and not (is_input and is_dirty):
+            out.creation = VIEW_IN_FUNCTION
+        outputs[i] = out
+    if differentiable > 1:
+        for one in outputs:
+            if isinstance(one, TensorBase) and (<TensorBase>one).base is not None:
+                (<TensorBase>one).creation = VIEW_MULTI_OUTPUT
+    return 0
+
+
+cdef TensorBase self_view(TensorBase x):
+    """A view of the whole of x, as forward would make it: outside autograd."""
+    cdef bint was_enabled = thread_state().grad_enabled
+    cdef TensorBase out
+    thread_state().grad_enabled = False
+    out = as_view(x, alias(x), VIEW_DEFAULT)
+    thread_state().grad_enabled = was_enabled
+    return out
+
+
+cdef bint contains(object collection, object x):
+    """Is this very object in the collection? (Not an equal one: == of tensors is elementwise.)"""
+    for one in collection:
+        if one is x:
+            return True
+    return False

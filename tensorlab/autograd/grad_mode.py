@@ -1,0 +1,157 @@
+"""Modes of recording: no_grad, enable_grad, set_grad_enabled, inference_mode. Each is a context and a decorator."""
+
+import functools
+import inspect
+
+from tensorlab._core.modes import (
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    switch_grad_mode,
+    switch_inference_mode,
+)
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+
+class _Mode:
+    """A context that also decorates functions and generators; each call enters a context of its own."""
+
+    def __call__(self, function):
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return wrapper
+
+    def _wrap_generator(self, function):
+        """The mode is on while the generator runs, and off while its consumer does."""
+
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            resume = functools.partial(next, generator)
+            while True:
+                try:
+                    with self.clone():
+                        value = resume()
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    sent = yield value
+                    resume = functools.partial(generator.send, sent)
+                except GeneratorExit:
+                    generator.close()
+                    raise
+                except BaseException as error:
+                    resume = functools.partial(generator.throw, error)
+
+        return wrapper
+
+    def clone(self):
+        """A new context of the same kind."""
+        return type(self)()
+
+
+class no_grad(_Mode):
+    """Record nothing inside: results do not require grad.
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, requires_grad=True)
+    >>> with tensorlab.no_grad():
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
+
+    def __new__(cls, function=None):
+        # `@no_grad` without parentheses decorates too
+        return object.__new__(cls) if function is None else object.__new__(cls)(function)
+
+    def __enter__(self):
+        self.was = switch_grad_mode(False)
+
+    def __exit__(self, *_):
+        switch_grad_mode(self.was)
+
+
+class enable_grad(_Mode):
+    """Record inside, even within no_grad."""
+
+    def __new__(cls, function=None):
+        return object.__new__(cls) if function is None else object.__new__(cls)(function)
+
+    def __enter__(self):
+        self.was = switch_grad_mode(True)
+
+    def __exit__(self, *_):
+        switch_grad_mode(self.was)
+
+
+class set_grad_enabled(_Mode):
+    """Switch recording on or off; at once, and back at the end if used as a context.
+
+    Parameters
+    ----------
+    mode : bool
+    """
+
+    def __init__(self, mode):
+        self.mode = bool(mode)
+        self.was = switch_grad_mode(self.mode)
+
+    def __call__(self, function):
+        switch_grad_mode(self.was)  # as a decorator it concerns the function only
+        return super().__call__(function)
+
+    def __enter__(self):
+        switch_grad_mode(self.mode)
+
+    def __exit__(self, *_):
+        switch_grad_mode(self.was)
+
+    def clone(self):
+        """A new context of the same kind."""
+        return set_grad_enabled(self.mode)
+
+
+class inference_mode(_Mode):
+    """Record nothing, count no versions: results can never enter a graph, and are a little cheaper.
+
+    Parameters
+    ----------
+    mode : bool; False leaves an outer inference mode
+    """
+
+    def __new__(cls, mode=True):
+        if callable(mode):
+            return object.__new__(cls)._with(True)(mode)
+        return object.__new__(cls)
+
+    def __init__(self, mode=True):
+        self._with(mode)
+
+    def _with(self, mode):
+        self.mode = bool(mode)
+        return self
+
+    def __enter__(self):
+        self.was = switch_inference_mode(self.mode), switch_grad_mode(not self.mode)
+
+    def __exit__(self, *_):
+        switch_inference_mode(self.was[0])
+        switch_grad_mode(self.was[1])
+
+    def clone(self):
+        """A new context of the same kind."""
+        return inference_mode(self.mode)
