@@ -3,10 +3,10 @@
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
 """
 
-from tensorlab._core import autograd_fields, exchange
+from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops.pointwise import arithmetic, elementary
-from tensorlab.printing import tensor_repr
+from tensorlab.printing import tensor_format, tensor_repr
 
 
 class Tensor(TensorBase):
@@ -18,6 +18,8 @@ class Tensor(TensorBase):
     numpy = exchange.numpy
     __array__ = exchange.__array__
     __repr__ = tensor_repr
+    __format__ = tensor_format
+    _make_subclass = staticmethod(subclass.make_subclass)
 
     # autograd
     requires_grad = property(autograd_fields.get_requires_grad, autograd_fields.set_requires_grad)

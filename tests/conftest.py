@@ -24,7 +24,7 @@ def seed():
 def fixed_seeds():
     """Seed every stream that a test may draw from."""
     random.seed(SEED)
-    np.random.seed(SEED)
+    np.random.seed(SEED)  # noqa: NPY002 - what scikit-learn and others draw from
     for name in ("tensorlab", "torch"):
         if hasattr(sys.modules.get(name), "manual_seed"):
             sys.modules[name].manual_seed(SEED)

@@ -9,6 +9,7 @@ The package never imports PyTorch; tests get it here and nowhere else:
 
 import os
 
+import numpy as np
 import pytest
 
 
@@ -25,3 +26,12 @@ def require_torch():
             pytest.fail(f"TENSORLAB_REQUIRE_ORACLE=1, but torch cannot be imported: {error}")
         return torch
     return pytest.importorskip("torch", reason="compares with PyTorch, which is not installed")
+
+
+def assert_same_values(ours, theirs, tolerance=1e-6):
+    """Assert that two tensors, one of each package, have equal shapes, dtypes and values."""
+    assert tuple(ours.shape) == tuple(theirs.shape)
+    assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+    np.testing.assert_allclose(
+        ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance
+    )

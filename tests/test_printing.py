@@ -139,7 +139,7 @@ def test_a_class_of_the_users_own_prints_its_name():
     class Celsius(tensorlab.Tensor):
         pass
 
-    x = tensorlab.tensor([20.5]).as_subclass(Celsius)
+    x = tensorlab.Tensor._make_subclass(Celsius, tensorlab.tensor([20.5]))
     assert repr(x) == "Celsius([20.5000])"
 
 

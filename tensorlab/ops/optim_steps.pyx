@@ -121,17 +121,17 @@ def sgd_step(TensorBase param not None, TensorBase grad not None, TensorBase vel
     cdef char* velocity_data = NULL if v is None else v.data_
     with nogil:
         if p.dtype_ == FLOAT32:
-            sgd_loop[float](<float*>p.data_, <float*>g.data_, <float*>velocity_data, &options, p.numel_)
+            sgd_loop(<float*>p.data_, <float*>g.data_, <float*>velocity_data, &options, p.numel_)
         else:
-            sgd_loop[double](<double*>p.data_, <double*>g.data_, <double*>velocity_data, &options, p.numel_)
+            sgd_loop(<double*>p.data_, <double*>g.data_, <double*>velocity_data, &options, p.numel_)
     written(param, p)
     if v is not None:
         written(velocity, v)
 
 
 # ---------------------------------------------------------------- Adam
-cdef void adam_loop(real* param, const real* grad, real* mean, real* square, real* largest, AdamOptions* options,
-                    ssize n) noexcept nogil:
+cdef inline void adam_loop(real* param, const real* grad, real* mean, real* square, real* largest, AdamOptions* options,
+                           ssize n, bint amsgrad) noexcept nogil:
     cdef real new_mean = <real>(1 - options.beta1), beta2 = <real>options.beta2, new_square = <real>(1 - options.beta2)
     cdef real weight_decay = <real>options.weight_decay, shrink = <real>options.shrink
     cdef real sign = -1 if options.maximize else 1
@@ -146,10 +146,20 @@ cdef void adam_loop(real* param, const real* grad, real* mean, real* square, rea
         s = square[i] * beta2 + new_square * g * g
         mean[i] = m
         square[i] = s
-        if largest != NULL:
+        if amsgrad:
             s = max_or_nan(largest[i], s)
             largest[i] = s
         param[i] = shrink * param[i] - step_size * m / (square_root(s) * square_scale + eps)
+
+
+cdef void run_adam(real* param, const real* grad, real* mean, real* square, real* largest, AdamOptions* options,
+                   ssize n) noexcept nogil:
+    # With a constant the compiler makes two loops. With a test on `largest` inside of one it would not vectorise
+    # (203,000 elements: 480 us instead of 57).
+    if largest == NULL:
+        adam_loop(param, grad, mean, square, largest, options, n, False)
+    else:
+        adam_loop(param, grad, mean, square, largest, options, n, True)
 
 
 cdef inline real square_root(real x) noexcept nogil:
@@ -158,7 +168,8 @@ cdef inline real square_root(real x) noexcept nogil:
 
 cdef inline real max_or_nan(real x, real y) noexcept nogil:
     """The larger one, or nan if either is: a broken gradient must not hide behind an old maximum."""
-    return x if x > y or x != x else y
+    cdef real larger = x if x > y else y        # y if y is nan
+    return x if x != x else larger              # two selects; with `or` the loop would not vectorise
 
 
 def adam_step(TensorBase param not None, TensorBase grad not None, TensorBase mean not None, TensorBase square not None,
@@ -195,11 +206,11 @@ def adam_step(TensorBase param not None, TensorBase grad not None, TensorBase me
     options.maximize = maximize
     with nogil:
         if p.dtype_ == FLOAT32:
-            adam_loop[float](<float*>p.data_, <float*>g.data_, <float*>m.data_, <float*>s.data_, <float*>most_data, &options,
-                             p.numel_)
+            run_adam(<float*>p.data_, <float*>g.data_, <float*>m.data_, <float*>s.data_, <float*>most_data, &options,
+                     p.numel_)
         else:
-            adam_loop[double](<double*>p.data_, <double*>g.data_, <double*>m.data_, <double*>s.data_, <double*>most_data,
-                              &options, p.numel_)
+            run_adam(<double*>p.data_, <double*>g.data_, <double*>m.data_, <double*>s.data_, <double*>most_data,
+                     &options, p.numel_)
     written(param, p)
     written(mean, m)
     written(square, s)

@@ -1,0 +1,36 @@
+"""Tensors of another Python class: the same memory under a class that inherits Tensor."""
+from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.tensor cimport TensorBase, set_layout
+
+from tensorlab.errors import DTypeError
+
+
+def make_subclass(cls, TensorBase data not None, bint require_grad=False):
+    """A leaf of class `cls` over the memory of `data`; writes through either are noticed by autograd.
+
+    Parameters
+    ----------
+    cls : a class that inherits Tensor; its `__new__` and `__init__` are not called
+    require_grad : whether autograd follows what is computed from it
+
+    Raises
+    ------
+    TypeError
+        If `cls` does not inherit Tensor.
+    RuntimeError
+        If a gradient is wanted and the dtype is not floating.
+    """
+    cdef TensorBase made
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError(f"_make_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
+    if require_grad and not is_floating(data.dtype_):
+        raise DTypeError(f"{cls.__name__}: only floating-point tensors can require gradients, not {dtype_object(data.dtype_)}; "
+                         f"give requires_grad=False")
+    made = <TensorBase>TensorBase.__new__(cls)
+    made.counter = data.counter
+    made.dtype_ = data.dtype_
+    set_layout(made, data.ndim_, data.sizes, data.strides)
+    made.storage_ = data.storage_
+    made.data_ = data.data_
+    made.wants_grad = require_grad
+    return made

@@ -1,0 +1,192 @@
+"""Initial values of parameters.
+
+A layer sums over `fan_in` inputs, and its gradient over `fan_out` outputs.  For values to keep
+their size through depth, the variance of the weights must be about 1 / fan; the functions differ in
+which fan they take, and in the gain by which they make up for what the nonlinearity takes away.
+
+All of them write into the tensor given, outside autograd, and return it.  They draw from the
+generator in the same order as PyTorch, so equal seeds give equal weights.
+"""
+
+import math
+import warnings
+
+from ..autograd import no_grad
+
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "kaiming_normal_",
+    "kaiming_uniform_",
+    "normal_",
+    "ones_",
+    "uniform_",
+    "xavier_normal_",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
+
+
+def calculate_gain(nonlinearity, param=None):
+    """Return the factor that makes up for what a nonlinearity takes from the standard deviation.
+
+    Parameters
+    ----------
+    nonlinearity : "linear", "conv1d", "conv2d", "conv3d", "sigmoid", "tanh", "relu", "leaky_relu"
+        or "selu"
+    param : float, the negative slope of "leaky_relu" (0.01)
+
+    Raises
+    ------
+    ValueError
+        If the name is none of these, or the slope is not a number.
+
+    Examples
+    --------
+    >>> round(calculate_gain("relu"), 4)
+    1.4142
+    """
+    if nonlinearity in LINEAR:
+        return 1
+    if nonlinearity == "tanh":
+        return 5.0 / 3
+    if nonlinearity == "relu":
+        return math.sqrt(2.0)
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"calculate_gain: the negative slope is {slope!r}; expected a number")
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity == "selu":
+        return 3.0 / 4  # empirical, for self-normalising networks; PyTorch's value
+    raise ValueError(
+        f"calculate_gain: nonlinearity is {nonlinearity!r}; expected one of "
+        f"{', '.join(LINEAR)}, tanh, relu, leaky_relu, selu"
+    )
+
+
+def _calculate_fan_in_and_fan_out(tensor):
+    """Return how many inputs one output sums over, and how many outputs one input reaches."""
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"init: a tensor of shape {tuple(tensor.shape)} has no fan in and fan out; they need "
+            "2 dimensions or more, (out, in, kernel sizes...)"
+        )
+    kernel_size = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * kernel_size, tensor.shape[0] * kernel_size
+
+
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
+    """Fill with numbers uniform in [a, b)."""
+    with no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
+    """Fill with normal numbers."""
+    with no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def constant_(tensor, val):
+    """Fill with one value."""
+    with no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor):
+    """Fill with 1."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor):
+    """Fill with 0."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor):
+    """Fill a matrix with 1 on the diagonal and 0 elsewhere, so that a Linear layer copies.
+
+    Raises
+    ------
+    ValueError
+        If the tensor is not a matrix.
+    """
+    if tensor.dim() != 2:
+        raise ValueError(f"eye_: x has shape {tuple(tensor.shape)}; expected a matrix")
+    with no_grad():
+        tensor.zero_().diagonal().fill_(1)
+    return tensor
+
+
+def xavier_uniform_(tensor, gain=1.0, generator=None):
+    """Fill with uniform numbers of variance gain**2 * 2 / (fan_in + fan_out).
+
+    Raises ValueError for a tensor of fewer than two dimensions.
+    Source: Glorot and Bengio 2010, "Understanding the difficulty of training deep feedforward
+    neural networks", equation 16.
+    """
+    bound = math.sqrt(3.0) * _xavier_std(tensor, gain)  # variance of U(-b, b) is b**2 / 3
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor, gain=1.0, generator=None):
+    """Fill with normal numbers of variance gain**2 * 2 / (fan_in + fan_out).
+
+    Raises ValueError for a tensor of fewer than two dimensions.
+    Source: Glorot and Bengio 2010, as for xavier_uniform_.
+    """
+    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+
+
+def _xavier_std(tensor, gain):
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return gain * math.sqrt(2.0 / float(fan_in + fan_out))
+
+
+def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Fill with uniform numbers of variance gain**2 / fan.
+
+    Parameters
+    ----------
+    tensor : Tensor of two or more dimensions, (out, in, ...)
+    a : float, the negative slope if `nonlinearity` is "leaky_relu"
+    mode : "fan_in" keeps the size of values going forward, "fan_out" that of gradients going back
+    nonlinearity : a name that `calculate_gain` knows
+    generator : Generator, the default one if not given
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than two dimensions, or a name is not known.
+
+    Notes
+    -----
+    Source: He et al. 2015, "Delving Deep into Rectifiers", equations 10 and 14.
+    """
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
+    """Fill with normal numbers of variance gain**2 / fan; arguments as for kaiming_uniform_."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+def _kaiming_std(tensor, a, mode, nonlinearity):
+    """Return gain / sqrt(fan), or None with a warning for a tensor without elements."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"init: mode is {mode!r}; expected 'fan_in' or 'fan_out'")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    fan = fan_in if mode == "fan_in" else fan_out
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)

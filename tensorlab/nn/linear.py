@@ -1,0 +1,128 @@
+"""Layers that multiply by a learned matrix, or pick rows of one: Linear, Embedding, Identity."""
+
+import math
+
+from ..autograd import no_grad
+from ..ops import empty
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = ["Embedding", "Identity", "Linear"]
+
+
+class Identity(Module):
+    """Return the input.  Arguments are taken and ignored, so that it can stand for any layer."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+
+    def forward(self, input):
+        return input
+
+
+class Linear(Module):
+    """Map the last dimension by a learned matrix: x @ weight.T + bias.
+
+    Parameters
+    ----------
+    in_features, out_features : int
+    bias : bool, whether to add one
+    device : "cpu" or None
+    dtype : floating dtype, the default dtype if not given
+
+    Attributes
+    ----------
+    weight : Parameter, shape (out_features, in_features)
+    bias : Parameter, shape (out_features,), or None
+
+    Notes
+    -----
+    Weight and bias start uniform within 1 / sqrt(in_features).
+    Source: LeCun et al. 1998, "Efficient BackProp", section 4.6; the constant is PyTorch's.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> nn.Linear(3, 2)(tensorlab.ones(5, 3)).shape
+    tensorlab.Size([5, 2])
+    """
+
+    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty((out_features,), device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new initial values."""
+        # With this slope the bound sqrt(6 / ((1 + a**2) * in_features)) is 1 / sqrt(in_features).
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input):
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class Embedding(Module):
+    """Look up a learned vector for each index.
+
+    Parameters
+    ----------
+    num_embeddings : int, how many vectors
+    embedding_dim : int, length of each
+    padding_idx : int or None, the index whose vector starts at 0 and is not learned
+    device : "cpu" or None
+    dtype : floating dtype, the default dtype if not given
+
+    Attributes
+    ----------
+    weight : Parameter, shape (num_embeddings, embedding_dim), starts standard normal
+
+    Raises
+    ------
+    ValueError
+        If `padding_idx` is not an index of the table.
+    """
+
+    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None):
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            raise ValueError(
+                f"Embedding: padding_idx is {padding_idx}; expected an index of the "
+                f"{num_embeddings} embeddings"
+            )
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new initial values."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    def forward(self, input):
+        return F.embedding(input, self.weight, self.padding_idx)
+
+    def extra_repr(self):
+        text = f"{self.num_embeddings}, {self.embedding_dim}"
+        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

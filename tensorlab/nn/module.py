@@ -1,0 +1,483 @@
+"""Module: a function with state, made of other such functions.
+
+Assign a Parameter, a Buffer or a Module to an attribute and it is registered: the module can then
+list it, save it, convert it and train it.  Registration is only a list of *names*; the values are
+ordinary attributes in the instance's `__dict__`:
+
+    model.__dict__          {"weight": Parameter, "mean": Tensor, "act": Module, "training": True}
+    model._parameter_names  {"weight": True}
+    model._buffer_names     {"mean": True}       the value says: saved by `state_dict`?
+    model._module_names     {"act": True}
+
+So there is one place where a value is, and `self.weight` in a forward costs what any attribute
+costs (docs/decisions/0010-module-attributes.md).  `_parameters`, `_buffers` and `_modules`, which
+programs written for PyTorch use, are live views of the registered attributes.
+
+What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hooks.py.
+Left out: hooks on gradients, lazy modules, `half` and devices other than the CPU.
+"""
+
+from collections import OrderedDict
+from collections.abc import MutableMapping
+
+from .._tensor import Tensor
+from ..ops import empty
+from . import hooks, state
+from .parameter import Buffer, Parameter, clear_gradients
+
+__all__ = ["Module"]
+
+REGISTRIES = ("_parameter_names", "_buffer_names", "_module_names")
+
+
+class RegisteredAttributes(MutableMapping):
+    """Live view of the attributes registered under one kind, as a dict name -> value."""
+
+    def __init__(self, attributes, names):
+        self.attributes = attributes
+        self.names = names
+
+    def __getitem__(self, name):
+        if name not in self.names:
+            raise KeyError(name)
+        return self.attributes[name]
+
+    def __setitem__(self, name, value):
+        self.names.setdefault(name, True)
+        self.attributes[name] = value
+
+    def __delitem__(self, name):
+        del self.names[name]
+        del self.attributes[name]
+
+    def __iter__(self):
+        return iter(self.names)
+
+    def __len__(self):
+        return len(self.names)
+
+    def __repr__(self):
+        return repr(dict(self))
+
+
+class Module:
+    """Base class of layers, models and losses.
+
+    A subclass calls `super().__init__()`, assigns its parts to attributes, and defines `forward`;
+    `module(x)` then calls `forward(x)` and the hooks around it.  State that is not a tensor is
+    saved and loaded with the rest if the subclass defines `get_extra_state()` and
+    `set_extra_state(extra)`.
+
+    Attributes
+    ----------
+    training : bool, set by `train` and `eval`; read by layers such as Dropout
+    """
+
+    training = True
+    _version = 1  # of the layout of the state dict, for subclasses that change theirs
+
+    def __init__(self):
+        attributes = self.__dict__
+        attributes["training"] = True
+        attributes["_parameter_names"] = {}
+        attributes["_buffer_names"] = {}
+        attributes["_module_names"] = {}
+        attributes["_forward_pre_hooks"] = OrderedDict()
+        attributes["_forward_hooks"] = OrderedDict()
+
+    # ------------------------------------------------------------ calling
+    def forward(self, *args, **kwargs):
+        """Compute the result; every subclass defines its own."""
+        raise NotImplementedError(
+            f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
+        )
+
+    def __call__(self, *args, **kwargs):
+        if self._forward_pre_hooks or self._forward_hooks:
+            return hooks.call_with_hooks(self, args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call `hook(module, args)` before each forward; what it returns replaces `args`.
+
+        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
+        Returns a handle whose `remove()` takes the hook out.
+        """
+        return hooks.add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
+
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
+        """Call `hook(module, args, result)` after each forward; what it returns is the new result.
+
+        With `with_kwargs` it is called as `hook(module, args, kwargs, result)`.
+        Returns a handle whose `remove()` takes the hook out.
+        """
+        return hooks.add_hook(self._forward_hooks, hook, prepend, with_kwargs)
+
+    # ------------------------------------------------------------ registration
+    @property
+    def _parameters(self):
+        return RegisteredAttributes(self.__dict__, self._parameter_names)
+
+    @property
+    def _buffers(self):
+        return RegisteredAttributes(self.__dict__, self._buffer_names)
+
+    @property
+    def _modules(self):
+        return RegisteredAttributes(self.__dict__, self._module_names)
+
+    def register_parameter(self, name, param):
+        """Register a Parameter, or with None the place of one that this module does without.
+
+        Raises
+        ------
+        KeyError
+            If the name is empty, has a dot, or is an attribute already.
+        TypeError
+            If `param` is not a Parameter.
+        """
+        self._check_name("register_parameter", name, "_parameter_names")
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"register_parameter: {name!r} is of type {type(param).__name__}; expected a "
+                "Parameter or None, wrap it as nn.Parameter(x)"
+            )
+        self._register("_parameter_names", name, param)
+
+    def register_buffer(self, name, tensor, persistent=True):
+        """Register a tensor that is part of the state but not learned.
+
+        Raises KeyError and TypeError as `register_parameter` does.
+        """
+        self._check_name("register_buffer", name, "_buffer_names")
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"register_buffer: {name!r} is of type {type(tensor).__name__}; expected a Tensor "
+                "or None"
+            )
+        self._register("_buffer_names", name, tensor, persistent)
+
+    def add_module(self, name, module):
+        """Register a submodule under a name.
+
+        Raises KeyError and TypeError as `register_parameter` does.
+        """
+        self._check_name("add_module", name, "_module_names")
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(
+                f"add_module: {name!r} is of type {type(module).__name__}; expected a Module "
+                "or None"
+            )
+        self._register("_module_names", name, module)
+
+    register_module = add_module
+
+    def _check_name(self, operation, name, kind):
+        """Raise unless `name` can be registered as an attribute of this kind."""
+        if not isinstance(name, str):
+            raise TypeError(f"{operation}: the name is {name!r}; expected a string")
+        if "." in name or not name:
+            # state_dict joins names by dots: a dot inside one could not be told apart.
+            raise KeyError(f"{operation}: the name {name!r} must not be empty nor contain a dot")
+        if name not in self._names(kind, operation) and hasattr(self, name):
+            raise KeyError(f"{operation}: attribute {name!r} exists already; choose another name")
+
+    def _names(self, kind, operation):
+        """Return one of the registries; a module made without `super().__init__()` has none."""
+        try:
+            return self.__dict__[kind]
+        except KeyError:
+            raise AttributeError(
+                f"{type(self).__name__}: cannot {operation} before Module.__init__() was called; "
+                "begin __init__ with super().__init__()"
+            ) from None
+
+    def _register(self, kind, name, value, persistent=True):
+        """Store a value as an attribute of this kind, and of no other."""
+        attributes = self.__dict__
+        for other in REGISTRIES:
+            if other != kind:
+                attributes[other].pop(name, None)
+        attributes[kind][name] = persistent
+        attributes[name] = value
+
+    def __setattr__(self, name, value):
+        attributes = self.__dict__
+        if isinstance(value, Parameter):
+            self._names("_parameter_names", "assign a parameter")
+            self._register("_parameter_names", name, value)
+        elif isinstance(value, Module):
+            self._names("_module_names", "assign a module")
+            self._register("_module_names", name, value)
+        elif isinstance(value, Buffer):
+            self._names("_buffer_names", "assign a buffer")
+            self._register("_buffer_names", name, value, value.persistent)
+        elif name in attributes.get("_parameter_names", ()):
+            self._replace(name, value, "parameter", "a Parameter")
+        elif name in attributes.get("_module_names", ()):
+            self._replace(name, value, "child module", "a Module")
+        elif name in attributes.get("_buffer_names", ()):
+            self._replace(name, value, "buffer", "a Tensor", Tensor)
+        else:
+            super().__setattr__(name, value)
+
+    def _replace(self, name, value, kind, expected, classes=()):
+        """Give a registered name a value of another class than its own: None or `classes`."""
+        if value is not None and not isinstance(value, classes):
+            raise TypeError(
+                f"{type(self).__name__}.{name}: cannot assign a {type(value).__name__} as {kind}; "
+                f"expected {expected} or None. To register something else, del the attribute first"
+            )
+        self.__dict__[name] = value
+
+    def __delattr__(self, name):
+        super().__delattr__(name)
+        for kind in REGISTRIES:
+            self.__dict__.get(kind, {}).pop(name, None)
+
+    def __setstate__(self, attributes):
+        # A shallow copy shares values, not registries: what is added to one is not in the other.
+        self.__dict__.update(attributes)
+        for kind in REGISTRIES:
+            self.__dict__[kind] = dict(attributes[kind])
+
+    def __dir__(self):
+        # Sequential's children "0", "1", ... are attributes, but no one can write model.0
+        return sorted(name for name in super().__dir__() if not name[0].isdigit())
+
+    # ------------------------------------------------------------ walking
+    def named_children(self):
+        """Yield (name, module) of each direct submodule, each module once."""
+        seen = set()
+        for name in self._module_names:
+            module = self.__dict__[name]
+            if module is not None and module not in seen:
+                seen.add(module)
+                yield name, module
+
+    def children(self):
+        """Yield each direct submodule once."""
+        for _, module in self.named_children():
+            yield module
+
+    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+        """Yield (dotted name, module) of this module and all below, parents first."""
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name in self._module_names:
+            module = self.__dict__[name]
+            if module is not None:
+                inner = f"{prefix}.{name}" if prefix else name
+                yield from module.named_modules(memo, inner, remove_duplicate)
+
+    def modules(self):
+        """Yield this module and all below, each once, parents first."""
+        for _, module in self.named_modules():
+            yield module
+
+    def _named_members(self, kind, prefix, recurse, remove_duplicate):
+        """Yield (dotted name, value) of the registered parameters or buffers."""
+        seen = set()
+        if recurse:
+            owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        else:
+            owners = [(prefix, self)]
+        for owner_name, owner in owners:
+            attributes = owner.__dict__
+            for name in attributes[kind]:
+                value = attributes[name]
+                if value is None or (remove_duplicate and id(value) in seen):
+                    continue
+                seen.add(id(value))
+                yield (f"{owner_name}.{name}" if owner_name else name), value
+
+    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yield (dotted name, parameter); one that is shared comes once, by its first name."""
+        return self._named_members("_parameter_names", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse=True):
+        """Yield each parameter once, those of submodules too unless `recurse` is False."""
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+        """Yield (dotted name, buffer)."""
+        return self._named_members("_buffer_names", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse=True):
+        """Yield each buffer once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target):
+        """Return the submodule of a dotted name; "" is this module.
+
+        Raises
+        ------
+        AttributeError
+            If there is none of that name, or if what has the name is not a module.
+        """
+        module = self
+        for name in target.split(".") if target else ():
+            module = module._get_registered(name, "_module_names", "a Module")
+        return module
+
+    def get_parameter(self, target):
+        """Return the parameter of a dotted name; raises as `get_submodule` does."""
+        owner, _, name = target.rpartition(".")
+        return self.get_submodule(owner)._get_registered(name, "_parameter_names", "a Parameter")
+
+    def get_buffer(self, target):
+        """Return the buffer of a dotted name; raises as `get_submodule` does."""
+        owner, _, name = target.rpartition(".")
+        return self.get_submodule(owner)._get_registered(name, "_buffer_names", "a buffer")
+
+    def _get_registered(self, name, kind, expected):
+        if name in self.__dict__[kind]:
+            return self.__dict__[name]
+        problem = "is not " + expected if hasattr(self, name) else "does not exist"
+        raise AttributeError(f"{type(self).__name__}: attribute {name!r} {problem}")
+
+    # ------------------------------------------------------------ state
+    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+        """Return parameters and persistent buffers by dotted name, detached but not copied.
+
+        Parameters
+        ----------
+        destination : dict to fill, a new OrderedDict if not given
+        prefix : str put before each name
+        keep_vars : bool, whether to return the parameters themselves instead of detached aliases
+        """
+        return state.collect(self, destination, prefix, keep_vars)
+
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy values from a state dict into this module; on an error nothing is changed.
+
+        Parameters
+        ----------
+        state_dict : mapping of dotted name to Tensor
+        strict : bool, whether missing and unexpected names are errors
+        assign : bool, whether to take the given tensors themselves, as they are
+
+        Returns
+        -------
+        named tuple (missing_keys, unexpected_keys)
+
+        Raises
+        ------
+        RuntimeError
+            If shapes differ, a value is not a tensor, or (strict) names do.
+        """
+        return state.load(self, state_dict, strict, assign)
+
+    # ------------------------------------------------------------ modes and gradients
+    def train(self, mode=True):
+        """Set training mode here and below; return self."""
+        if not isinstance(mode, bool):
+            raise ValueError(f"train: mode is {mode!r}; expected True or False")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)  # by the child's own method, which may keep parts of it frozen
+        return self
+
+    def eval(self):
+        """Set evaluation mode: `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad=True):
+        """Say whether autograd records operations on the parameters; return self."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none=True):
+        """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0."""
+        clear_gradients(self.parameters(), set_to_none)
+
+    # ------------------------------------------------------------ conversion
+    def apply(self, fn):
+        """Call `fn(module)` for every module, children before parents; return self."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn):
+        """Replace the data of each parameter, gradient and buffer by `fn` of it; return self."""
+        for module in self.children():
+            module._apply(fn)
+        attributes = self.__dict__
+        for name in self._parameter_names:
+            parameter = attributes[name]
+            if parameter is None:
+                continue
+            # The Parameter object stays: optimizers and other modules may hold it.
+            parameter.data = fn(parameter.data)
+            if parameter.grad is not None:
+                parameter.grad.data = fn(parameter.grad.data)
+        for name in self._buffer_names:
+            if attributes[name] is not None:
+                attributes[name] = fn(attributes[name])
+        return self
+
+    def to(self, *args, **kwargs):
+        """Convert parameters and buffers as `Tensor.to` does, integers keeping their dtype.
+
+        Raises
+        ------
+        TypeError
+            If the dtype is not floating.
+        """
+        target = empty(0).to(*args, **kwargs).dtype
+        if not target.is_floating_point:
+            raise TypeError(f"to: a module takes floating dtypes, but {target} was given")
+
+        def convert(tensor):
+            return tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor
+
+        return self._apply(convert)
+
+    def float(self):
+        """Convert floating parameters and buffers to float32."""
+        return self._apply(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+
+    def double(self):
+        """Convert floating parameters and buffers to float64."""
+        return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+
+    def cpu(self):
+        """Return self: all tensors are on the CPU."""
+        return self
+
+    # ------------------------------------------------------------ text
+    def _get_name(self):
+        return type(self).__name__
+
+    def extra_repr(self):
+        """Return what stands between the parentheses, such as `in_features=2`; for subclasses."""
+        return ""
+
+    def __repr__(self):
+        extra = self.extra_repr()
+        children = [
+            f"({name}): " + indent_after_first(repr(module))
+            for name, module in self._modules.items()
+        ]
+        return self._get_name() + in_parentheses(extra, children)
+
+
+def indent_after_first(text):
+    """Indent all lines but the first by two columns."""
+    return text.replace("\n", "\n  ")
+
+
+def in_parentheses(extra, children):
+    """Write `(extra)` on one line, or with children all of it on lines of their own."""
+    lines = extra.split("\n") if extra else []
+    if len(lines) <= 1 and not children:
+        return f"({extra})"
+    return "(\n  " + "\n  ".join(lines + children) + "\n)"

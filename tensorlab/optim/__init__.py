@@ -1,0 +1,7 @@
+"""Optimizers: they change parameters by their gradients, one `step()` at a time."""
+
+from .adam import Adam, AdamW
+from .optimizer import Optimizer
+from .sgd import SGD
+
+__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]

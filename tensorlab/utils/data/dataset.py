@@ -1,0 +1,140 @@
+"""Data sets: what can be indexed (Dataset) or only gone through once (IterableDataset)."""
+
+import math
+import warnings
+from itertools import accumulate
+
+from ...ops import randperm
+
+__all__ = ["Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+
+
+class Dataset:
+    """Base class of data sets with an index: a subclass defines `__getitem__` and `__len__`.
+
+    A class that can fetch many samples at once defines `__getitems__(indices)` too.
+    """
+
+    def __class_getitem__(cls, item):
+        return cls  # so that `Dataset[int]` in annotations and base classes is valid
+
+    def __getitem__(self, index):
+        raise NotImplementedError(f"{type(self).__name__}: define __getitem__(self, index)")
+
+
+class IterableDataset(Dataset):
+    """Base class of data sets that are streams: a subclass defines `__iter__`."""
+
+    def __iter__(self):
+        raise NotImplementedError(f"{type(self).__name__}: define __iter__(self)")
+
+
+class TensorDataset(Dataset):
+    """Sample i is entry i of each tensor, as a tuple.
+
+    Parameters
+    ----------
+    *tensors : Tensors of the same size in their first dimension
+
+    Raises
+    ------
+    ValueError
+        If the sizes differ.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab.utils.data import TensorDataset
+    >>> TensorDataset(tensorlab.arange(3), tensorlab.zeros(3))[1]
+    (tensor(1), tensor(0.))
+    """
+
+    def __init__(self, *tensors):
+        lengths = [len(tensor) for tensor in tensors]
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                f"TensorDataset: the tensors have {lengths} samples; expected the same number"
+            )
+        self.tensors = tensors
+
+    def __getitem__(self, index):
+        return tuple([tensor[index] for tensor in self.tensors])
+
+    def __len__(self):
+        return len(self.tensors[0])
+
+
+class Subset(Dataset):
+    """Some samples of a data set, in a new order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    indices : sequence of int
+    """
+
+    def __init__(self, dataset, indices):
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, index):
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices):
+        if type(self).__getitem__ is not Subset.__getitem__:
+            return [self[i] for i in indices]  # a subclass's own way to make one sample
+        chosen = [self.indices[i] for i in indices]
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(chosen)
+        return [self.dataset[i] for i in chosen]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+def random_split(dataset, lengths, generator=None):
+    """Split a data set at random into subsets that do not overlap.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    lengths : sequence of int that sum to len(dataset), or of fractions that sum to 1
+    generator : Generator, the default one if not given
+
+    Returns
+    -------
+    list of Subset
+
+    Raises
+    ------
+    ValueError
+        If the lengths do not sum to the whole, or a fraction is not within 0 and 1.
+    """
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = lengths_of_fractions(len(dataset), lengths)
+    if sum(lengths) != len(dataset):
+        raise ValueError(
+            f"random_split: the lengths {list(lengths)} sum to {sum(lengths)}, but the data set "
+            f"has {len(dataset)} samples"
+        )
+    order = randperm(len(dataset), generator=generator).tolist()
+    ends = accumulate(lengths)
+    return [
+        Subset(dataset, order[end - length : end])
+        for end, length in zip(ends, lengths, strict=True)
+    ]
+
+
+def lengths_of_fractions(total, fractions):
+    """Return whole lengths in proportion; what rounding down leaves over goes to the first ones."""
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"random_split: fraction {i} is {fraction}; expected 0 to 1")
+    lengths = [math.floor(total * fraction) for fraction in fractions]
+    for i in range(total - sum(lengths)):
+        lengths[i % len(lengths)] += 1
+    if 0 in lengths:
+        warnings.warn(f"random_split: split {lengths.index(0)} is empty", stacklevel=3)
+    return lengths

@@ -1,0 +1,70 @@
+"""Initial values equal PyTorch's for the same seed."""
+
+import pytest
+
+import tensorlab
+from tensorlab.nn import init
+from tests.oracle import assert_same_values, require_torch
+
+CALLS = [
+    ("uniform_", (), {}),
+    ("uniform_", (-2.0, 3.0), {}),
+    ("normal_", (), {}),
+    ("normal_", (1.0, 0.1), {}),
+    ("constant_", (0.5,), {}),
+    ("ones_", (), {}),
+    ("zeros_", (), {}),
+    ("xavier_uniform_", (), {}),
+    ("xavier_normal_", (), {"gain": 2.0}),
+    ("kaiming_uniform_", (), {}),
+    ("kaiming_uniform_", (), {"a": 0.2, "mode": "fan_out"}),
+    ("kaiming_normal_", (), {"nonlinearity": "relu"}),
+    ("kaiming_normal_", (), {"nonlinearity": "tanh", "mode": "fan_out"}),
+]
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (20, 30), (4, 3, 2, 2)], ids=str)
+@pytest.mark.parametrize(("name", "args", "kwargs"), CALLS, ids=str)
+def test_values_are_those_of_pytorch(name, args, kwargs, shape):
+    torch = require_torch()
+    ours, theirs = tensorlab.zeros(shape, requires_grad=True), torch.zeros(shape)
+    tensorlab.manual_seed(3)
+    assert getattr(init, name)(ours, *args, **kwargs) is ours
+    torch.manual_seed(3)
+    getattr(torch.nn.init, name)(theirs, *args, **kwargs)
+    assert_same_values(ours, theirs, 2e-6)
+    assert ours.requires_grad
+    assert ours.is_leaf
+
+
+def test_eye_fills_the_diagonal():
+    x = init.eye_(tensorlab.ones(2, 3))
+    assert x.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    with pytest.raises(ValueError, match=r"eye_: x has shape \(2,\); expected a matrix"):
+        init.eye_(tensorlab.ones(2))
+
+
+@pytest.mark.parametrize("param", [None, 0.3, 2])
+@pytest.mark.parametrize(
+    "name", ["linear", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"]
+)
+def test_the_gain_is_pytorchs(name, param):
+    if param is not None and name != "leaky_relu":
+        param = None
+    assert init.calculate_gain(name, param) == require_torch().nn.init.calculate_gain(name, param)
+
+
+def test_unknown_names_and_slopes_are_refused():
+    with pytest.raises(ValueError, match="nonlinearity is 'swish'; expected one of linear"):
+        init.calculate_gain("swish")
+    with pytest.raises(ValueError, match="negative slope is True; expected a number"):
+        init.calculate_gain("leaky_relu", True)
+    with pytest.raises(ValueError, match="mode is 'in'; expected 'fan_in' or 'fan_out'"):
+        init.kaiming_uniform_(tensorlab.zeros(2, 2), mode="in")
+    with pytest.raises(ValueError, match=r"a tensor of shape \(3,\) has no fan in"):
+        init.xavier_uniform_(tensorlab.zeros(3))
+
+
+def test_a_tensor_without_elements_is_left_with_a_warning():
+    with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
+        init.kaiming_uniform_(tensorlab.zeros(0, 3))

@@ -1,0 +1,136 @@
+"""SGD and Adam take the steps that PyTorch takes, whatever the options and the layout."""
+
+import numpy as np
+import pytest
+from tensorlab.ops.optim_steps import sgd_step
+
+import tensorlab
+from tensorlab import nn, optim
+from tests.oracle import assert_same_values, require_torch
+
+SGD_OPTIONS = [
+    {},
+    {"lr": 0.1, "weight_decay": 0.05},
+    {"lr": 0.1, "momentum": 0.9},
+    {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.01},
+    {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+    {"lr": 0.1, "momentum": 0.5, "maximize": True, "weight_decay": 0.1},
+    {"lr": 0.0, "momentum": 0.9},
+]
+ADAM_OPTIONS = [
+    {},
+    {"lr": 0.1, "betas": (0.5, 0.9), "eps": 1e-3},
+    {"lr": 0.1, "weight_decay": 0.1},
+    {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1},
+    {"lr": 0.1, "maximize": True, "amsgrad": True},
+    {"lr": 0.1, "betas": (0.0, 0.0)},
+]
+CASES = (
+    [("SGD", options) for options in SGD_OPTIONS]
+    + [("Adam", options) for options in ADAM_OPTIONS]
+    + [("AdamW", options) for options in ADAM_OPTIONS]
+    + [("Adam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True})]
+)
+
+
+def run_steps(package, name, options, dtype, strided, steps=6):
+    """Return the parameters after some steps against gradients that are given, and the state."""
+    generator = np.random.default_rng(0)
+
+    def random(*shape):
+        values = generator.standard_normal(shape).tolist()
+        return package.tensor(values, dtype=getattr(package, dtype))
+
+    weight = random(5, 7)
+    # every second column: a parameter with gaps between its elements
+    weight = random(5, 14)[:, ::2] if strided else weight
+    params = [package.nn.Parameter(weight), package.nn.Parameter(random(3))]
+    optimizer = getattr(package.optim, name)(params, **options)
+    for step in range(steps):
+        for param in params:
+            # the gradient's memory is transposed in some steps
+            shape = tuple(param.shape)
+            grad = random(*shape) if step % 2 else random(*shape[::-1]).T
+            param.grad = grad
+        optimizer.step()
+    return params, optimizer
+
+
+@pytest.mark.filterwarnings("ignore:The use of `x.T` on tensors of dimension")
+@pytest.mark.parametrize("strided", [False, True], ids=["dense", "strided"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("name", "options"), CASES, ids=str)
+def test_steps_are_those_of_pytorch(name, options, dtype, strided):
+    ours, our_optimizer = run_steps(tensorlab, name, options, dtype, strided)
+    theirs, their_optimizer = run_steps(require_torch(), name, options, dtype, strided)
+    tolerance = 2e-5 if dtype == "float32" else 1e-12
+    for our_param, their_param in zip(ours, theirs, strict=True):
+        assert_same_values(our_param, their_param, tolerance)
+        our_state, their_state = our_optimizer.state[our_param], their_optimizer.state[their_param]
+        assert list(our_state) == list(their_state)
+        for key, value in our_state.items():
+            assert_same_values(value, their_state[key], tolerance)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_a_step_counts_as_one_write_and_is_not_recorded(name):
+    param = nn.Parameter(tensorlab.ones(3))
+    param.grad = tensorlab.ones(3)
+    version = param._version
+    getattr(optim, name)([param]).step()
+    assert param._version == version + 1
+    assert param.is_leaf
+    assert param.grad_fn is None
+
+
+def test_backward_through_a_parameter_that_a_step_changed_is_refused():
+    param = nn.Parameter(tensorlab.ones(3))
+    out = (param * param).sum()
+    param.grad = tensorlab.ones(3)
+    optim.SGD([param]).step()
+    with pytest.raises(RuntimeError, match="version"):
+        out.backward()
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_parameters_without_gradient_or_elements_are_left_alone(name):
+    params = [nn.Parameter(tensorlab.ones(2)) for _ in range(2)] + [nn.Parameter()]
+    params[1].grad = tensorlab.ones(2)
+    params[2].grad = tensorlab.ones(0)
+    optimizer = getattr(optim, name)(params, lr=0.5)
+    optimizer.step()
+    assert params[0].tolist() == [1.0, 1.0]
+    assert params[1].tolist() == pytest.approx([0.5, 0.5])
+    assert params[0] not in optimizer.state
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("SGD", {"momentum": 0.9}), ("Adam", {"amsgrad": True})]
+)
+def test_state_of_another_shape_is_refused_and_nothing_is_changed(name, options):
+    param = nn.Parameter(tensorlab.ones(2, 3))
+    param.grad = tensorlab.ones(2, 3)
+    optimizer = getattr(optim, name)([param], **options)
+    optimizer.step()
+    state = optimizer.state[param]
+    key = list(state)[-1]
+    state[key] = tensorlab.zeros(3, 2)
+    before = param.tolist()
+    with pytest.raises(RuntimeError, match=rf"{name}: {key} is .* of shape \(3, 2\).*\(2, 3\)"):
+        optimizer.step()
+    assert param.tolist() == before
+
+
+def test_an_integer_parameter_is_refused():
+    param = tensorlab.ones(2, dtype=tensorlab.int64)
+    with pytest.raises(RuntimeError, match=r"the parameter is tensorlab\.int64; expected float32"):
+        sgd_step(param, param, None, 0.1, 0, 0, 0, False, False, False)
+
+
+def test_a_nan_gradient_is_not_hidden_by_amsgrad():
+    param = nn.Parameter(tensorlab.ones(1))
+    optimizer = optim.Adam([param], amsgrad=True)
+    for gradient in (1.0, float("nan"), 1.0):
+        param.grad = tensorlab.tensor([gradient])
+        optimizer.step()
+    assert param.isnan().item()
