@@ -5,6 +5,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
+from tensorlab.ops import reductions
 from tensorlab.ops.pointwise import arithmetic, elementary
 from tensorlab.printing import tensor_format, tensor_repr
 
@@ -46,6 +47,10 @@ class Tensor(TensorBase):
     # elementary functions
     tanh = elementary.tanh
     tanh_ = elementary.tanh_
+
+    # reductions
+    sum = reductions.sum
+    sum_to_size = reductions.sum_to_size
 
     __hash__ = object.__hash__
 

@@ -1,0 +1,349 @@
+"""The walk of reductions: brings any layout, any type and any choice of dimensions to two kinds of plain loops.
+
+1. `set_up` sorts the dimensions into kept and reduced ones, each kind by the input's step, and merges neighbours that
+   continue one another. What is left is at most a few dimensions; the last of each kind has the smallest step.
+2. If the last reduced dimension has the smaller step, memory is read along it and each row becomes one total ("rows").
+   If the last kept dimension has it, a strip of totals is kept in the L1 cache and whole rows are folded into it ("columns"):
+   a sum over the first dimension of a matrix reads its memory in order too.
+3. Elements that do not lie next to each other, or are of another type, are gathered into a buffer first.
+4. Totals are folded in a wide type, finished (divided, rooted) and only then rounded to the type of the result.
+5. Large reductions are split over threads: along a kept dimension, or, where there is none that is long enough, along a
+   reduced one into partial totals that are merged.
+"""
+from cython.parallel cimport prange
+from cpython.number cimport PyIndex_Check
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.loops cimport convert, thread_count
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+
+from tensorlab.errors import ShapeError
+
+cdef enum:
+    STRIP = 1024                # totals that are folded at a time: 8 KiB of them
+    BUFFER = 2048               # gathered elements: 16 KiB
+    NOGIL_WORK = 8192           # elements from which the GIL is let go
+    GRAIN = 32768               # elements that make a thread worth starting
+
+cdef struct Reduction:
+    const Reducer* reducer
+    finish_loop finish
+    double parameter
+    char* x
+    int x_dtype
+    char* out
+    int out_dtype
+    char* extra                             # NULL if there is none; steps as the result does
+    int kept_ndim
+    ssize[MAX_NDIM] kept_sizes
+    ssize[MAX_NDIM] kept_steps              # of the input
+    ssize[MAX_NDIM] out_steps
+    int reduced_ndim
+    ssize[MAX_NDIM] reduced_sizes
+    ssize[MAX_NDIM] reduced_steps
+
+
+# ---------------------------------------------------------------- arguments and results
+cdef unsigned int read_dims(object dim, int ndim, str where) except? 0xffffffff:
+    """A bit for each dimension to reduce. None and () mean all of them."""
+    cdef unsigned int mask = 0, bit
+    if dim is None:
+        return (<unsigned int>1 << ndim) - 1
+    if PyIndex_Check(dim):
+        return <unsigned int>1 << wrap_dim(dim, ndim, where)
+    if not isinstance(dim, (tuple, list)):
+        raise TypeError(f"{where}: dim must be an int or a tuple of ints, not {type(dim).__name__}")
+    for one in dim:
+        bit = <unsigned int>1 << wrap_dim(one, ndim, where)
+        if mask & bit:
+            raise ShapeError(f"{where}: dimension {one} appears twice in dim={tuple(dim)}; name each dimension once")
+        mask |= bit
+    return mask if mask else (<unsigned int>1 << ndim) - 1
+
+
+cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint keepdim):
+    """A new row-major tensor of x's shape without the reduced dimensions, or (keepdim) with size 1 there."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int i, ndim = 0
+    for i in range(x.ndim_):
+        if not mask >> i & 1:
+            sizes[ndim] = x.sizes[i]
+            ndim += 1
+        elif keepdim:
+            sizes[ndim] = 1
+            ndim += 1
+    return empty_tensor(dtype, ndim, sizes)
+
+
+cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept:
+    """How many elements are folded into each total."""
+    cdef ssize n = 1
+    cdef int i
+    for i in range(x.ndim_):
+        if mask >> i & 1:
+            n *= x.sizes[i]
+    return n
+
+
+# ---------------------------------------------------------------- setting up
+cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
+    """Describe the reduction of x; the result is row-major over the kept dimensions."""
+    cdef ssize out_step = 1
+    cdef int i
+    r.kept_ndim = 0
+    r.reduced_ndim = 0
+    for i in range(x.ndim_ - 1, -1, -1):
+        if x.sizes[i] == 1:
+            continue
+        if mask >> i & 1:
+            insert(r.reduced_sizes, r.reduced_steps, NULL, r.reduced_ndim, x.sizes[i], x.strides[i], 0)
+            r.reduced_ndim += 1
+        else:
+            insert(r.kept_sizes, r.kept_steps, r.out_steps, r.kept_ndim, x.sizes[i], x.strides[i], out_step)
+            r.kept_ndim += 1
+            out_step *= x.sizes[i]
+    r.kept_ndim = merge_dims(r.kept_sizes, r.kept_steps, r.out_steps, r.kept_ndim)
+    r.reduced_ndim = merge_dims(r.reduced_sizes, r.reduced_steps, NULL, r.reduced_ndim)
+    # A kind without dimensions gets one of size 1, whose step (never taken) makes the other kind the one to read along.
+    if r.reduced_ndim == 0:
+        r.reduced_ndim = 1
+        r.reduced_sizes[0] = 1
+        r.reduced_steps[0] = <ssize>1 << 40
+    if r.kept_ndim == 0:
+        r.kept_ndim = 1
+        r.kept_sizes[0] = 1
+        r.kept_steps[0] = <ssize>1 << 41
+        r.out_steps[0] = 1
+
+
+cdef void insert(ssize* sizes, ssize* steps, ssize* out_steps, int n, ssize size, ssize step, ssize out_step) noexcept:
+    """Put a dimension among n others, the largest step first. Dimensions come from the last to the first."""
+    cdef int at = 0, i
+    while at < n and steps[at] > step:
+        at += 1
+    for i in range(n, at, -1):
+        sizes[i] = sizes[i - 1]
+        steps[i] = steps[i - 1]
+        if out_steps != NULL:
+            out_steps[i] = out_steps[i - 1]
+    sizes[at] = size
+    steps[at] = step
+    if out_steps != NULL:
+        out_steps[at] = out_step
+
+
+cdef int merge_dims(ssize* sizes, ssize* steps, ssize* out_steps, int n) noexcept:
+    """Make one of neighbours that continue one another, in the input and the result; returns how many are left."""
+    cdef int last = 0, i
+    for i in range(1, n):
+        if steps[last] == steps[i] * sizes[i] and (out_steps == NULL or out_steps[last] == out_steps[i] * sizes[i]):
+            sizes[last] *= sizes[i]
+        else:
+            last += 1
+            sizes[last] = sizes[i]
+        steps[last] = steps[i]
+        if out_steps != NULL:
+            out_steps[last] = out_steps[i]
+    return last + 1 if n > 0 else 0
+
+
+# ---------------------------------------------------------------- folding
+cdef inline bint reads_columns(Reduction* r) noexcept nogil:
+    return r.kept_steps[r.kept_ndim - 1] < r.reduced_steps[r.reduced_ndim - 1]
+
+
+cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const void* extra) noexcept nogil:
+    """Fold the last reduced dimension of `width` neighbours in the last kept dimension."""
+    cdef char[16384] buffer                             # BUFFER elements of 8 bytes
+    cdef const Reducer* reducer = r.reducer
+    cdef ssize kept_step = r.kept_steps[r.kept_ndim - 1], step = r.reduced_steps[r.reduced_ndim - 1]
+    cdef ssize n = r.reduced_sizes[r.reduced_ndim - 1], i, j, m
+    cdef int size = item_size[r.x_dtype], kernel_size = item_size[reducer.dtype], total_size = item_size[reducer.total_dtype]
+    cdef bint same_type = r.x_dtype == reducer.dtype
+    if reads_columns(r):
+        if same_type and (kept_step == 1 or width == 1):
+            reducer.columns(totals, x, n, step, width, extra)
+            return
+        j = 0
+        while j < n:
+            m = min(BUFFER // width, n - j)
+            for i in range(m):
+                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * step * size, r.x_dtype, kept_step,
+                        width)
+            reducer.columns(totals, buffer, m, width, width, extra)
+            j += m
+    elif same_type and (step == 1 or n == 1):
+        reducer.rows(totals, x, width, kept_step, n, extra)
+    else:
+        for i in range(width):
+            j = 0
+            while j < n:
+                m = min(<ssize>BUFFER, n - j)
+                convert(buffer, reducer.dtype, 1, x + (i * kept_step + j * step) * size, r.x_dtype, step, m)
+                reducer.rows(totals + i * total_size, buffer, 1, 0, m,
+                             <char*>extra + i * total_size if r.extra != NULL else extra)
+                j += m
+
+
+cdef void fold_strip(Reduction* r, char* x, ssize width, char* totals, const void* extra) noexcept nogil:
+    """Fold all reduced dimensions."""
+    cdef ssize[MAX_NDIM] index
+    cdef int d, outer = r.reduced_ndim - 1, size = item_size[r.x_dtype]
+    for d in range(r.reduced_ndim):
+        index[d] = 0
+        if r.reduced_sizes[d] == 0:
+            return
+    while True:
+        fold_plane(r, x, width, totals, extra)
+        d = outer - 1
+        while d >= 0:                                   # the odometer
+            index[d] += 1
+            x += r.reduced_steps[d] * size
+            if index[d] < r.reduced_sizes[d]:
+                break
+            x -= r.reduced_sizes[d] * r.reduced_steps[d] * size
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            return
+
+
+cdef void run_part(Reduction* r) noexcept nogil:
+    """All totals, strip by strip of the last kept dimension."""
+    cdef char[8192] totals                              # STRIP elements of 8 bytes
+    cdef char[8192] extra_row
+    cdef ssize[MAX_NDIM] index
+    cdef const Reducer* reducer = r.reducer
+    cdef const void* extra = &r.parameter
+    cdef int d, last = r.kept_ndim - 1, size = item_size[r.x_dtype], out_size = item_size[r.out_dtype]
+    cdef int total_size = item_size[reducer.total_dtype]
+    cdef ssize strip = STRIP, width, i, j, out_at = 0
+    cdef char* x = r.x
+    if r.x_dtype != reducer.dtype or r.kept_steps[last] != 1:
+        strip = 256                                     # gathered by columns: 8 rows of a strip fill the buffer
+    for d in range(r.kept_ndim):
+        index[d] = 0
+        if r.kept_sizes[d] == 0:
+            return
+    while True:
+        j = 0
+        while j < r.kept_sizes[last]:
+            width = min(strip, r.kept_sizes[last] - j)
+            for i in range(width):
+                memcpy(totals + i * total_size, reducer.start, total_size)
+            if r.extra != NULL:
+                convert(extra_row, reducer.total_dtype, 1, r.extra + (out_at + j * r.out_steps[last]) * total_size,
+                        reducer.total_dtype, r.out_steps[last], width)
+                extra = extra_row
+            fold_strip(r, x + j * r.kept_steps[last] * size, width, totals, extra)
+            if r.finish != NULL:
+                r.finish(totals, width, r.parameter)
+            convert(r.out + (out_at + j * r.out_steps[last]) * out_size, r.out_dtype, r.out_steps[last], totals,
+                    reducer.total_dtype, 1, width)
+            j += width
+        d = last - 1
+        while d >= 0:
+            index[d] += 1
+            x += r.kept_steps[d] * size
+            out_at += r.out_steps[d]
+            if index[d] < r.kept_sizes[d]:
+                break
+            x -= r.kept_sizes[d] * r.kept_steps[d] * size
+            out_at -= r.kept_sizes[d] * r.out_steps[d]
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            return
+
+
+# ---------------------------------------------------------------- threads
+cdef int largest(const ssize* sizes, int ndim) noexcept nogil:
+    cdef int i, best = 0
+    for i in range(1, ndim):
+        if sizes[i] > sizes[best]:
+            best = i
+    return best
+
+
+cdef void run_kept_share(Reduction* whole, int d, ssize begin, ssize end) noexcept nogil:
+    """The totals from `begin` to `end` of kept dimension d."""
+    cdef Reduction r = whole[0]
+    r.x += begin * r.kept_steps[d] * item_size[r.x_dtype]
+    r.out += begin * r.out_steps[d] * item_size[r.out_dtype]
+    if r.extra != NULL:
+        r.extra += begin * r.out_steps[d] * item_size[r.reducer.total_dtype]
+    r.kept_sizes[d] = end - begin
+    run_part(&r)
+
+
+cdef void run_reduced_share(Reduction* whole, int d, ssize begin, ssize end, char* partial) noexcept nogil:
+    """Partial totals over `begin` to `end` of reduced dimension d."""
+    cdef Reduction r = whole[0]
+    r.x += begin * r.reduced_steps[d] * item_size[r.x_dtype]
+    r.reduced_sizes[d] = end - begin
+    r.out = partial
+    r.out_dtype = r.reducer.total_dtype
+    r.finish = NULL
+    run_part(&r)
+
+
+cdef void merge_shares(Reduction* r, char* partials, int shares, ssize count) noexcept nogil:
+    """Fold the partial totals into the first of them, finish and write the result."""
+    cdef int total_size = item_size[r.reducer.total_dtype]
+    r.reducer.merge(partials, partials + count * total_size, shares - 1, count, count, &r.parameter)
+    if r.finish != NULL:
+        r.finish(partials, count, r.parameter)
+    convert(r.out, r.out_dtype, 1, partials, r.reducer.total_dtype, 1, count)
+
+
+cdef int run_shares(Reduction* r, int threads, ssize count) except -1:
+    """Split over threads along the longest dimension that allows it."""
+    cdef int d = largest(r.kept_sizes, r.kept_ndim), part
+    cdef ssize n = r.kept_sizes[d], least = 64 if reads_columns(r) and d == r.kept_ndim - 1 else 1
+    cdef char* partials
+    if n >= threads * least or count > STRIP:
+        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+            run_kept_share(r, d, n * part // threads, n * (part + 1) // threads)
+        return 0
+    partials = <char*>malloc(threads * count * item_size[r.reducer.total_dtype])
+    if partials == NULL:
+        raise MemoryError()
+    d = largest(r.reduced_sizes, r.reduced_ndim)
+    n = r.reduced_sizes[d]
+    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+        run_reduced_share(r, d, n * part // threads, n * (part + 1) // threads,
+                          partials + part * count * item_size[r.reducer.total_dtype])
+    merge_shares(r, partials, threads, count)
+    free(partials)
+    return 0
+
+
+cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, unsigned int mask, TensorBase extra,
+                       finish_loop finish, double parameter) except -1:
+    """Reduce the dimensions in `mask` into `out`, a new row-major tensor.
+
+    `extra`, or None, is row-major too, of the totals' type, with one element for each total.
+    """
+    cdef Reduction r
+    cdef int threads
+    r.reducer = reducer
+    r.finish = finish
+    r.parameter = parameter
+    r.x = x.data_
+    r.x_dtype = x.dtype_
+    r.out = out.data_
+    r.out_dtype = out.dtype_
+    r.extra = extra.data_ if extra is not None else NULL
+    set_up(&r, x, mask)
+    if x.numel_ < NOGIL_WORK:
+        run_part(&r)
+        return 0
+    threads = thread_count(x.numel_, GRAIN)
+    if threads == 1:
+        with nogil:
+            run_part(&r)
+        return 0
+    return run_shares(&r, threads, out.numel_)

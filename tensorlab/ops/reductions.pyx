@@ -1,0 +1,265 @@
+"""Sums and products, and what is made of them: the reductions in which every element counts.
+
+A compiler may not reorder a sum of floats, so a plain loop adds one number at a time, each addition waiting for the last.
+Here a row is added up in LANES running sums side by side: the loop becomes vector instructions, and the error is smaller
+too, because each running sum is shorter. Blocks of BLOCK elements are then added pairwise, so that the error grows with
+log n (Higham 1993, "The accuracy of floating point summation").
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
+
+from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    NO_DTYPE,
+    NUM_DTYPES,
+    default_float,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    kernel_dtype,
+    real,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.reduction_walk cimport (
+    Reducer,
+    finish_loop,
+    fold_loop,
+    read_dims,
+    reduced_count,
+    reduced_tensor,
+    run_reduction,
+)
+
+from tensorlab.errors import DTypeError, ShapeError
+
+ctypedef fused total:           # what sums and products are computed in
+    float
+    double
+    int64_t
+
+cdef enum:
+    LANES = 64                  # 4 registers of 16 floats: enough to hide the 4 cycles that an addition takes
+    FEW = 16
+    BLOCK = 8192
+    GROUP = 8                   # short rows that are added side by side
+
+
+cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
+                      const void* start, int start_size) noexcept:
+    reducer.dtype = dtype
+    reducer.total_dtype = total_dtype
+    reducer.rows = <fold_loop>rows
+    reducer.columns = <fold_loop>columns
+    reducer.merge = <fold_loop>merge
+    memcpy(reducer.start, start, start_size)
+
+
+# ---------------------------------------------------------------- sum: loops
+cdef total sum_block(total* x, ssize n) noexcept nogil:
+    """LANES running sums, then FEW of them, then one."""
+    cdef total[64] lane                                 # LANES
+    cdef ssize i = 0
+    cdef int k, half = FEW // 2
+    for k in range(LANES):
+        lane[k] = 0
+    while i + LANES <= n:
+        for k in range(LANES):
+            lane[k] += x[i + k]
+        i += LANES
+    for k in range(FEW):
+        lane[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48])
+    while i + FEW <= n:
+        for k in range(FEW):
+            lane[k] += x[i + k]
+        i += FEW
+    while half > 0:
+        for k in range(half):
+            lane[k] += lane[k + half]
+        half //= 2
+    return lane[0] + sum_short(x + i, n - i)
+
+cdef inline total sum_short(total* x, ssize n) noexcept nogil:
+    cdef total result = 0
+    cdef ssize i
+    for i in range(n):
+        result += x[i]
+    return result
+
+cdef total sum_row(total* x, ssize n) noexcept nogil:
+    """The sum of a row; halves of long ones are summed for themselves."""
+    cdef ssize half
+    if n < FEW:
+        return sum_short(x, n)
+    if n <= BLOCK:
+        return sum_block(x, n)
+    half = (n >> 1) & ~<ssize>63
+    return sum_row(x, half) + sum_row(x + half, n - half)
+
+cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef total[8] group                                 # GROUP
+    cdef ssize i = 0, j
+    cdef int k
+    if n < FEW:                         # short rows: GROUP sums side by side, each addition waiting for no other
+        while i + GROUP <= m:
+            for k in range(GROUP):
+                group[k] = 0
+            for j in range(n):
+                for k in range(GROUP):
+                    group[k] += x[(i + k) * row_step + j]
+            for k in range(GROUP):
+                totals[i + k] += group[k]
+            i += GROUP
+    while i < m:
+        totals[i] += sum_row(x + i * row_step, n)
+        i += 1
+
+cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    """Four rows at a time, so that the totals are read and written a quarter as often."""
+    cdef ssize i = 0, j
+    cdef total* row
+    if m >= 2048:                       # halves for themselves, for accuracy
+        sum_column_blocks(totals, x, m, row_step, n)
+        return
+    while i + 4 <= m:
+        row = x + i * row_step
+        for j in range(n):
+            totals[j] += (row[j] + row[j + row_step]) + (row[j + 2 * row_step] + row[j + 3 * row_step])
+        i += 4
+    while i < m:
+        row = x + i * row_step
+        for j in range(n):
+            totals[j] += row[j]
+        i += 1
+
+cdef void sum_column_blocks(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
+    """Blocks of 1024 rows are summed into a strip of their own, which is then added to the totals."""
+    cdef total[1024] strip                              # the walk's strips are no wider
+    cdef ssize i = 0, j, rows
+    while i < m:
+        rows = min(<ssize>1024, m - i)
+        for j in range(n):
+            strip[j] = 0
+        sum_columns(strip, x + i * row_step, rows, row_step, n, NULL)
+        for j in range(n):
+            totals[j] += strip[j]
+        i += rows
+
+cdef Reducer[NUM_DTYPES] sum_reducers           # by the type that is summed in
+cdef int64_t zero = 0
+set_reducer(&sum_reducers[FLOAT32], FLOAT32, FLOAT32, <void*>sum_rows[float], <void*>sum_columns[float],
+            <void*>sum_columns[float], &zero, 8)
+set_reducer(&sum_reducers[FLOAT64], FLOAT64, FLOAT64, <void*>sum_rows[double], <void*>sum_columns[double],
+            <void*>sum_columns[double], &zero, 8)
+set_reducer(&sum_reducers[INT64], INT64, INT64, <void*>sum_rows[int64_t], <void*>sum_columns[int64_t],
+            <void*>sum_columns[int64_t], &zero, 8)
+
+
+# ---------------------------------------------------------------- sum
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter):
+    """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
+    cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
+    cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
+    run_reduction(&sum_reducers[compute], out, x, mask, None, finish, parameter)
+    return out
+
+cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
+
+@SUM.derivative("x")
+def sum_derivative(grad, x_shape, dim, keepdim):
+    return spread(grad, x_shape, dim, keepdim)
+
+def spread(TensorBase grad not None, x_shape, dim, keepdim):
+    """A gradient of reduced shape, repeated over the dimensions that were reduced."""
+    return keep_dims(grad, x_shape, dim, keepdim).expand(x_shape)
+
+def keep_dims(TensorBase grad not None, x_shape, dim, keepdim):
+    """A tensor of reduced shape, with size 1 where dimensions were reduced."""
+    cdef int ndim = len(x_shape), i
+    cdef unsigned int mask
+    if keepdim or grad.ndim_ == ndim:
+        return grad
+    mask = read_dims(dim, ndim, "sum")
+    return grad.reshape([1 if mask >> i & 1 else x_shape[i] for i in range(ndim)])
+
+def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+    """Sum of the elements, of all or along dimensions.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int, tuple of int or None; None and () mean all dimensions
+    keepdim : bool, keep the summed dimensions with size 1
+    dtype : the type to sum in; integers and bools are summed in int64 if it is not given
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor, row-major
+
+    Raises
+    ------
+    DimensionError
+        If a dimension is out of range.
+    ShapeError
+        If a dimension is given twice.
+
+    Notes
+    -----
+    float16 and bfloat16 are summed in float32 and rounded once.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[1., 2.], [3., 4.]])
+    >>> x.sum(), x.sum(0)
+    (tensor(10.), tensor([4., 6.]))
+    """
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "sum")
+    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef TensorBase result = sum_into(input, mask, keepdim, code, NULL, 0)
+    if out is not None:
+        return store_out("sum", result, out, needs_grad(input))
+    return finish(SUM, result, (input, dim, keepdim, dtype))
+
+
+# ---------------------------------------------------------------- sum_to_size
+cdef Op SUM_TO_SIZE = Op("sum_to_size(x: Tensor, size: int[]) -> Tensor")
+
+@SUM_TO_SIZE.derivative("x")
+def sum_to_size_derivative(grad, x_shape):
+    return grad.expand(x_shape)
+
+def sum_to_size(TensorBase input not None, *size):
+    """Sum over leading dimensions and over those that are 1 in `size`, so that the result has that shape.
+
+    It undoes broadcasting: autograd uses it for the gradient of an operand that was broadcast.
+
+    Raises
+    ------
+    ShapeError
+        If `size` cannot be broadcast to the shape of `input`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 2.], [3., 4.]]).sum_to_size(2, 1)
+    tensor([[3.],
+            [7.]])
+    """
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(size, sizes, "sum_to_size"), shift = input.ndim_ - ndim, i
+    cdef unsigned int mask = (<unsigned int>1 << shift) - 1 if shift > 0 else 0
+    cdef TensorBase out
+    for i in range(ndim):
+        if shift < 0 or (sizes[i] != 1 and sizes[i] != input.sizes[i + shift]):
+            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the tensor, "
+                             f"{shape_text(input.ndim_, input.sizes)}; sizes must be equal or 1")
+        if sizes[i] != input.sizes[i + shift]:
+            mask |= <unsigned int>1 << (i + shift)
+    if mask == 0:
+        return input
+    out = empty_tensor(input.dtype_ if is_floating(input.dtype_) else INT64, ndim, sizes)
+    run_reduction(&sum_reducers[kernel_dtype(out.dtype_)], out, input, mask, None, NULL, 0)
+    return finish(SUM_TO_SIZE, out, (input, tuple([sizes[i] for i in range(ndim)])))
