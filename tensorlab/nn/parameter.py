@@ -92,11 +92,13 @@ def _data_of(cls, data):
 
 def clear_gradients(parameters, set_to_none=True):
     """Set each gradient to None, or to 0 in the memory that it has."""
+    if set_to_none:
+        for parameter in parameters:
+            parameter.grad = None
+        return
     for parameter in parameters:
         grad = parameter.grad
-        if set_to_none:
-            parameter.grad = None
-        elif grad is not None:
+        if grad is not None:
             if grad.grad_fn is not None:
                 grad.detach_()
             else:
