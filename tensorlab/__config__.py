@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_info
 
 from tensorlab import _build_info
 from tensorlab._capability import LEVELS, processor_level
-from tensorlab._core.loops import get_num_threads
+from tensorlab.threads import get_num_threads
 
 __all__ = ["openmp", "show"]
 

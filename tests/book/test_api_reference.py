@@ -1,0 +1,60 @@
+"""Every public name has its place in the API reference."""
+
+import importlib
+import sys
+from pathlib import Path
+
+import tensorlab
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs/_ext")]
+
+from api_reference import as_users_see_it, escaped_pieces, public_names, read_as_text  # noqa: E402
+from make_notebooks import FENCE, split_options  # noqa: E402
+
+
+def documented():
+    """Return every object that some page documents."""
+    found = []
+    for page in sorted((ROOT / "docs/api").glob("*.md")):
+        for match in FENCE.finditer(page.read_text(encoding="utf-8")):
+            if match["directive"] == "api":
+                module = importlib.import_module(match["argument"].strip())
+                options, _ = split_options(match["body"])
+                names = public_names(module, options.get("from", "").split())
+                found += [getattr(module, name) for name in names]
+    return found
+
+
+def test_every_public_function_and_class_is_on_a_page():
+    known = {id(value) for value in documented()} | {id(tensorlab.Tensor)}
+    missing = [n for n in public_names(tensorlab) if id(getattr(tensorlab, n)) not in known]
+    assert missing == [], "give their modules a page under docs/api"
+
+
+def test_every_public_function_and_class_has_a_docstring():
+    bare = [value.__qualname__ for value in documented() if not (value.__doc__ or "").strip()]
+    assert bare == []
+
+
+def test_backticks_become_code_and_other_signs_stay_text():
+    line = "`x * y` of *args, add_ and `relu_`; ``kept_``."
+    assert "".join(escaped_pieces(line)) == (
+        r"``x * y`` of \*args, add\_ and ``relu_``; ``kept_``."
+    )
+
+
+def test_examples_stay_as_they_are_under_their_heading():
+    lines = ["Sum of * all.", "", ">>> f_ * 2", "4 *", "", "After *."]
+    read_as_text(None, "function", "f", None, None, lines)
+    assert lines == [
+        r"Sum of \* all.", "", "Examples", "--------", ">>> f_ * 2", "4 *", "", r"After \*."
+    ]  # fmt: skip
+
+
+def test_a_method_shows_neither_self_nor_the_internal_class():
+    shown = as_users_see_it(None, "method", "", None, None, "(input: TensorBase, other)", None)
+    assert shown == ("(other)", None)
+    shown = as_users_see_it(None, "function", "", None, None, "(x: TensorBase)", "TensorBase")
+    assert shown == ("(x: Tensor)", "Tensor")
+    assert as_users_see_it(None, "method", "", None, None, "(self)", None) == ("()", None)
