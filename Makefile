@@ -53,7 +53,7 @@ test: build
 lint: build
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(VENV)/bin/cython-lint tensorlab
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint tensorlab
 	$(VENV)/bin/codespell tensorlab tests docs chapters benchmarks *.md *.toml *.py Makefile
 	$(PY) -m mypy
 	$(PY) -m pytest -q tests/test_architecture.py tests/test_stubs.py
