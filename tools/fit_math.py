@@ -2,13 +2,13 @@
 
     python tools/fit_math.py [NAME ...]
 
-prints each polynomial or quotient of polynomials, lowest power first as the header writes it, with its
-largest weighted error before rounding. Half a unit in the last place is 6.0e-8 (float) or 1.1e-16 (double).
+prints each polynomial or quotient of polynomials, lowest power first, with its largest weighted
+error before rounding. Half a unit in the last place is 6.0e-8 (float) or 1.1e-16 (double).
 
-A best approximation of degree n misses its target equally far, with alternating sign, at n + 2 points
-(Chebyshev). Remez guesses the points, solves for the coefficients and that one error, moves the points to
-where the error now peaks, and repeats. Needs mpmath and NumPy. Source: Cheney, Introduction to
-Approximation Theory, 1966, chapters 3 and 5.
+A best approximation of degree n misses its target equally far, with alternating sign, at n + 2
+points (Chebyshev). Remez guesses the points, solves for the coefficients and that one error, moves
+the points to where the error now peaks, and repeats. Needs mpmath and NumPy. Source: Cheney,
+Introduction to Approximation Theory, 1966, chapters 3 and 5.
 """
 
 import sys
@@ -17,7 +17,7 @@ import mpmath as mp
 import numpy as np
 
 mp.mp.dps = 60
-SMALL = mp.mpf(10) ** -20  # nearer to 0 than this a quotient such as (exp(r) - 1 - r) / r**2 takes its limit
+SMALL = mp.mpf(10) ** -20  # nearer to 0 a quotient such as (exp(r) - 1 - r) / r**2 takes its limit
 FLOAT, DOUBLE = 9, 17  # significant digits that survive a round trip
 
 
@@ -29,8 +29,9 @@ def evaluate(coefficients, x):
 def solve(points, target, weight, numerator, denominator, old):
     """Coefficients P, Q (Q[0] = 1) whose weighted error alternates between +e and -e on `points`.
 
-    For a polynomial the equations P(x) - t(x) = +-e / w(x) are linear. For a quotient they are
-    P = (t +- e / w) Q, and e times Q is replaced by e times the last Q, and e by its last value elsewhere.
+    For a polynomial the equations P(x) - t(x) = +-e / w(x) are linear in P and e. For a quotient,
+    P = (t +- e / w) Q holds a product of unknowns: e is split into its last value, which multiplies
+    the new Q, and a change, which multiplies the last Q.
     """
     error, old_q = old
     for _ in range(12 if denominator else 1):
@@ -100,7 +101,7 @@ def of_root(function, limit):
     return limited(lambda s: function(mp.sqrt(s)), limit)
 
 
-# Targets and weights. The weight turns an error of the polynomial into one of the result, relative to it.
+# Targets and weights. A weight turns an error of the polynomial into a relative one of the result.
 half_log2 = mp.log(2) / 2 * mp.mpf("1.0002")
 exp_target = limited(lambda r: (mp.expm1(r) - r) / r**2, 0.5)
 exp_weight = limited(lambda r: r**2 / mp.exp(r), 0)
@@ -161,7 +162,7 @@ FITS = {
 
 def constants():
     """Print log 2 and pi/2 in parts: leading bits, so that k times them is exact, and the rest."""
-    for name, value, sizes in (
+    for name, rest, sizes in (
         ("log 2, float", mp.log(2), (9, 24)),
         ("log 2, double", mp.log(2), (32, 53)),
         ("pi/2, for float", mp.pi / 2, (33, 53)),
@@ -169,11 +170,10 @@ def constants():
     ):
         parts = []
         for bits in sizes:
-            unit = mp.mpf(2) ** (mp.floor(mp.log(abs(value), 2)) + 1 - bits)
-            part = mp.nint(value / unit) * unit if bits in (9, 24, 53) else mp.floor(value / unit) * unit
-            parts.append(repr(float(part)))
-            value -= part
-        print(f"{name}: {' + '.join(parts)}")
+            unit = mp.mpf(2) ** (mp.floor(mp.log(abs(rest), 2)) + 1 - bits)
+            parts.append(mp.nint(rest / unit) * unit)
+            rest -= parts[-1]
+        print(f"{name}: {' + '.join(repr(float(part)) for part in parts)}")
 
 
 def main():
@@ -187,8 +187,8 @@ def main():
         suffix = "f" if digits == FLOAT else ""
         for letter, coefficients in (("P", p), ("Q", q)):
             if len(coefficients) > 1:
-                row = (f"{mp.nstr(c, digits, min_fixed=0, max_fixed=0)}{suffix}" for c in coefficients)
-                print(f"    {letter}:", ", ".join(row))
+                texts = (mp.nstr(c, digits, min_fixed=0, max_fixed=0) for c in coefficients)
+                print(f"    {letter}:", ", ".join(text + suffix for text in texts))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,197 @@
+"""The functions of tl_math.h: special values, errors, identical bits, vectorised loops."""
+
+import re
+
+import numpy as np
+import pytest
+
+from benchmarks.math_accuracy import (
+    BY_ARRAY,
+    FLAGS,
+    HEADER,
+    PLAIN,
+    REFERENCES,
+    MathLibrary,
+    error_in_ulp,
+    find_compiler,
+    float32_patterns,
+    loops_source,
+)
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+INF, NAN = np.inf, np.nan
+STEP = 2141  # two million float32 bit patterns
+# Largest error in ULP, as stated in the header: float32, float64. gelu's is for x > -1.
+LIMITS = {
+    "exp": (1.0, 1.0),
+    "log": (0.9, 0.9),
+    "tanh": (2.5, 2.6),
+    "sigmoid": (2.5, 2.5),
+    "erf": (2.7, 2.7),
+    "gelu": (5.0, 5.0),
+    "expm1": (1.9, 2.0),
+    "log1p": (1.5, 1.5),
+    "softplus": (2.8, 2.8),
+    "sqrt": (0.5, 0.5),
+    "rsqrt": (1.5, 1.5),
+    "sin": (1.6, 1.0),
+    "cos": (1.6, 1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return MathLibrary(tmp_path_factory.mktemp("tl_math"), "native")
+
+
+def special_values(dtype):
+    """(argument, exact result) pairs of each function."""
+    tiny = np.finfo(dtype).smallest_subnormal
+    high, low, denormal = (89, -104, -103.0) if dtype == np.float32 else (710, -746, -745.0)
+    odd = [(0, 0), (-0.0, -0.0), (NAN, NAN), (-tiny, -tiny), (tiny, tiny)]
+    return {
+        "exp": [(0, 1), (-0.0, 1), (INF, INF), (-INF, 0), (NAN, NAN), (high, INF), (low, 0),
+                (1e30, INF), (-1e30, 0), (denormal, tiny)],
+        "log": [(0, -INF), (-0.0, -INF), (1, 0), (INF, INF), (-1, NAN), (-INF, NAN), (NAN, NAN),
+                (-tiny, NAN)],
+        "tanh": [*odd, (INF, 1), (-INF, -1), (50, 1), (-1e30, -1)],
+        "sigmoid": [(0, 0.5), (-0.0, 0.5), (INF, 1), (-INF, 0), (NAN, NAN), (1e30, 1), (-1e30, 0),
+                    (denormal, tiny)],
+        "erf": [(0, 0), (-0.0, -0.0), (NAN, NAN), (INF, 1), (-INF, -1), (7, 1), (-1e30, -1)],
+        "gelu": [(0, 0), (-0.0, -0.0), (NAN, NAN), (INF, INF), (-INF, -0.0), (-50, -0.0),
+                 (50, 50), (1e30, 1e30), (-1e30, -0.0), (-tiny, -0.0)],
+        "expm1": [*odd, (INF, INF), (-INF, -1), (high, INF), (-1e30, -1)],
+        "log1p": [*odd, (INF, INF), (-1, -INF), (-2, NAN), (-INF, NAN),
+                  (np.finfo(dtype).max, dtype(np.log(np.finfo(dtype).max, dtype=np.float64)))],
+        "softplus": [(INF, INF), (-INF, 0), (NAN, NAN), (1e30, 1e30), (-1e30, 0), (denormal, tiny)],
+        "sqrt": [(0, 0), (-0.0, -0.0), (NAN, NAN), (INF, INF), (-1, NAN), (4, 2)],
+        "rsqrt": [(0, INF), (NAN, NAN), (INF, 0), (-1, NAN), (4, 0.5)],
+        "sin": [*odd, (INF, NAN), (-INF, NAN)],
+        "cos": [(0, 1), (-0.0, 1), (NAN, NAN), (tiny, 1), (INF, NAN), (-INF, NAN)],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", REFERENCES)
+def test_special_values_are_exact(library, name, dtype):
+    rows = np.array(special_values(dtype)[name] * 16, dtype)  # long enough for the vector loop
+    x, expected = np.ascontiguousarray(rows[:, 0]), rows[:, 1]
+    result = library(name, x)
+    same = (result == expected) & (np.signbit(result) == np.signbit(expected))
+    same |= np.isnan(result) & np.isnan(expected)
+    assert same.all(), f"{name}({x[~same][:3]}) is {result[~same][:3]}, not {expected[~same][:3]}"
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_float32_error_is_within_the_stated_limit(library, name):
+    limit, worst = LIMITS[name][0], 0
+    with np.errstate(all="ignore"):
+        for x in float32_patterns(STEP, chunk=2**19):
+            if name == "gelu":
+                x = x[~(x <= -1)]
+            if x.size == 0:
+                continue
+            exact = REFERENCES[name](x.astype(np.float64))
+            worst = max(worst, error_in_ulp(library(name, x), exact).max())
+    assert worst <= limit, f"{name}: off by {worst:.2f} ULP, and {limit} are stated"
+
+
+def samples_of(name):
+    """Arguments for float64: small, middling, large; for sin and cos also multiples of pi/2."""
+    rng = np.random.default_rng(0)
+    wide = 700 if name in ("exp", "sigmoid", "expm1", "softplus") else 6
+    x = [
+        rng.uniform(-1, 1, 400),
+        rng.uniform(-wide, wide, 400),
+        np.exp(rng.uniform(-30, 3, 400)) * rng.choice([-1, 1], 400),
+    ]
+    if name in ("sin", "cos"):
+        x += [rng.uniform(-(2**21), 2**21, 400), rng.integers(1, 2**19, 400) * (np.pi / 2)]
+    x = np.concatenate(x)
+    if name in ("log", "sqrt", "rsqrt"):
+        return np.concatenate([np.abs(x), np.exp(rng.uniform(-740, 700, 400))])
+    if name == "log1p":
+        return np.concatenate([np.where(x <= -1, -x, x), np.exp(rng.uniform(0, 700, 400))])
+    return x[x > -1] if name == "gelu" else x
+
+
+def exact_values(mp):
+    """The functions in mpmath's precision, by our names."""
+    same = ("exp", "log", "tanh", "erf", "expm1", "log1p", "sqrt", "sin", "cos")
+    return {name: getattr(mp, name) for name in same} | {
+        "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
+        "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2,
+        "softplus": lambda x: mp.log1p(mp.exp(x)),
+        "rsqrt": lambda x: 1 / mp.sqrt(x),
+    }
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_float64_error_is_within_the_stated_limit(library, name):
+    mp = pytest.importorskip("mpmath", reason="needs mpmath for values beyond double").mp
+    limit, x = LIMITS[name][1], samples_of(name)
+    with mp.workprec(1100):  # log1p(exp(-700)) needs a thousand bits
+        function = exact_values(mp)[name]
+        for argument, result in zip(x, library(name, x), strict=True):
+            exact = function(mp.mpf(float(argument)))
+            error = abs(mp.mpf(float(result)) - exact) / float(np.spacing(abs(float(exact))))
+            assert error <= limit, f"{name}({argument!r}) is off by {float(error):.2f} ULP"
+
+
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, 1.3e-7), (np.float64, 5e-16)])
+def test_gelu_is_off_by_little_of_its_argument_everywhere(library, dtype, limit):
+    x = np.linspace(-20, 20, 500_001).astype(dtype)
+    difference = np.abs(library("gelu", x) - REFERENCES["gelu"](x.astype(np.float64)))
+    assert (difference <= limit * np.abs(x)).all()
+
+
+def test_erf_and_tanh_never_leave_their_range(library):
+    for dtype in (np.float32, np.float64):
+        x = np.linspace(2, 30, 500_001).astype(dtype)
+        for name in ("erf", "tanh"):
+            assert library(name, x).max() == 1
+            assert library(name, -x).min() == -1
+
+
+def test_results_do_not_depend_on_the_position_in_the_array(library):
+    x = np.random.default_rng(0).uniform(-8, 8, 600).astype(np.float32)
+    x[300] = 1e30  # sin and cos take this block through libm
+    for name in REFERENCES:
+        with np.errstate(all="ignore"):
+            whole = library(name, x)
+            singly = np.concatenate([library(name, x[i : i + 1]) for i in range(x.size)])
+        if name in BY_ARRAY:  # tl_sin gives what tl_sin_near gives
+            near = np.abs(x) <= 2**20
+            assert np.array_equal(whole[near], singly[near])
+        assert np.array_equal(whole, singly, equal_nan=True), name
+
+
+def test_every_build_gives_the_same_bits(library, tmp_path):
+    builds = {
+        "unoptimised": MathLibrary(tmp_path, "unoptimised", ["-O0", "-ffp-contract=off"]),
+        "baseline": MathLibrary(tmp_path, "baseline", FLAGS),
+    }
+    bits = np.arange(0, 2**32, 65521, dtype=np.uint64)
+    few = bits.astype(np.uint32).view(np.float32)
+    many = (bits << np.uint64(32) | bits).view(np.float64)
+    for x in (few, many):
+        for name in REFERENCES:
+            expected = library(name, x)
+            for build, other in builds.items():
+                same = np.array_equal(other(name, x), expected, equal_nan=True)
+                assert same, f"{name} of {x.dtype} differs in the {build} build"
+
+
+def test_every_loop_is_vectorised(tmp_path):
+    report = MathLibrary(tmp_path, "report", [*FLAGS, "-march=native", "-fopt-info-vec-optimized"])
+    found = re.findall(r"(\w+\.[ch]):(\d+):\d+: optimized: +loop vectorized", report.messages)
+    if not found:
+        pytest.skip("this compiler does not report its loops as GCC does")
+    vectorised = {(file, int(line)) for file, line in found}
+    for number, line in enumerate(loops_source().splitlines(), 1):
+        name = re.search(r"tl_(\w+?)f?\(x\[i\]\)", line)
+        if name and name[1] in PLAIN:
+            assert ("report.c", number) in vectorised, f"not vectorised: {line}"
+    for number, line in enumerate(HEADER.read_text().splitlines(), 1):
+        if line.startswith("TL_SIN_ARRAY("):
+            assert ("tl_math.h", number) in vectorised, f"not vectorised: {line}"
