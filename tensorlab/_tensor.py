@@ -6,6 +6,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import reductions
+from tensorlab.ops import copying, creation, strided
 from tensorlab.ops.pointwise import arithmetic, elementary
 from tensorlab.printing import tensor_format, tensor_repr
 
@@ -37,6 +38,40 @@ class Tensor(TensorBase):
     data = property(autograd_fields.get_data, autograd_fields.set_data)
     _base = property(autograd_fields.get_base)
     _is_view = autograd_fields.is_view
+
+    # copies and casts
+    clone = copying.clone
+    contiguous = copying.contiguous
+    is_contiguous = copying.is_contiguous
+    copy_ = copying.copy_
+    fill_ = copying.fill_
+    zero_ = copying.zero_
+    to = copying.to
+    type = copying.get_type
+    type_as = copying.type_as
+    float = copying.to_float
+    double = copying.to_double
+    half = copying.to_half
+    bfloat16 = copying.to_bfloat16
+    long = copying.to_long
+    int = copying.to_int
+    short = copying.to_short
+    char = copying.to_char
+    byte = copying.to_byte
+    bool = copying.to_bool
+    cpu = copying.cpu
+    device = property(copying.get_device)
+
+    # new tensors of the same dtype
+    new_empty = creation.new_empty
+    new_zeros = creation.new_zeros
+    new_ones = creation.new_ones
+    new_full = creation.new_full
+    new_empty_strided = creation.new_empty_strided
+    new_tensor = creation.new_tensor
+
+    # views
+    as_strided = strided.as_strided
 
     # arithmetic
     mul = arithmetic.mul

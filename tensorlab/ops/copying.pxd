@@ -1,0 +1,7 @@
+"""Copies and casts, for other families of ops too."""
+from tensorlab._core.tensor cimport TensorBase
+
+cdef TensorBase run_clone(TensorBase x)
+cdef TensorBase run_contiguous(TensorBase x)
+cdef TensorBase run_cast(TensorBase x, int dtype)
+cdef int copy_safely(TensorBase out, TensorBase x) except -1

@@ -1,0 +1,455 @@
+"""Copies of tensors: clone, contiguous, copy_, fill_, zero_, and `to` in all its forms.
+
+Copying is where dtypes meet: a copy casts, and the engine casts its gradient back.
+"""
+from cpython.object cimport PyObject
+from libc.string cimport memcpy
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    as_number,
+    finish,
+    finish_inplace,
+    refuse_overlap,
+    start_inplace,
+    start_record,
+)
+from tensorlab._core.dtypes cimport (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NO_DTYPE,
+    UINT8,
+    dtype as dtype_class,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    item_size,
+    kernel_dtype,
+)
+from tensorlab._core.graph cimport check_inplace, needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
+from tensorlab._core.loops cimport copy_into, fill_with
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    alias,
+    empty_like as empty_tensor_like,
+    empty_strided_tensor,
+    empty_tensor,
+    make_size,
+)
+from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides
+
+from tensorlab._core.device import CPU, check_device, contiguous_format, device, preserve_format
+from tensorlab._core.exchange import tensor as make_tensor
+from tensorlab.errors import MemoryLayoutError, ShapeError
+
+cdef enum:
+    SMALL_COPY = 16384                      # bytes that memcpy moves faster than a walk is set up
+
+
+# ---------------------------------------------------------------- clone
+cdef Op CLONE = Op("clone(x: Tensor, memory_format: memory_format) -> Tensor")
+
+@CLONE.derivative("x")
+def clone_derivative(grad):
+    return grad
+
+cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where):
+    """A new tensor with x's values."""
+    cdef ssize[MAX_NDIM] strides
+    cdef TensorBase out
+    if memory_format is None or memory_format is preserve_format:
+        out = empty_tensor_like(x, dtype)
+    elif format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
+        out = empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+    else:
+        out = empty_tensor(dtype, x.ndim_, x.sizes)
+    if dtype == x.dtype_ and x.is_contiguous_ and out.is_contiguous_ and 0 < x.numel_ * item_size[dtype] <= SMALL_COPY:
+        memcpy(out.data_, x.data_, x.numel_ * item_size[dtype])
+    else:
+        copy_into(out, x)
+    return out
+
+
+cdef TensorBase run_clone(TensorBase x):
+    return finish(CLONE, copy_of(x, x.dtype_, None, "clone"), (x, None))
+
+
+cdef TensorBase run_contiguous(TensorBase x):
+    if x.is_contiguous_:
+        return x
+    return finish(CLONE, copy_of(x, x.dtype_, contiguous_format, "contiguous"), (x, contiguous_format))
+
+
+def clone(TensorBase input not None, *, memory_format=None):
+    """A copy of `input` in memory of its own, through which gradients flow back.
+
+    Parameters
+    ----------
+    memory_format : order of the dimensions in the copy's memory; that of `input` unless given
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1, 2])
+    >>> y = x.clone().fill_(5)
+    >>> x
+    tensor([1, 2])
+    """
+    return finish(CLONE, copy_of(input, input.dtype_, memory_format, "clone"), (input, memory_format))
+
+
+def contiguous(TensorBase input not None, memory_format=contiguous_format):
+    """`input` itself if its elements lie in row-major order (or in `memory_format`), else such a copy."""
+    if memory_format is contiguous_format:
+        return run_contiguous(input)
+    if is_contiguous(input, memory_format):
+        return input
+    return finish(CLONE, copy_of(input, input.dtype_, memory_format, "contiguous"), (input, memory_format))
+
+
+def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
+    """True if the elements lie in row-major order (or in `memory_format`) without gaps."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int i
+    if memory_format == "contiguous":
+        return input.is_contiguous_
+    if memory_format == "preserve" or input.ndim_ != (4 if memory_format == "channels_last" else 5):
+        return False
+    format_strides(memory_format, input, input.ndim_, input.sizes, strides, "is_contiguous")
+    for i in range(input.ndim_):
+        if input.sizes[i] != 1 and input.strides[i] != strides[i]:
+            return input.numel_ == 0
+    return True
+
+
+# ---------------------------------------------------------------- to
+cdef Op TO_COPY = Op("to_copy(x: Tensor, dtype: dtype, memory_format: memory_format) -> Tensor", node="ToCopyBackward0")
+
+@TO_COPY.derivative("x")
+def to_copy_derivative(grad):
+    return grad                             # the engine casts it to the type of x
+
+cdef TensorBase run_cast(TensorBase x, int dtype):
+    """x in another dtype; x itself if it has that one."""
+    if x.dtype_ == dtype:
+        return x
+    return finish(TO_COPY, copy_of(x, dtype, None, "to"), (x, None, None))
+
+
+cdef object run_to(TensorBase x, int code, bint copy, object memory_format):
+    if code == x.dtype_ and not copy:
+        if memory_format is None or memory_format == "preserve" or is_contiguous(x, memory_format):
+            return x
+    return finish(TO_COPY, copy_of(x, code, memory_format, "to"), (x, None, None))
+
+
+def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocking=False, bint copy=False,
+       memory_format=None):
+    """The tensor in another dtype; the tensor itself if nothing changes.
+
+    The forms are `to(dtype)`, `to(device, dtype)` and `to(other)`, the last meaning the dtype of another tensor; each may be
+    followed by `non_blocking` and `copy`.
+
+    Parameters
+    ----------
+    dtype : dtype
+    device : "cpu"; there is no other
+    non_blocking : bool, without effect
+    copy : bool; make a copy even if nothing changes
+    memory_format : order of the dimensions in the copy's memory; that of the tensor unless given
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2]).to(tensorlab.float64)
+    tensor([1., 2.], dtype=tensorlab.float64)
+    """
+    cdef Py_ssize_t n = len(args), flags
+    cdef object first
+    if n == 1 and isinstance(args[0], dtype_class) and dtype is None and device is None:
+        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format)
+    flags = 1
+    if n > 0:
+        first = args[0]
+        if isinstance(first, TensorBase):
+            if dtype is not None or device is not None:
+                raise TypeError("to: another tensor says the dtype and the device; do not give them again")
+            dtype = first.dtype
+        elif isinstance(first, dtype_class) or first is float or first is int or first is bool:
+            if dtype is not None:
+                raise TypeError("to: dtype is given twice")
+            dtype = first
+        else:
+            if device is not None:
+                raise TypeError("to: device is given twice")
+            device = first
+            if n > 1 and not isinstance(args[1], bool):
+                if dtype is not None:
+                    raise TypeError("to: dtype is given twice")
+                dtype = args[1]
+                flags = 2
+        if n > flags + 2 or not all([isinstance(one, bool) for one in args[flags:]]):
+            raise TypeError(f"to: {', '.join([type(one).__name__ for one in args])} is none of its forms; they are "
+                            f"to(dtype), to(device, dtype) and to(other), followed by non_blocking and copy")
+        if n > flags + 1:
+            copy = args[flags + 1]
+    if device is not None:
+        check_device(device, "to")
+    return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format)
+
+def type_as(TensorBase self not None, TensorBase other not None):
+    """The tensor in the dtype of `other`."""
+    return run_cast(self, other.dtype_)
+
+
+def to_float(TensorBase self not None, memory_format=None):
+    """The tensor as float32."""
+    return run_to(self, FLOAT32, False, memory_format)
+
+
+def to_double(TensorBase self not None, memory_format=None):
+    """The tensor as float64."""
+    return run_to(self, FLOAT64, False, memory_format)
+
+
+def to_half(TensorBase self not None, memory_format=None):
+    """The tensor as float16."""
+    return run_to(self, FLOAT16, False, memory_format)
+
+
+def to_bfloat16(TensorBase self not None, memory_format=None):
+    """The tensor as bfloat16."""
+    return run_to(self, BFLOAT16, False, memory_format)
+
+
+def to_long(TensorBase self not None, memory_format=None):
+    """The tensor as int64; fractions are cut off."""
+    return run_to(self, INT64, False, memory_format)
+
+
+def to_int(TensorBase self not None, memory_format=None):
+    """The tensor as int32; fractions are cut off."""
+    return run_to(self, INT32, False, memory_format)
+
+
+def to_short(TensorBase self not None, memory_format=None):
+    """The tensor as int16; fractions are cut off."""
+    return run_to(self, INT16, False, memory_format)
+
+
+def to_char(TensorBase self not None, memory_format=None):
+    """The tensor as int8; fractions are cut off."""
+    return run_to(self, INT8, False, memory_format)
+
+
+def to_byte(TensorBase self not None, memory_format=None):
+    """The tensor as uint8; fractions are cut off."""
+    return run_to(self, UINT8, False, memory_format)
+
+
+def to_bool(TensorBase self not None, memory_format=None):
+    """The tensor as bool: True where it is not 0."""
+    return run_to(self, BOOL, False, memory_format)
+
+
+cdef dict TYPE_NAMES = {
+    "BoolTensor": BOOL, "ByteTensor": UINT8, "CharTensor": INT8, "ShortTensor": INT16, "IntTensor": INT32,
+    "LongTensor": INT64, "HalfTensor": FLOAT16, "BFloat16Tensor": BFLOAT16, "FloatTensor": FLOAT32,
+    "DoubleTensor": FLOAT64,
+}
+
+
+def get_type(TensorBase self not None, dtype=None, non_blocking=False):
+    """The tensor in another dtype, given as such or by an old name such as "tensorlab.FloatTensor"; without one, that name."""
+    cdef str name
+    if dtype is None:
+        for name, code in TYPE_NAMES.items():
+            if code == self.dtype_:
+                return "tensorlab." + name
+    if isinstance(dtype, str):
+        name = dtype.rpartition(".")[2]
+        if name not in TYPE_NAMES:
+            raise ValueError(f"type: {dtype!r} is no type of tensor; use a dtype such as tensorlab.float32")
+        return run_cast(self, TYPE_NAMES[name])
+    return run_cast(self, dtype_code(dtype, NO_DTYPE))
+
+
+def cpu(TensorBase self not None, memory_format=None):
+    """The tensor itself: it is in the processor's memory already."""
+    return run_to(self, self.dtype_, False, memory_format)
+
+
+def get_device(TensorBase self not None):
+    """The place where the elements are: device("cpu")."""
+    return CPU
+
+
+# ---------------------------------------------------------------- copy_
+cdef Op COPY = Op("copy(x: Tensor, source: Tensor) -> Tensor", node="CopyBackwards")
+
+@COPY.derivative("x")
+def copy_derivative_x(grad):
+    return grad.new_zeros(grad.shape)
+
+@COPY.derivative("source")
+def copy_derivative_source(grad):
+    return grad                             # the engine sums it to the shape of the source and casts it
+
+
+cdef int copy_safely(TensorBase out, TensorBase x) except -1:
+    """copy_into for tensors that may lie over one another: then x is copied first."""
+    cdef char* out_end
+    cdef char* x_end
+    if out.storage_ is x.storage_ and out.numel_ > 0 and x.numel_ > 0:
+        if out.data_ == x.data_ and out.dtype_ == x.dtype_ and out.shape == x.shape and out.stride() == x.stride():
+            return 0
+        out_end = out.data_ + extent(out.ndim_, out.sizes, out.strides) * item_size[out.dtype_]
+        x_end = x.data_ + extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
+        if out.data_ < x_end and x.data_ < out_end:
+            x = copy_of(x, x.dtype_, None, "copy_")
+    return copy_into(out, x)
+
+
+def copy_(TensorBase self not None, src, bint non_blocking=False):
+    """Write the values of `src`, broadcast and cast, over those of the tensor.
+
+    Parameters
+    ----------
+    src : Tensor or number; a tensor's shape must broadcast to that of `self`
+    non_blocking : bool, without effect
+
+    Raises
+    ------
+    ShapeError
+        If the shape of `src` cannot be broadcast to that of `self`.
+    MemoryLayoutError
+        If the two share part of their memory, or `self` shows some element twice.
+    """
+    cdef TensorBase source
+    cdef object node
+    cdef int i, shift
+    if not isinstance(src, TensorBase):
+        if as_number(src) is None:
+            raise TypeError(f"copy_: src must be a Tensor, not {type(src).__name__}")
+        src = make_tensor(src)
+    source = <TensorBase>src
+    shift = self.ndim_ - source.ndim_
+    for i in range(source.ndim_):
+        if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != self.sizes[i + shift]):
+            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be broadcast to "
+                             f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
+    if not is_floating(self.dtype_) and needs_grad(source):
+        source = alias(source)              # autograd does not follow integers
+    node = start_inplace(COPY, self, (self, source))
+    if source is not self:
+        refuse_overlap(self, source, "copy_")
+        copy_safely(self, source)
+    return finish_inplace(node, self)
+
+
+# ---------------------------------------------------------------- fill_ and zero_
+cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor")
+
+@FILL.derivative("x")
+def fill_derivative_x(grad):
+    return grad.new_zeros(grad.shape)
+
+@FILL.derivative("value")
+def fill_derivative_value(grad):
+    return grad                             # the engine sums it: the value is 0-d
+
+
+cdef object start_fill(Op op, TensorBase x, tuple arguments, str where):
+    """As dispatch.start_inplace, but a tensor that shows an element twice may be filled: all get the same value."""
+    cdef bint wanted = False
+    if thread_state().grad_enabled:
+        for one in arguments:
+            wanted = wanted or (isinstance(one, TensorBase) and needs_grad(<TensorBase>one))
+    check_inplace(x, wanted, where)
+    return start_inplace_record(op, arguments) if wanted else None
+
+
+cdef object start_inplace_record(Op op, tuple arguments):
+    cdef PyObject* pointers[2]
+    cdef int i, n = len(arguments)
+    for i in range(n):
+        pointers[i] = <PyObject*>arguments[i]
+    return start_record(op, pointers, n)
+
+
+cdef int check_fill_value(TensorBase x, object value) except -1:
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim_ != 0:
+            raise ShapeError(f"fill_: value must be a number or a 0-d tensor, not a tensor of shape {tuple(value.shape)}")
+    elif as_number(value) is None:
+        raise TypeError(f"fill_: value must be a number or a 0-d tensor, not {type(value).__name__}")
+    else:
+        check_number(as_number(value), x.dtype_, "fill_")
+    return 0
+
+
+cdef int write_fill(TensorBase x, object value) except -1:
+    if isinstance(value, TensorBase):
+        fill_from(x, <TensorBase>value)
+    else:
+        fill_number(x, as_number(value), "fill_")
+    return 0
+
+
+cdef int fill_from(TensorBase x, TensorBase value) except -1:
+    """Write the one element of `value` everywhere; it may be one of x."""
+    cdef char[8] element
+    memcpy(element, value.data_, item_size[value.dtype_])
+    return fill_with(x, element, value.dtype_)
+
+
+def fill_(TensorBase input not None, value):
+    """Write one value, a number or a 0-d tensor, over all elements.
+
+    Raises
+    ------
+    ShapeError
+        If `value` is a tensor with dimensions.
+    DTypeError
+        If the number does not fit in the tensor's dtype.
+    """
+    cdef object node
+    check_fill_value(input, value)
+    if isinstance(value, TensorBase) and not is_floating(input.dtype_) and needs_grad(<TensorBase>value):
+        value = alias(<TensorBase>value)
+    node = start_fill(FILL, input, (input, value), "fill_")
+    write_fill(input, value)
+    return finish_inplace(node, input)
+
+
+def fill(TensorBase input not None, value):
+    """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
+
+    >>> import tensorlab
+    >>> tensorlab.fill(tensorlab.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    cdef TensorBase out
+    check_fill_value(input, value)
+    out = empty_tensor_like(input, input.dtype_)
+    write_fill(out, value)
+    return finish(FILL, out, (input, value))
+
+
+cdef Op ZERO = Op("zero(x: Tensor) -> Tensor")
+
+@ZERO.derivative("x")
+def zero_derivative(grad):
+    return grad.new_zeros(grad.shape)
+
+
+def zero_(TensorBase input not None):
+    """Write zeros over all elements."""
+    cdef object node = start_fill(ZERO, input, (input,), "zero_")
+    fill_zero(input)
+    return finish_inplace(node, input)

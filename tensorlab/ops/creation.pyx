@@ -1,0 +1,441 @@
+"""New tensors: empty, zeros, ones, full, their *_like and new_* forms.
+
+All are an allocation and a fill. They share their arguments (`dtype`, `device`, `requires_grad`, `out`), which
+`start_factory` reads.
+"""
+from cpython.float cimport PyFloat_Check
+from cpython.long cimport PyLong_Check
+from libc.math cimport fabs, isinf, isnan
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from tensorlab._core.dispatch cimport as_number, can_cast, number_dtype, resize_tensor, write_number
+from tensorlab._core.dtypes cimport (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NO_DTYPE,
+    UINT8,
+    default_float,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    item_size,
+    kernel_dtype,
+)
+from tensorlab._core.graph cimport bump_version, needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, count_elements, is_dense, read_sizes, shape_text, ssize
+from tensorlab._core.loops cimport fill_with
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    check_writable,
+    empty_like as empty_tensor_like,
+    empty_strided_tensor,
+    empty_tensor,
+)
+
+from tensorlab._core.device import check_device
+from tensorlab._core.device import strided as strided_layout
+from tensorlab._core.exchange import tensor as make_tensor
+from tensorlab.errors import DTypeError, GradientError, ShapeError
+
+
+# ---------------------------------------------------------------- filling
+cdef int fill_zero(TensorBase x) except -1:
+    cdef double zero = 0
+    if x.numel_ == 0:
+        return 0
+    if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536:
+        memset(x.data_, 0, x.numel_ * item_size[x.dtype_])
+        return 0
+    return fill_with(x, &zero, x.dtype_)
+
+
+cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
+    cdef TensorBase out = empty_tensor(dtype, ndim, sizes)
+    fill_zero(out)
+    return out
+
+
+cdef int check_number(object value, int dtype, str where) except -1:
+    """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
+    cdef double x
+    if dtype == BOOL or dtype == FLOAT64:
+        return 0
+    if is_floating(dtype):
+        x = value
+        if isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38):
+            return 0
+    elif PyLong_Check(value):
+        if dtype == UINT8:
+            if -255 <= value <= 255:
+                return 0
+        elif dtype == INT64:
+            if not -2**63 <= value < 2**63:
+                raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
+            return 0
+        elif -(1 << (8 * item_size[dtype] - 1)) <= value < 1 << (8 * item_size[dtype] - 1):
+            return 0
+    else:
+        x = value
+        if dtype == UINT8:
+            if x > -256 and x < 256:
+                return 0
+        elif x >= -(2.0 ** (8 * item_size[dtype] - 1)) and x < 2.0 ** (8 * item_size[dtype] - 1):
+            return 0
+    raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
+
+
+cdef int fill_number(TensorBase x, object value, str where) except -1:
+    """Write a Python number everywhere."""
+    cdef char[8] element
+    cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
+    check_number(value, x.dtype_, where)
+    write_number(value, dtype, element)
+    return fill_with(x, element, dtype)
+
+
+# ---------------------------------------------------------------- what all factories share
+cdef int check_sizes(int ndim, const ssize* sizes, str where) except -1:
+    cdef int i
+    for i in range(ndim):
+        if sizes[i] < 0:
+            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+    return 0
+
+
+cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except -1:
+    """The sizes of f(2, 3), f((2, 3)) or f(size=(2, 3)); returns how many."""
+    cdef int ndim
+    if size is not None:
+        if given:
+            raise TypeError(f"{where}: sizes are given twice, by position and as size=")
+        given = (size,)
+    elif len(given) == 0:
+        raise TypeError(f"{where}: a size is needed, as in {where}(2, 3); {where}(()) makes a 0-d tensor")
+    ndim = read_sizes(given, sizes, where)
+    check_sizes(ndim, sizes, where)
+    return ndim
+
+
+cdef int check_place(object layout, object device, str where) except -1:
+    if device is not None:
+        check_device(device, where)
+    if layout is not None and layout is not strided_layout:
+        raise RuntimeError(f"{where}: every tensor is strided here; leave layout= out")
+    return 0
+
+
+cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where):
+    if requires_grad:
+        if not is_floating(out.dtype_):
+            raise GradientError(f"{where}: only floating tensors can require grad, not {dtype_object(out.dtype_)}")
+        out.wants_grad = True
+    return out
+
+
+cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object dtype, int default, object layout,
+                              object device, bint requires_grad, str where):
+    """The tensor that a factory fills: a new one, or the caller's `out`, resized."""
+    cdef TensorBase target
+    cdef int code
+    check_place(layout, device, where)
+    if out is None:
+        return apply_flags(empty_tensor(dtype_code(dtype, default), ndim, sizes), requires_grad, where)
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
+    target = <TensorBase>out
+    code = dtype_code(dtype, target.dtype_)
+    if code != target.dtype_:
+        raise DTypeError(f"{where}: dtype {dtype_object(code)} is asked for, but out has {target.dtype}")
+    check_writable(target, where)
+    if needs_grad(target) and thread_state().grad_enabled:
+        raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= away, or "
+                            f"call it under no_grad")
+    if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):
+        resize_tensor(target, ndim, sizes)
+    bump_version(target)
+    return target
+
+
+cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssize* sizes, ssize* strides,
+                        str where) except -1:
+    """Strides of a new tensor in a memory format; for "preserve", those of x. Returns 0 if they are row-major."""
+    cdef TensorBase like
+    cdef int i
+    if memory_format == "contiguous":
+        return 0
+    if memory_format == "preserve":
+        if x is None:
+            raise RuntimeError(f"{where}: there is nothing whose memory format could be preserved; leave it out")
+        if is_dense(x.ndim_, x.sizes, x.strides):
+            for i in range(ndim):
+                strides[i] = x.strides[i]
+            return 1
+        like = empty_tensor_like(x, BOOL)
+        for i in range(ndim):
+            strides[i] = like.strides[i]
+        return 1
+    if memory_format == "channels_last" or memory_format == "channels_last_3d":
+        if ndim != (4 if memory_format == "channels_last" else 5):
+            raise ShapeError(f"{where}: {memory_format!r} needs {4 if memory_format == 'channels_last' else 5} dimensions, "
+                             f"and there are {ndim}")
+        strides[1] = 1                              # the channels lie next to each other
+        strides[ndim - 1] = max(sizes[1], 1)
+        for i in range(ndim - 2, 1, -1):
+            strides[i] = strides[i + 1] * max(sizes[i + 1], 1)
+        strides[0] = strides[2] * max(sizes[2], 1)
+        return 1
+    raise TypeError(f"{where}: memory_format must be one such as tensorlab.contiguous_format, not {memory_format!r}")
+
+
+# ---------------------------------------------------------------- empty, zeros, ones, full
+def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False,
+          memory_format=None):
+    """A tensor whose values are whatever was in its memory.
+
+    Parameters
+    ----------
+    sizes : ints, or one sequence of them
+    out : Tensor, optional; it is resized and returned
+    dtype : dtype; the default floating type unless given
+    device : "cpu"
+    requires_grad : bool; autograd shall follow it
+    memory_format : order of the dimensions in memory
+
+    Raises
+    ------
+    ShapeError
+        If a size is negative.
+
+    >>> import tensorlab
+    >>> tensorlab.empty(2, 3).shape
+    tensorlab.Size([2, 3])
+    """
+    cdef ssize[MAX_NDIM] numbers, strides
+    cdef int ndim = factory_sizes(sizes, size, numbers, "empty")
+    cdef TensorBase made
+    if memory_format is not None and format_strides(memory_format, None, ndim, numbers, strides, "empty"):
+        check_place(layout, device, "empty")
+        made = empty_strided_tensor(dtype_code(dtype, default_float()), ndim, numbers, strides)
+        return apply_flags(made, requires_grad, "empty")
+    return start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "empty")
+
+
+def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A tensor of zeros; its arguments are those of `empty`.
+
+    >>> import tensorlab
+    >>> tensorlab.zeros(2)
+    tensor([0., 0.])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes(sizes, size, numbers, "zeros")
+    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "zeros")
+    fill_zero(made)
+    return made
+
+
+def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A tensor of ones; its arguments are those of `empty`.
+
+    >>> import tensorlab
+    >>> tensorlab.ones(2, dtype=tensorlab.int64)
+    tensor([1, 1])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes(sizes, size, numbers, "ones")
+    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "ones")
+    fill_number(made, 1, "ones")
+    return made
+
+
+cdef object read_fill_value(object value, str where):
+    """The Python number in a number or a 0-d tensor."""
+    cdef object number
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim_ != 0:
+            raise TypeError(f"{where}: fill_value must be a number, not a tensor of shape {tuple(value.shape)}")
+        return value.item()
+    number = as_number(value)
+    if number is None:
+        raise TypeError(f"{where}: fill_value must be a number, not {type(value).__name__}")
+    return number
+
+
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A tensor with the same number everywhere.
+
+    Parameters
+    ----------
+    size : sequence of int
+    fill_value : number; decides the dtype unless that is given: bool, int64 or the default floating type
+
+    Raises
+    ------
+    DTypeError
+        If the number does not fit in `dtype`.
+
+    >>> import tensorlab
+    >>> tensorlab.full((2,), 7)
+    tensor([7, 7])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim
+    cdef object value = read_fill_value(fill_value, "full")
+    cdef TensorBase made
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full: size must be a tuple of ints, not {type(size).__name__}; write ({size},)")
+    ndim = factory_sizes((), size, numbers, "full")
+    check_number(value, dtype_code(dtype, number_dtype(value)), "full")
+    made = start_factory(ndim, numbers, out, dtype, number_dtype(value), layout, device, requires_grad, "full")
+    fill_number(made, value, "full")
+    return made
+
+
+def scalar_tensor(s, *, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A 0-d tensor with the value of a number, of the default floating type unless `dtype` is given."""
+    cdef object value = read_fill_value(s, "scalar_tensor")
+    cdef TensorBase made = start_factory(0, NULL, None, dtype, default_float(), layout, device, requires_grad,
+                                         "scalar_tensor")
+    fill_number(made, value, "scalar_tensor")
+    return made
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A tensor with these sizes and strides, whose values are whatever was in its memory.
+
+    Raises
+    ------
+    ShapeError
+        If a size or a stride is negative, or their numbers differ.
+    """
+    check_place(layout, device, "empty_strided")
+    return apply_flags(make_strided(size, stride, dtype_code(dtype, default_float()), "empty_strided"), requires_grad,
+                       "empty_strided")
+
+
+cdef TensorBase make_strided(object size, object stride, int dtype, str where):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i, ndim
+    if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
+        raise TypeError(f"{where}: size and stride must be tuples of ints")
+    ndim = read_sizes(size, sizes, where)
+    check_sizes(ndim, sizes, where)
+    if read_sizes(stride, strides, where) != ndim:
+        raise ShapeError(f"{where}: {ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
+    for i in range(ndim):
+        if strides[i] < 0:
+            raise ShapeError(f"{where}: stride {strides[i]} is negative; strides must be at least 0")
+    return empty_strided_tensor(dtype, ndim, sizes, strides)
+
+
+# ---------------------------------------------------------------- like another tensor
+cdef TensorBase start_like(TensorBase x, object dtype, object layout, object device, bint requires_grad,
+                           object memory_format, str where):
+    """A new tensor of x's shape and, unless told otherwise, of its dtype and order of dimensions."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int code = dtype_code(dtype, x.dtype_)
+    check_place(layout, device, where)
+    if memory_format is None or memory_format == "preserve":
+        return apply_flags(empty_tensor_like(x, code), requires_grad, where)
+    if format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
+        return apply_flags(empty_strided_tensor(code, x.ndim_, x.sizes, strides), requires_grad, where)
+    return apply_flags(empty_tensor(code, x.ndim_, x.sizes), requires_grad, where)
+
+
+def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
+               pin_memory=False, memory_format=None):
+    """`empty` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    return start_like(input, dtype, layout, device, requires_grad, memory_format, "empty_like")
+
+
+def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
+               pin_memory=False, memory_format=None):
+    """Zeros of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "zeros_like")
+    fill_zero(out)
+    return out
+
+
+def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
+              pin_memory=False, memory_format=None):
+    """Ones of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "ones_like")
+    fill_number(out, 1, "ones_like")
+    return out
+
+
+def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None, device=None, bint requires_grad=False,
+              pin_memory=False, memory_format=None):
+    """One number everywhere, in the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    cdef object value = read_fill_value(fill_value, "full_like")
+    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "full_like")
+    fill_number(out, value, "full_like")
+    return out
+
+
+# ---------------------------------------------------------------- of the dtype of another tensor
+def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+              pin_memory=False):
+    """`empty` of the dtype of `self`."""
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes(sizes, size, numbers, "new_empty")
+    return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_empty")
+
+
+def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+              pin_memory=False):
+    """`zeros` of the dtype of `self`."""
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes(sizes, size, numbers, "new_zeros")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_zeros")
+    fill_zero(out)
+    return out
+
+
+def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+             pin_memory=False):
+    """`ones` of the dtype of `self`."""
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes(sizes, size, numbers, "new_ones")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_ones")
+    fill_number(out, 1, "new_ones")
+    return out
+
+
+def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=None, device=None,
+             bint requires_grad=False, pin_memory=False):
+    """`full` of the dtype of `self`."""
+    cdef ssize[MAX_NDIM] numbers
+    cdef object value = read_fill_value(fill_value, "new_full")
+    cdef int ndim
+    cdef TensorBase out
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"new_full: size must be a tuple of ints, not {type(size).__name__}; write ({size},)")
+    ndim = factory_sizes((), size, numbers, "new_full")
+    check_number(value, dtype_code(dtype, self.dtype_), "new_full")
+    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_full")
+    fill_number(out, value, "new_full")
+    return out
+
+
+def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout=None, device=None,
+                      bint requires_grad=False, pin_memory=False):
+    """`empty_strided` of the dtype of `self`."""
+    check_place(layout, device, "new_empty_strided")
+    return apply_flags(make_strided(size, stride, dtype_code(dtype, self.dtype_), "new_empty_strided"), requires_grad,
+                       "new_empty_strided")
+
+
+def new_tensor(TensorBase self not None, data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
+    """A tensor with a copy of the values of `data`, of the dtype of `self`."""
+    return make_tensor(data, dtype=dtype_object(dtype_code(dtype, self.dtype_)), device=device,
+                       requires_grad=requires_grad)

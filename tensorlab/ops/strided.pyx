@@ -1,0 +1,256 @@
+"""as_strided: the general view, any sizes and strides over the same memory; and what follows from it for gradients.
+
+Every other view could be written as as_strided, and the graph does so when it replays a view on its base.
+
+The gradient is moved from one geometry over a memory to another. With y = x.as_strided(...), both x and y are readings of
+one memory m, so
+
+    memory      0 1 2 3 4 5          add each element of grad_y to the place of m it was read from
+    x reads     0 1 2 3 4 5          then read the gradient of m as x reads m
+    y reads       1 2
+                    2 3              place 2 was read twice: it gets the sum
+
+If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the sum
+over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
+"""
+from libc.stdint cimport uint16_t
+
+from tensorlab._core.dispatch cimport Op, finish, finish_inplace, run_view, start_record
+from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT64, item_size, kernel_dtype, real
+from tensorlab._core.graph cimport set_as_strided
+from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, make_size, offset_of
+from tensorlab.ops.creation cimport fill_number, zeros_tensor
+
+from tensorlab.errors import MemoryLayoutError, ShapeError
+
+
+cdef struct Geometry:                       # how a tensor reads a memory
+    int ndim
+    ssize[MAX_NDIM] sizes
+    ssize[MAX_NDIM] strides
+    ssize offset
+
+
+# ---------------------------------------------------------------- reading and checking
+cdef int read_geometry(Geometry* to, object size, object stride, ssize offset, str where) except -1:
+    cdef int i
+    if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
+        raise TypeError(f"{where}: size and stride must be tuples of ints, not {type(size).__name__} and "
+                        f"{type(stride).__name__}")
+    to.ndim = read_sizes(size, to.sizes, where)
+    to.offset = offset
+    if read_sizes(stride, to.strides, where) != to.ndim:
+        raise ShapeError(f"{where}: {to.ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
+    for i in range(to.ndim):
+        if to.sizes[i] < 0 or to.strides[i] < 0:
+            raise ShapeError(f"{where}: sizes {shape_text(to.ndim, to.sizes)} and strides "
+                             f"{shape_text(to.ndim, to.strides)} must be at least 0")
+    return 0
+
+
+cdef int check_bounds(TensorBase x, Geometry* geometry, str where) except -1:
+    """Raise if the geometry reaches outside the storage."""
+    cdef ssize reach = extent(geometry.ndim, geometry.sizes, geometry.strides)
+    if geometry.offset < 0:
+        raise MemoryLayoutError(f"{where}: storage_offset {geometry.offset} is negative")
+    if reach > 0 and (geometry.offset + reach) > x.storage_.nbytes_ // item_size[x.dtype_]:
+        raise MemoryLayoutError(f"{where}: sizes {shape_text(geometry.ndim, geometry.sizes)} and strides "
+                                f"{shape_text(geometry.ndim, geometry.strides)} from offset {geometry.offset} reach "
+                                f"{geometry.offset + reach} elements into a storage of "
+                                f"{x.storage_.nbytes_ // item_size[x.dtype_]}")
+    return 0
+
+
+cdef bint has_distinct_places(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+    """True if surely no two indices share an element: each stride steps over all that smaller ones reach."""
+    cdef int[MAX_NDIM] order
+    cdef ssize reach = 0
+    cdef int i, j, n = 0
+    for i in range(ndim):
+        if sizes[i] == 0:
+            return True
+        if sizes[i] > 1:
+            j = n
+            while j > 0 and strides[order[j - 1]] > strides[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+            n += 1
+    for i in range(n):
+        if strides[order[i]] <= reach:
+            return False
+        reach += (sizes[order[i]] - 1) * strides[order[i]]
+    return True
+
+
+# ---------------------------------------------------------------- adding into overlapping memory
+cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, const ssize* x_strides, const ssize* sizes,
+                          int ndim) noexcept nogil:
+    cdef ssize[MAX_NDIM] index
+    cdef ssize i, n = sizes[ndim - 1], out_step = out_strides[ndim - 1], x_step = x_strides[ndim - 1]
+    cdef int d
+    for d in range(ndim):
+        index[d] = 0
+    while True:
+        for i in range(n):
+            out[i * out_step] += x[i * x_step]
+        d = ndim - 2
+        while d >= 0:
+            index[d] += 1
+            out += out_strides[d]
+            x += x_strides[d]
+            if index[d] < sizes[d]:
+                break
+            out -= sizes[d] * out_strides[d]
+            x -= sizes[d] * x_strides[d]
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            return
+
+
+cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
+    """out += x, one element after the other, so that a place that `out` reaches several times gets the sum.
+
+    Both have the same shape and the same dtype, float32 or float64.
+    """
+    cdef ssize[MAX_NDIM] sizes, out_strides, x_strides
+    cdef int i, ndim = max(<int>out.ndim_, 1)
+    if out.numel_ == 0:
+        return 0
+    sizes[0] = 1
+    out_strides[0] = x_strides[0] = 0
+    for i in range(out.ndim_):
+        sizes[i] = out.sizes[i]
+        out_strides[i] = out.strides[i]
+        x_strides[i] = x.strides[i]
+    if out.dtype_ == FLOAT32:
+        with nogil:
+            accumulate_rows(<float*>out.data_, out_strides, <float*>x.data_, x_strides, sizes, ndim)
+    else:
+        with nogil:
+            accumulate_rows(<double*>out.data_, out_strides, <double*>x.data_, x_strides, sizes, ndim)
+    return 0
+
+
+# ---------------------------------------------------------------- as_strided
+cdef Op AS_STRIDED = Op("as_strided(x: Tensor, size: int[], stride: int[], storage_offset: int, x_stride: int[], "
+                        "x_offset: int) -> Tensor")
+
+@AS_STRIDED.derivative("x")
+def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
+    return run_restride(<TensorBase?>grad, (size, stride, storage_offset), (x_shape, x_stride, x_offset), True)
+
+def as_strided(TensorBase input not None, size, stride, storage_offset=None):
+    """A view with any sizes and strides over the memory of `input`.
+
+    Parameters
+    ----------
+    size, stride : tuple of int, one of each for each dimension
+    storage_offset : int; elements from the start of the storage to the first one; that of `input` unless given
+
+    Raises
+    ------
+    MemoryLayoutError
+        If some element would lie outside the storage.
+
+    Notes
+    -----
+    Elements may share a place: `as_strided((3, 2), (1, 1))` shows sliding windows. Do not write to such a view.
+
+    >>> import tensorlab
+    >>> tensorlab.as_strided(tensorlab.tensor([1, 2, 3, 4]), (3, 2), (1, 1))
+    tensor([[1, 2],
+            [2, 3],
+            [3, 4]])
+    """
+    cdef Geometry to
+    cdef TensorBase out
+    read_geometry(&to, size, stride, offset_of(input) if storage_offset is None else storage_offset, "as_strided")
+    check_bounds(input, &to, "as_strided")
+    out = alias_as(input, to.ndim, to.sizes, to.strides, input.storage_.address + to.offset * item_size[input.dtype_])
+    return run_view(AS_STRIDED, input, out,
+                    (input, tuple(size), tuple(stride), to.offset, input.stride(), offset_of(input)))
+
+set_as_strided(as_strided)
+
+
+# ---------------------------------------------------------------- restride
+cdef Op RESTRIDE = Op("restride(x: Tensor, source: tuple, target: tuple, divides_by_target: bool) -> Tensor")
+
+@RESTRIDE.derivative("x")
+def restride_derivative(grad, source, target, divides_by_target):
+    return run_restride(<TensorBase?>grad, target, source, not divides_by_target)     # the transposed map
+
+
+cdef object run_restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
+    """Add x to a memory of zeros as geometry `source` says, and read that as geometry `target` says.
+
+    What is read is divided by the number of times that one of the two reads the place. A geometry is (sizes, strides, offset).
+    """
+    return finish(RESTRIDE, restride(x, source, target, divides_by_target), (x, source, target, divides_by_target))
+
+
+cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
+    cdef Geometry reads, writes
+    cdef Geometry* divisor = &writes if divides_by_target else &reads
+    cdef TensorBase memory, counts, kept = x, y
+    cdef ssize shared, reach
+    cdef int dtype = kernel_dtype(x.dtype_)
+    read_geometry(&reads, source[0], source[1], source[2], "restride")
+    read_geometry(&writes, target[0], target[1], target[2], "restride")
+    reach = extent(writes.ndim, writes.sizes, writes.strides)
+    if x.numel_ == 0 or reach == 0:
+        return zeros_tensor(x.dtype_, writes.ndim, writes.sizes)
+    # memory begins where the lower one of the two begins
+    shared = min(reads.offset, writes.offset)
+    reads.offset -= shared
+    writes.offset -= shared
+    reach = max(writes.offset + reach, reads.offset + extent(reads.ndim, reads.sizes, reads.strides))
+    memory = zeros_tensor(dtype, 1, &reach)
+    if dtype != x.dtype_:                                       # half types are summed in float32
+        kept = empty_tensor(dtype, x.ndim_, x.sizes)
+        copy_into(kept, x)
+    y = read_as(memory, &reads)
+    if has_distinct_places(reads.ndim, reads.sizes, reads.strides):
+        copy_into(y, kept)
+    else:
+        accumulate_into(y, kept)
+    if not has_distinct_places(divisor.ndim, divisor.sizes, divisor.strides):
+        counts = zeros_tensor(dtype, 1, &reach)
+        count_readings(counts, divisor)
+        if dtype == FLOAT32:
+            divide(<float*>memory.data_, <float*>counts.data_, reach)
+        else:
+            divide(<double*>memory.data_, <double*>counts.data_, reach)
+    if dtype != x.dtype_:
+        y = empty_tensor(x.dtype_, 1, &reach)
+        copy_into(y, memory)
+        memory = y
+    return read_as(memory, &writes)
+
+
+cdef TensorBase read_as(TensorBase memory, Geometry* geometry):
+    return alias_as(memory, geometry.ndim, geometry.sizes, geometry.strides,
+                    memory.data_ + geometry.offset * item_size[memory.dtype_])
+
+
+cdef int count_readings(TensorBase counts, Geometry* geometry) except -1:
+    cdef ssize one = 1
+    cdef ssize[MAX_NDIM] nowhere
+    cdef TensorBase unit = empty_tensor(counts.dtype_, 1, &one)
+    cdef int i
+    for i in range(geometry.ndim):
+        nowhere[i] = 0
+    fill_number(unit, 1, "restride")
+    return accumulate_into(read_as(counts, geometry),
+                           alias_as(unit, geometry.ndim, geometry.sizes, nowhere, unit.data_))
+
+
+cdef void divide(real* memory, const real* counts, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        if counts[i] > 1:
+            memory[i] /= counts[i]
