@@ -60,7 +60,19 @@ CAPABILITIES = {
         WIDE_VECTORS,
     ],
 }
-HOT_MODULES = ("tensorlab._core.loops", "tensorlab.ops")
+HOT_MODULES = (
+    "tensorlab._core.loops",
+    "tensorlab.ops.copying",
+    "tensorlab.ops.indexing",
+    "tensorlab.ops.line_walk",
+    "tensorlab.ops.losses",
+    "tensorlab.ops.normalization",
+    "tensorlab.ops.optim_steps",
+    "tensorlab.ops.pointwise",
+    "tensorlab.ops.reduction_walk",
+    "tensorlab.ops.reductions",
+    "tensorlab.ops.softmax",
+)
 
 PLAIN_PROGRAM = "#include <math.h>\nint main(void) { return (int) sqrt(0.0); }\n"
 PYTHON_PROGRAM = "#include <Python.h>\nint main(void) { return 0; }\n"

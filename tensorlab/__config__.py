@@ -2,8 +2,6 @@
 
 import platform
 
-from threadpoolctl import threadpool_info
-
 from tensorlab import _build_info
 from tensorlab._capability import LEVELS, processor_level
 from tensorlab.threads import get_num_threads
@@ -52,6 +50,7 @@ def capability():
 def blas():
     """Return the library that multiplies matrices, with its version and threads."""
     import scipy.linalg.cython_blas  # noqa: F401 - loads the library; late, for it takes 70 ms
+    from threadpoolctl import threadpool_info
 
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
     names = (

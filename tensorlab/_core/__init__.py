@@ -1,1 +1,5 @@
-"""The engine room: storage, tensors, loops, dispatch and the autograd engine, in the order of docs/architecture.md."""
+"""The engine room: storage, tensors, loops, dispatch, engine; docs/architecture.md has the order."""
+
+from tensorlab._capability import prefer_builds
+
+prefer_builds(__path__)

@@ -1,1 +1,8 @@
-"""The operators, one family per file. Each op is one block: scalar body, loop, declaration, derivative, public function."""
+"""The operators, one family per file.
+
+Each op is one block: scalar body, loop, declaration, derivative, public function.
+"""
+
+from tensorlab._capability import prefer_builds
+
+prefer_builds(__path__)

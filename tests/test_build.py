@@ -1,0 +1,104 @@
+"""What the build promises: facts, sources in the package, the best build chosen, clear errors."""
+
+import ast
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import tensorlab
+from tensorlab import _capability
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(tensorlab.__file__).parent
+
+
+def constant(name):
+    """Return a constant of setup.py, which cannot be imported without building."""
+    for node in ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+    raise LookupError(name)
+
+
+def test_show_names_compiler_capability_threads_and_blas(capsys):
+    tensorlab.__config__.show()
+    rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert list(rows) == [
+        *["compiler", "flags", "capability", "OpenMP", "threads", "BLAS", "Cython", "Python"]
+    ]
+    assert "-ffp-contract=off" in rows["flags"]
+    assert "fast-math" not in rows["flags"]
+    assert int(rows["threads"]) == tensorlab.get_num_threads()
+
+
+def test_every_compiled_module_has_its_source_beside_it():
+    for built in PACKAGE.rglob("*.so"):
+        source = built.with_name(built.name.partition(".")[0] + ".pyx")
+        assert source.is_file(), built
+
+
+def test_every_package_with_hot_modules_prefers_the_best_build():
+    hot = constant("HOT_MODULES")
+    packages = set()
+    for path in sorted((ROOT / "tensorlab").rglob("*.pyx")):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if any(f"{name}.".startswith(f"{module}.") for module in hot):
+            packages.add(path.parent)
+    assert packages
+    for package in packages:
+        assert "prefer_builds(__path__)" in (package / "__init__.py").read_text(encoding="utf-8")
+
+
+def test_the_best_build_that_exists_and_runs_comes_first(tmp_path, monkeypatch):
+    for folder in ("_avx2", "_avx512"):
+        (tmp_path / folder).mkdir()
+    for level, name in enumerate(_capability.LEVELS):
+        monkeypatch.setenv("TENSORLAB_CAPABILITY", name)
+        path = [str(tmp_path)]
+        chosen = _capability.prefer_builds(path)
+        runs = _capability.processor_level()
+        assert runs <= level
+        assert chosen == (None if runs == 0 else _capability.LEVELS[runs])
+        assert path == ([str(tmp_path / f"_{chosen}")] if chosen else []) + [str(tmp_path)]
+
+
+def test_a_source_build_has_no_builds_to_choose_from(tmp_path):
+    path = [str(tmp_path)]
+    assert _capability.prefer_builds(path) is None
+    assert path == [str(tmp_path)]
+
+
+def test_an_unknown_capability_is_refused(monkeypatch):
+    monkeypatch.setenv("TENSORLAB_CAPABILITY", "avx9")
+    with pytest.raises(ValueError, match="must be one of baseline, avx2, avx512"):
+        _capability.processor_level()
+
+
+def test_a_missing_compiler_is_one_sentence(tmp_path):
+    (tmp_path / "setup.py").write_text((ROOT / "setup.py").read_text(encoding="utf-8"))
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\n')
+    (tmp_path / "tensorlab").mkdir()
+    (tmp_path / "tensorlab/a.pyx").write_text("x = 1\n")
+    answer = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
+        cwd=tmp_path,
+        env={**os.environ, "CC": "no-such-compiler"},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 1
+    assert answer.stderr.strip().endswith("or name yours in CC.")
+    assert "'no-such-compiler' is missing" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_the_group_that_make_installs_repeats_the_package_requirements():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = project["project"]["dependencies"]
+    needed += project["project"]["optional-dependencies"]["chapters"]
+    assert project["dependency-groups"]["run"] == needed
+    assert project["dependency-groups"]["build"][:2] == project["build-system"]["requires"][:2]
