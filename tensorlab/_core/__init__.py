@@ -1,4 +1,4 @@
-"""The engine room: storage, tensors, loops, dispatch, engine; docs/architecture.md has the order."""
+"""The engine room: storage, tensors, loops, dispatch, engine; docs/architecture.md draws it."""
 
 from tensorlab._capability import prefer_builds
 

@@ -22,15 +22,18 @@ cdef class Op:
     cdef readonly str node_name         # "MulBackward0"
     cdef readonly bint is_pointwise
     cdef readonly int dtype_rule
-    cdef void* loops[NUM_DTYPES]        # by the type the loop computes in
+    # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
+    # loops.pxd); NULL: not implemented for that type
+    cdef void* loops[NUM_DTYPES]
     cdef ssize grain                    # elements that make a thread worth starting
-    cdef readonly dict derivatives      # parameter name: formula
-    cdef int input_count                # parameters that have a derivative,
-    cdef int[MAX_INPUTS] positions      # where they stand among the parameters,
-    cdef unsigned int[MAX_INPUTS] saves # which arguments their formula needs (a bit each; SAVES_OUTPUT: the result),
-    cdef list formulas                  # the formula,
-    cdef list wants                     # and what it takes: a code for each of its parameters
-    cdef bint takes_list                # the differentiable parameter is a sequence of tensors
+    cdef readonly dict derivatives      # parameter name: formula, for the documentation
+    # one entry for each derivative, in the order of declaration:
+    cdef int derivative_count
+    cdef int[MAX_INPUTS] positions      # position of its parameter
+    cdef unsigned int[MAX_INPUTS] saves # which arguments the formula needs (a bit each; SAVES_OUTPUT: the result)
+    cdef list formulas
+    cdef list takes                     # a code for each parameter of the formula (see dispatch.pyx)
+    cdef bint takes_list                # the only differentiable parameter is a sequence of tensors
 
 cdef class OpNode(Node):
     cdef Op op
@@ -39,7 +42,7 @@ cdef class OpNode(Node):
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released
     cdef object call_formula(self, Py_ssize_t j, object grad)
-    cdef object get(self, tuple wants, Py_ssize_t i, Py_ssize_t j, object grad)
+    cdef object get(self, int code, Py_ssize_t j, object grad)
     cdef Meta* input_meta(self, Py_ssize_t j)
 
 # Recording. `arguments` are the op's arguments in the order of its parameters.
@@ -53,6 +56,7 @@ cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int c
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
 cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64) noexcept
 
+# Calls of pointwise ops, by the number of operands: new result, in place, into out=. Other ops use `finish`, views `run_view`.
 cdef object run_unary(Op op, TensorBase x)
 cdef object run_binary(Op op, object x, object y)
 cdef object run_ternary(Op op, object x, object y, object z)

@@ -1,13 +1,15 @@
 """Ops: how one is declared, and how a call runs.
 
-A call of a pointwise op goes through four steps, each a function below:
+A call of a pointwise op (`run_unary`, `run_binary`, ...) goes through these steps:
 
-    resolve      in which type to compute and which to return      (promotion)
-    result_for   a tensor of the broadcast shape                    (layout)
-    run_walk     the loop over all elements                         (loops.pyx)
-    record       a node, if a gradient is wanted                    (graph.pyx)
+    compute             everything about numbers:
+        resolve             in which type to compute and which to return      (promotion)
+        result_for          a tensor of the broadcast shape                   (layout)
+        run_walk            the loop over all elements                        (in loops.pyx)
+    start_record,       everything about gradients, if one is wanted:
+    finish_record           a node with its edges and what it saves           (in graph.pyx)
 
-A small contiguous call, which is what most calls of a small program are, takes a short cut around the first three.
+A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
 
 Derivatives. A formula names what it needs, and exactly that is saved:
 
@@ -15,9 +17,16 @@ Derivatives. A formula names what it needs, and exactly that is saved:
     def mul_derivative_x(grad, y): ...      saves y, and only if x needs a gradient
 
     grad         the gradient of the result (`grads`: a list, for an op with several results)
-    out          the result, saved
-    y            argument y, saved (an argument called grad is asked for as grad_)
+    out          the result, saved (for an op with one result)
+    y            argument y, saved
     x_shape      shape of x, and x_dtype its type: known without saving x. Only for the formula's own parameter.
+
+It may return the broadcast shape and the promoted type: the engine sums and casts a gradient to the form of the
+input it belongs to (engine.fit). It is written in tensor operations, so that it can be differentiated again; with
+`grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
+
+Adding an op touches three places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
+and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
 cimport cython
 from cpython.float cimport PyFloat_Check
@@ -59,9 +68,11 @@ from tensorlab._core.graph cimport (
     bury,
     bump_version,
     check_inplace,
+    enter_release,
     grad_fn_of,
     gradient_edge,
     is_wanted,
+    leave_release,
     needs_grad,
     next_sequence,
     rebase_history,
@@ -110,7 +121,7 @@ cdef extern from *:
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
     SAVES_OUTPUT = 1 << 31
-    # what a formula takes, besides arguments (which are coded by their position)
+    # what a formula takes: the position of an argument, or
     GRAD = -1
     OUT = -2
     SHAPE = -3
@@ -128,7 +139,7 @@ cdef class Op:
     schema : str, such as "mul(x: Tensor, y: Tensor) -> Tensor"
     dtype : "promote", "floating" or "compare", for pointwise ops only
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given
-    grain : int, elements that make a thread worth starting
+    grain : int, elements that make a thread worth starting; smaller for a costlier loop
     """
 
     def __init__(self, str schema, *, str dtype=None, str node=None, Py_ssize_t grain=32768):
@@ -141,18 +152,22 @@ cdef class Op:
                             for param in rest.partition(") ->")[0].split(", ") if param.strip() not in ("*", ""))
         self.node_name = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.is_pointwise = dtype is not None
-        self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")
+        self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
         self.grain = grain
         self.derivatives = {}
         self.formulas = []
-        self.wants = []
+        self.takes = []
         REGISTRY[name] = self
 
     def derivative(self, str param, *, bint is_list=False):
-        """Declare the formula of the gradient with respect to `param`; see the top of this file."""
+        """Declare the formula of the gradient with respect to `param`; see the top of this file.
+
+        With `is_list` the parameter is a sequence of tensors, the op's only differentiable one, and the formula
+        returns a list.
+        """
         def declare(formula):
             cdef unsigned int saves = 0
-            cdef list wants = []
+            cdef list takes = []
             cdef int position = self.params.index(param), code
             for name in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
                 if name in ("grad", "grads"):
@@ -169,12 +184,14 @@ cdef class Op:
                     code = DTYPE
                 else:
                     raise ValueError(f"Op {self.name}: the derivative by {param} asks for {name!r}, which is unknown")
-                wants.append(code)
-            self.positions[self.input_count] = position
-            self.saves[self.input_count] = saves
+                takes.append(code)
+            if self.derivative_count == MAX_INPUTS:
+                raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")
+            self.positions[self.derivative_count] = position
+            self.saves[self.derivative_count] = saves
             self.formulas.append(formula)
-            self.wants.append(tuple(wants))
-            self.input_count += 1
+            self.takes.append(tuple(takes))
+            self.derivative_count += 1
             self.takes_list = is_list
             self.derivatives[param] = formula
             return formula
@@ -202,9 +219,13 @@ cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32
 cdef class OpNode(Node):
     """The node of an op of ours: its derivatives, and what they saved."""
 
-    def __dealloc__(self):
-        bury(self.saved)            # Node.__dealloc__, which runs next, lets go of it
-        self.saved = None
+    def __dealloc__(self):                  # see "freeing" in graph.pyx
+        if enter_release():
+            self.saved = None
+            leave_release()
+        else:
+            bury(self.saved)
+            self.saved = None
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Op op = self.op
@@ -226,20 +247,19 @@ cdef class OpNode(Node):
         return out
 
     cdef object call_formula(self, Py_ssize_t j, object grad):
-        cdef tuple wants = <tuple>self.op.wants[j]
+        cdef tuple takes = <tuple>self.op.takes[j]
         cdef object formula = self.op.formulas[j]
-        cdef Py_ssize_t n = PyTuple_GET_SIZE(wants)
-        if n == 1:
-            return formula(self.get(wants, 0, j, grad))
+        cdef Py_ssize_t n = PyTuple_GET_SIZE(takes)
+        if n == 1:                          # written out: a list of arguments would cost more than the formula's call
+            return formula(self.get(takes[0], j, grad))
         if n == 2:
-            return formula(self.get(wants, 0, j, grad), self.get(wants, 1, j, grad))
+            return formula(self.get(takes[0], j, grad), self.get(takes[1], j, grad))
         if n == 3:
-            return formula(self.get(wants, 0, j, grad), self.get(wants, 1, j, grad), self.get(wants, 2, j, grad))
-        return formula(*[self.get(wants, i, j, grad) for i in range(n)])
+            return formula(self.get(takes[0], j, grad), self.get(takes[1], j, grad), self.get(takes[2], j, grad))
+        return formula(*[self.get(takes[i], j, grad) for i in range(n)])
 
-    cdef object get(self, tuple wants, Py_ssize_t i, Py_ssize_t j, object grad):
-        """What the formula of input j asks for as its parameter i."""
-        cdef int code = <object>PyTuple_GET_ITEM(wants, i)
+    cdef object get(self, int code, Py_ssize_t j, object grad):
+        """What formula j asks for with this code."""
         cdef object value
         if code == GRAD:
             return grad
@@ -262,6 +282,7 @@ cdef class OpNode(Node):
         if self.saved is not None and not self.is_released:
             kept = list(self.saved)
             for i in range(len(kept)):
+                # in pointwise ops a number stands for a 0-d tensor, and is gone after backward as one would be
                 if isinstance(kept[i], (SavedTensor, list)) or (self.op.is_pointwise and kept[i] is not None):
                     kept[i] = RELEASED
             self.saved = tuple(kept)
@@ -276,27 +297,30 @@ cdef object RELEASED = object()
 
 
 cdef OpNode start_record(Op op, PyObject** arguments, int n):
-    """The node of a call, with its edges and saved arguments; None if no gradient is wanted."""
+    """The node of a call, with its edges and saved arguments; None if no gradient is wanted.
+
+    An in-place call does this before it writes; the others may do it together with `finish_record`, afterwards.
+    """
     cdef OpNode node
     cdef tuple edges, saved
     cdef unsigned int mask = 0
-    cdef int j, position
+    cdef int j
     cdef object edge, value
     cdef TensorBase x
     cdef bint wanted = False
-    if op.input_count == 0 or not thread_state().grad_enabled:
+    if op.derivative_count == 0 or not thread_state().grad_enabled:
         return None
     if op.takes_list:
         return start_list_record(op, arguments, n)
-    for j in range(op.input_count):
+    for j in range(op.derivative_count):
         if isinstance(<object>arguments[op.positions[j]], TensorBase):
             wanted = wanted or needs_grad(<TensorBase>arguments[op.positions[j]])
     if not wanted:
         return None
     node = OpNode.__new__(OpNode)
     node.op = op
-    edges = PyTuple_New(op.input_count)
-    for j in range(op.input_count):
+    edges = PyTuple_New(op.derivative_count)
+    for j in range(op.derivative_count):
         edge = None
         value = <object>arguments[op.positions[j]]
         if isinstance(value, TensorBase) and needs_grad(<TensorBase>value):
@@ -305,7 +329,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             mask |= op.saves[j]
             if x.output_number != 0:
                 if node.edge_outputs == NULL:
-                    node.edge_outputs = <int*>calloc(op.input_count, sizeof(int))
+                    node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))
                     if node.edge_outputs == NULL:
                         raise MemoryError()
                 node.edge_outputs[j] = x.output_number
@@ -322,7 +346,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             Py_INCREF(value)
             PyTuple_SET_ITEM(saved, j, value)
         node.saved = saved
-    node.wants_output = mask & SAVES_OUTPUT != 0
+    node.wants_output = (mask & SAVES_OUTPUT) != 0
     node.sequence = next_sequence()
     return node
 
@@ -369,7 +393,7 @@ cdef int finish_record(OpNode node, object outputs) except -1:
 cdef object finish(Op op, object outputs, tuple arguments):
     """Record a call that made new results, and return them."""
     cdef OpNode node
-    if op.input_count > 0 and thread_state().grad_enabled:
+    if op.derivative_count > 0 and thread_state().grad_enabled:
         node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
         if node is not None:
             finish_record(node, outputs)
@@ -392,13 +416,13 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     cdef int j
     refuse_self_overlap(x, op.name + "_")
     if thread_state().grad_enabled:
-        for j in range(op.input_count):
+        for j in range(op.derivative_count):
             if isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase):
                 wanted = wanted or needs_grad(<TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j]))
     check_inplace(x, wanted, op.name + "_")
     if not wanted:
         return None
-    for j in range(op.input_count):                     # does a derivative need x as it was?
+    for j in range(op.derivative_count):                     # does a derivative need x as it was?
         if op.saves[j] & 1 and isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase) and needs_grad(
                 <TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j])):
             node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
@@ -679,7 +703,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
 
 
 cdef int check_operands(Op op, PyObject** operands, int n) except -1:
-    """Every operand is a tensor or a number, and one is a tensor."""
+    """Every operand is a tensor or a number."""
     cdef int k
     for k in range(n):
         if not is_operand(<object>operands[k]):
@@ -700,6 +724,7 @@ cdef inline TensorBase short_result(Op op, TensorBase x):
 
 
 cdef inline bint may_need_grad(TensorBase x) noexcept:
+    """A quick test; start_record decides. (A view may get a node later, through its base.)"""
     return x.wants_grad or x.node is not None or x.base is not None
 
 

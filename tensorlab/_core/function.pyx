@@ -11,7 +11,9 @@ from tensorlab._core.graph cimport (
     as_view,
     bury,
     check_inplace,
+    enter_release,
     grad_fn_of,
+    leave_release,
     needs_grad,
     next_sequence,
     rebase_history,
@@ -50,8 +52,12 @@ cdef class FunctionNode(Node):
         self.non_differentiable = ()
 
     def __dealloc__(self):
-        bury(self.saved)
-        self.saved = None
+        if enter_release():
+            self.saved = None
+            leave_release()
+        else:
+            bury(self.saved)
+            self.saved = None
 
     def save_for_backward(self, *tensors):
         """Keep tensors for backward, with a check that nobody changes them in between. Call it once, in forward."""

@@ -72,5 +72,7 @@ cdef object unpack_value(object saved, Node owner)
 cdef int write_meta(Meta* meta, TensorBase x) except -1
 cdef int set_as_strided(object function) except -1
 cdef object already_released(str name)
+cdef bint enter_release() except -1
+cdef int leave_release() except -1
 cdef int bury(object remains) except -1
 cdef int move_retained(TensorBase x, Node old, Node new) except -1

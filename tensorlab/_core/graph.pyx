@@ -10,8 +10,8 @@ changes the base, so the base gets a new node, CopySlices; every other view of t
 values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. It is the only function
 that reads a tensor's node, because this is the most dangerous place of the whole engine.
 
-Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies hands what it holds to
-`bury`, and only the outermost call of `dig` lets go of things, one after the other.
+Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
+what it holds aside, and the outermost one lets go of that, one thing after the other.
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -40,28 +40,36 @@ from tensorlab._core.tensor cimport (
 from tensorlab._core.modes import switch_grad_mode
 from tensorlab.errors import GradientError, VersionError
 
-# ---------------------------------------------------------------- freeing without recursion
+# ---------------------------------------------------------------- freeing without deep recursion
+cdef enum:
+    DEEP = 40                   # nested frees that any stack bears: about 40 KiB
+
 cdef list graveyard = []
-cdef bint is_digging = False
+cdef int release_depth = 0
 
 
-cdef int bury(object remains) except -1:
-    """Put aside what a dying node held; `dig`, which every dying node calls last, lets go of it."""
-    graveyard.append(remains)
+cdef bint enter_release() except -1:
+    """May a dying node let go of what it holds right now? If not, it calls `bury`; if so, it then calls `leave_release`."""
+    global release_depth
+    if release_depth >= DEEP:
+        return False
+    release_depth += 1
+    return True
+
+
+cdef int leave_release() except -1:
+    """The outermost release also lets go of what was buried meanwhile, one thing after the other."""
+    global release_depth
+    if release_depth == 1:
+        while graveyard:
+            graveyard.pop()
+    release_depth -= 1
     return 0
 
 
-cdef int dig() except -1:
-    """Let go of everything put aside, one thing after the other; a nested call leaves that to the outermost one."""
-    global is_digging
-    if is_digging:
-        return 0
-    is_digging = True
-    try:
-        while graveyard:
-            graveyard.pop()
-    finally:
-        is_digging = False
+cdef int bury(object remains) except -1:
+    """Put aside what a dying node held, because too many are dying inside one another."""
+    graveyard.append(remains)
     return 0
 
 
@@ -83,10 +91,12 @@ cdef class Node:
         self.metas = &self.first_meta
 
     def __dealloc__(self):
-        if self.edges is not None:
+        if enter_release():
+            self.edges = None
+            leave_release()
+        else:
             bury(self.edges)
             self.edges = None
-        dig()
         if self.metas != &self.first_meta:
             free(self.metas)
         free(self.edge_outputs)
@@ -421,8 +431,12 @@ cdef class CopySlices(Node):
     """
 
     def __dealloc__(self):
-        bury(self.function)
-        self.function = None
+        if enter_release():
+            self.function = None
+            leave_release()
+        else:
+            bury(self.function)
+            self.function = None
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef object result, part, grads
