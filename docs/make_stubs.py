@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STUB = ROOT / "tensorlab/__init__.pyi"
 HEADER = '''"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
 
+import builtins
 from typing import Any
 '''
 # What Cython's signatures say, and what a user should read; other annotations are left out.
@@ -42,6 +43,8 @@ PLAIN_TYPES = {
     "None",
     "Any",
 }
+# Properties of compiled classes do not say whether they can be set.
+SETTABLE = {"data", "grad", "requires_grad"}
 # Of the names with two underscores, those that say how objects are made and not how they are used.
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
@@ -75,13 +78,14 @@ def definition(function, name, known, is_method):
     every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
     for argument in every:
         argument.annotation = user_type(argument.annotation, known)
-    if is_method and every and not is_static(function):
-        every[0].annotation = None  # a function listed as a method names its first argument x
+    if is_method and arguments.args:
+        arguments.args[0] = ast.arg("self")  # a function listed as a method calls it input
     arguments.defaults = [plain_default(default) for default in arguments.defaults]
     arguments.kw_defaults = [
         default and plain_default(default) for default in arguments.kw_defaults
     ]
-    node.returns = user_type(node.returns, known) or documented_result(function, known)
+    result = user_type(node.returns, known) or documented_result(function, known)
+    node.returns = result or ast.Name("Any")
     return ast.unparse(node).replace(":\n    ...", ": ...")
 
 
@@ -104,16 +108,17 @@ def user_type(annotation, known):
     text = TYPES.get(str(text), str(text))
     words = set(re.findall(r"\w+", text))
     if words and words <= known | PLAIN_TYPES:
+        # tensorlab.float is a dtype, so the built-in needs its full name.
+        text = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", text)
         return ast.parse(text, mode="eval").body
     return None
 
 
 def documented_result(function, known):
-    """Return the type under "Returns" in the docstring, or Any."""
+    """Return the type under "Returns" in the docstring, or None."""
     text = inspect.cleandoc(getattr(function, "__doc__", None) or "")
     match = re.search(r"^Returns\n-+\n(\w+)", text, re.MULTILINE)
-    name = match[1] if match and match[1] in known | PLAIN_TYPES else "Any"
-    return ast.Name(name)
+    return user_type(ast.Name(match[1]), known) if match else None
 
 
 def class_lines(cls, known):
@@ -139,11 +144,11 @@ def member_lines(name, value, known):
         return [definition(value, name, known, is_method=True)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
         return ["@property", f"def {name}(self) -> Any: ...", *setter_lines(name, value)]
-    return [f"{name}: {type(value).__name__ if type(value).__name__ in PLAIN_TYPES else 'Any'}"]
+    return [f"{name}: Any"]
 
 
 def setter_lines(name, value):
-    can_set = getattr(value, "fset", None) or not isinstance(value, property)
+    can_set = getattr(value, "fset", None) or name in SETTABLE
     return [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."] if can_set else []
 
 
@@ -163,8 +168,8 @@ def stub_text(package):
         elif callable(value) and hasattr(value, "__name__"):
             functions.append(definition(value, name, known, is_method=False))
         else:
-            kind = type(value).__name__
-            constants.append(f"{name}: {kind if kind in known | PLAIN_TYPES else 'Any'}")
+            kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")
+            constants.append(f"{name}: {ast.unparse(kind)}")
     names = [f'    "{name}",' for name in sorted(package.__all__)]
     blocks = [imports, ["__all__ = [", *names, "]"], constants, functions, classes]
     return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"

@@ -42,5 +42,5 @@ def test_a_signature_that_cython_wrote_becomes_one_that_a_user_reads():
         "def f(*args: Any, **kwargs: Any) -> Any: ..."
     )
     assert definition(Annotated, "f", {"Tensor"}, is_method=False) == (
-        "def f(x: Tensor, y: float=0.5, *, out=None) -> Tensor: ..."
+        "def f(x: Tensor, y: builtins.float=0.5, *, out=None) -> Tensor: ..."
     )
