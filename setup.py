@@ -22,6 +22,7 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
@@ -297,6 +298,17 @@ class BuildExtensions(build_ext):
         super().build_extensions()
 
 
+class BuildPython(build_py):
+    """Copy the package but for _build_info.py, which tells of another build."""
+
+    def find_package_modules(self, package, package_dir):
+        modules = super().find_package_modules(package, package_dir)
+        return [found for found in modules if found[1] != "_build_info"]
+
+
 if __name__ == "__main__":
     os.chdir(ROOT)
-    setup(ext_modules=find_extensions(), cmdclass={"build_ext": BuildExtensions})
+    setup(
+        ext_modules=find_extensions(),
+        cmdclass={"build_ext": BuildExtensions, "build_py": BuildPython},
+    )
