@@ -26,9 +26,51 @@ from tensorlab.ops.creation import (
     zeros,
     zeros_like,
 )
-from tensorlab.ops.pointwise.arithmetic import mul
+from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from tensorlab.ops.pointwise.arithmetic import (
+    abs,
+    abs_,
+    absolute,
+    add,
+    addcdiv,
+    addcmul,
+    lerp,
+    mul,
+    multiply,
+    neg,
+    neg_,
+    negative,
+    negative_,
+    positive,
+    rsub,
+    sgn,
+    sign,
+    sub,
+    subtract,
+)
+from tensorlab.ops.pointwise.division import (
+    div,
+    divide,
+    floor_divide,
+    fmod,
+    reciprocal,
+    reciprocal_,
+    remainder,
+    true_divide,
+)
 from tensorlab.ops.pointwise.elementary import tanh
-from tensorlab.ops.reductions import sum
+from tensorlab.ops.pointwise.powers import (
+    float_power,
+    pow,
+    rsqrt,
+    rsqrt_,
+    sqrt,
+    sqrt_,
+    square,
+    square_,
+)
+from tensorlab.ops.products import all, any, prod
+from tensorlab.ops.reductions import count_nonzero, mean, nanmean, nansum, sum
 from tensorlab.ops.strided import as_strided
 from tensorlab._tensor import Tensor
 

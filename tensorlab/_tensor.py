@@ -5,9 +5,9 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import reductions
+from tensorlab.ops import extrema, products, reductions
 from tensorlab.ops import copying, creation, strided
-from tensorlab.ops.pointwise import arithmetic, elementary
+from tensorlab.ops.pointwise import arithmetic, division, elementary, powers
 from tensorlab.printing import tensor_format, tensor_repr
 
 
@@ -74,10 +74,45 @@ class Tensor(TensorBase):
     as_strided = strided.as_strided
 
     # arithmetic
+    add = arithmetic.add
+    add_ = arithmetic.add_
+    sub = arithmetic.sub
+    sub_ = arithmetic.sub_
     mul = arithmetic.mul
     mul_ = arithmetic.mul_
+    neg = arithmetic.neg
+    neg_ = arithmetic.neg_
+    abs = arithmetic.abs
+    abs_ = arithmetic.abs_
+    sign = arithmetic.sign
+    sign_ = arithmetic.sign_
+    sgn = arithmetic.sgn
+    sgn_ = arithmetic.sgn_
+    addcmul = arithmetic.addcmul
+    addcmul_ = arithmetic.addcmul_
+    addcdiv = arithmetic.addcdiv
+    addcdiv_ = arithmetic.addcdiv_
+    lerp = arithmetic.lerp
+    lerp_ = arithmetic.lerp_
+    absolute = arithmetic.absolute
+    absolute_ = arithmetic.absolute_
+    multiply = arithmetic.multiply
+    multiply_ = arithmetic.multiply_
+    negative = arithmetic.negative
+    negative_ = arithmetic.negative_
+    subtract = arithmetic.subtract
+    subtract_ = arithmetic.subtract_
+    positive = arithmetic.positive
+    __add__ = __radd__ = arithmetic.add_operator
+    __iadd__ = arithmetic.add_operator_
+    __sub__ = arithmetic.sub_operator
+    __rsub__ = arithmetic.sub_reflected
+    __isub__ = arithmetic.sub_operator_
     __mul__ = __rmul__ = arithmetic.mul_operator
     __imul__ = arithmetic.mul_operator_
+    __neg__ = arithmetic.neg
+    __pos__ = arithmetic.positive
+    __abs__ = arithmetic.abs
 
     # elementary functions
     tanh = elementary.tanh
@@ -86,6 +121,64 @@ class Tensor(TensorBase):
     # reductions
     sum = reductions.sum
     sum_to_size = reductions.sum_to_size
+    mean = reductions.mean
+    nansum = reductions.nansum
+    nanmean = reductions.nanmean
+    count_nonzero = reductions.count_nonzero
+
+    # division
+    div = division.div
+    div_ = division.div_
+    divide = division.divide
+    divide_ = division.divide_
+    true_divide = division.true_divide
+    true_divide_ = division.true_divide_
+    floor_divide = division.floor_divide
+    floor_divide_ = division.floor_divide_
+    remainder = division.remainder
+    remainder_ = division.remainder_
+    fmod = division.fmod
+    fmod_ = division.fmod_
+    reciprocal = division.reciprocal
+    reciprocal_ = division.reciprocal_
+    __truediv__ = __div__ = division.div_operator
+    __rtruediv__ = __rdiv__ = division.div_reflected
+    __itruediv__ = __idiv__ = division.div_operator_
+    __floordiv__ = division.floor_divide_operator
+    __rfloordiv__ = division.floor_divide_reflected
+    __ifloordiv__ = division.floor_divide_operator_
+    __mod__ = division.remainder_operator
+    __rmod__ = division.remainder_reflected
+    __imod__ = division.remainder_operator_
+
+    # powers
+    pow = powers.pow
+    pow_ = powers.pow_
+    float_power = powers.float_power
+    float_power_ = powers.float_power_
+    square = powers.square
+    square_ = powers.square_
+    sqrt = powers.sqrt
+    sqrt_ = powers.sqrt_
+    rsqrt = powers.rsqrt
+    rsqrt_ = powers.rsqrt_
+    __pow__ = powers.pow_operator
+    __rpow__ = powers.pow_reflected
+    __ipow__ = powers.pow_operator_
+
+    # products and truth
+    prod = products.prod
+    any = products.any
+    all = products.all
+
+    # extremes
+    amax = extrema.amax
+    amin = extrema.amin
+    aminmax = extrema.aminmax
+    max = extrema.max
+    min = extrema.min
+    argmax = extrema.argmax
+    argmin = extrema.argmin
 
     __hash__ = object.__hash__
 

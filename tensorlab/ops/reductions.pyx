@@ -5,7 +5,7 @@ Here a row is added up in LANES running sums side by side: the loop becomes vect
 too, because each running sum is shorter. Blocks of BLOCK elements are then added pairwise, so that the error grows with
 log n (Higham 1993, "The accuracy of floating point summation").
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport Op, finish, store_out
@@ -14,9 +14,7 @@ from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
     INT64,
-    NO_DTYPE,
     NUM_DTYPES,
-    default_float,
     dtype_code,
     dtype_object,
     is_floating,
@@ -160,12 +158,48 @@ set_reducer(&sum_reducers[INT64], INT64, INT64, <void*>sum_rows[int64_t], <void*
             <void*>sum_columns[int64_t], &zero, 8)
 
 
+# ---------------------------------------------------------------- count: loops
+cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    """Bytes are counted in bytes, 255 at a time: 64 of them go into one instruction."""
+    cdef uint8_t[64] lane                               # LANES
+    cdef ssize i, j, stop
+    cdef int64_t count
+    cdef int k
+    for i in range(m):
+        j = 0
+        count = 0
+        while j + LANES <= n:
+            stop = min(n - LANES, j + 254 * LANES)
+            for k in range(LANES):
+                lane[k] = 0
+            while j <= stop:
+                for k in range(LANES):
+                    lane[k] += x[i * row_step + j + k]
+                j += LANES
+            for k in range(LANES):
+                count += lane[k]
+        while j < n:
+            count += x[i * row_step + j]
+            j += 1
+        totals[i] += count
+
+cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] += x[i * row_step + j]
+
+cdef Reducer count_reducer
+set_reducer(&count_reducer, BOOL, INT64, <void*>count_rows, <void*>count_columns, <void*>sum_columns[int64_t], &zero, 8)
+
+
 # ---------------------------------------------------------------- sum
 cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter):
     """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
     cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
     cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
-    run_reduction(&sum_reducers[compute], out, x, mask, None, finish, parameter)
+    run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask, None,
+                  finish, parameter)
     return out
 
 cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
@@ -174,15 +208,15 @@ cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> T
 def sum_derivative(grad, x_shape, dim, keepdim):
     return spread(grad, x_shape, dim, keepdim)
 
-def spread(TensorBase grad not None, x_shape, dim, keepdim):
+cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim):
     """A gradient of reduced shape, repeated over the dimensions that were reduced."""
     return keep_dims(grad, x_shape, dim, keepdim).expand(x_shape)
 
-def keep_dims(TensorBase grad not None, x_shape, dim, keepdim):
+cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim):
     """A tensor of reduced shape, with size 1 where dimensions were reduced."""
     cdef int ndim = len(x_shape), i
     cdef unsigned int mask
-    if keepdim or grad.ndim_ == ndim:
+    if keepdim or grad.ndim_ == ndim or dim is None:
         return grad
     mask = read_dims(dim, ndim, "sum")
     return grad.reshape([1 if mask >> i & 1 else x_shape[i] for i in range(ndim)])
@@ -224,6 +258,108 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     if out is not None:
         return store_out("sum", result, out, needs_grad(input))
     return finish(SUM, result, (input, dim, keepdim, dtype))
+
+
+# ---------------------------------------------------------------- mean
+cdef void divide_loop(real* totals, ssize n, double parameter) noexcept nogil:
+    cdef ssize i
+    cdef real divisor = <real>parameter
+    for i in range(n):
+        totals[i] /= divisor
+
+cdef finish_loop divide_totals(int dtype) noexcept:
+    """Divides totals of the type that `dtype` is computed in."""
+    return <finish_loop>divide_loop[double] if dtype == FLOAT64 else <finish_loop>divide_loop[float]
+
+cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
+    """The type of a mean: floating, or an error."""
+    cdef int code = dtype_code(dtype, x.dtype_)
+    if not is_floating(code):
+        raise DTypeError(f"{where}: needs a floating dtype, but {'dtype= is' if dtype is not None else 'the tensor has'} "
+                         f"{dtype_object(code)}; give dtype=tensorlab.float32, or convert the tensor with .float()")
+    return code
+
+cdef Op MEAN = Op("mean(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
+
+@MEAN.derivative("x")
+def mean_derivative(grad, x_shape, dim, keepdim):
+    cdef ssize count = 1, i
+    cdef unsigned int mask = read_dims(dim, len(x_shape), "mean")
+    for i in range(len(x_shape)):
+        if mask >> i & 1:
+            count *= x_shape[i]
+    return spread(grad, x_shape, dim, keepdim) / count
+
+def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+    """Mean of the elements, of all or along dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, floating (or any, if a floating `dtype` is given)
+    dim : int, tuple of int or None; None and () mean all dimensions
+    keepdim : bool, keep the reduced dimensions with size 1
+    dtype : the floating type to compute in
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor, row-major; nan where there is nothing to average
+
+    Raises
+    ------
+    DTypeError
+        If the type is not floating.
+    DimensionError
+        If a dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 2.], [3., 4.]]).mean(1)
+    tensor([1.5000, 3.5000])
+    """
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "mean")
+    cdef int code = mean_dtype(input, dtype, "mean")
+    cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
+    if out is not None:
+        return store_out("mean", result, out, needs_grad(input))
+    return finish(MEAN, result, (input, dim, keepdim, dtype))
+
+
+# ---------------------------------------------------------------- nansum, nanmean: from other ops
+def nansum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+    """Sum of the elements that are not nan; see `sum`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., float("nan"), 2.]).nansum()
+    tensor(3.)
+    """
+    if not is_floating(input.dtype_):
+        return sum(input, dim, keepdim, dtype=dtype, out=out)
+    return sum(input.masked_fill(input != input, 0), dim, keepdim, dtype=dtype, out=out)
+
+def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+    """Mean of the elements that are not nan; see `mean`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., float("nan"), 2.]).nanmean()
+    tensor(1.5000)
+    """
+    mean_dtype(input, dtype, "nanmean")
+    total = nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
+    return total if out is None else store_out("nanmean", total, out, needs_grad(input))
+
+
+# ---------------------------------------------------------------- count_nonzero
+def count_nonzero(TensorBase input not None, dim=None):
+    """How many elements are not 0, of all or along dimensions, as int64.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 1], [2, 3]]).count_nonzero(0)
+    tensor([1, 2])
+    """
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "count_nonzero")
+    cdef TensorBase out = reduced_tensor(INT64, input, mask, False)
+    run_reduction(&count_reducer, out, input, mask, None, NULL, 0)
+    return out
 
 
 # ---------------------------------------------------------------- sum_to_size

@@ -1,0 +1,416 @@
+"""Largest and smallest elements, and where they are.
+
+nan counts as larger and as smaller than every number, so that it is never lost: the maximum and the minimum of a row with a
+nan are nan, and the index is that of the first nan. Among equal elements the first one is chosen.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NUM_DTYPES,
+    UINT8,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.loops cimport contiguous_copy
+from tensorlab._core.tensor cimport TensorBase, alias_as
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.reductions cimport keep_dims, set_reducer
+
+from tensorlab import return_types
+from tensorlab.errors import DimensionError, DTypeError, ShapeError
+
+cdef enum:
+    LANES = 64
+    BLOCK = 64                  # elements that are searched at a time
+
+cdef extern from *:
+    float INFINITY
+
+
+# ---------------------------------------------------------------- loops
+cdef inline number pick(number best, number x, bint is_min) noexcept nogil:
+    """The better of two; nan stays once it is there. Two plain selects: so the loops around it are vectorised."""
+    if is_min:
+        best = x if x < best else best
+    else:
+        best = x if x > best else best
+    return x if x != x else best
+
+cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
+    cdef number[64] lane                                # LANES
+    cdef number best
+    cdef ssize i = 1
+    cdef int k, half = LANES // 2
+    if n < LANES:
+        best = x[0]
+    else:
+        for k in range(LANES):
+            lane[k] = x[k]
+        i = LANES
+        while i + LANES <= n:
+            for k in range(LANES):
+                lane[k] = pick(lane[k], x[i + k], is_min)
+            i += LANES
+        while half > 0:
+            for k in range(half):
+                lane[k] = pick(lane[k], lane[k + half], is_min)
+            half //= 2
+        best = lane[0]
+    while i < n:
+        best = pick(best, x[i], is_min)
+        i += 1
+    return best
+
+cdef void max_rows(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i
+    for i in range(m):
+        totals[i] = pick(totals[i], extreme_of_row(x + i * row_step, n, False), False)
+
+cdef void min_rows(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i
+    for i in range(m):
+        totals[i] = pick(totals[i], extreme_of_row(x + i * row_step, n, True), True)
+
+cdef void max_columns(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] = pick(totals[j], x[i * row_step + j], False)
+
+cdef void min_columns(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] = pick(totals[j], x[i * row_step + j], True)
+
+cdef Reducer[NUM_DTYPES] max_reducers, min_reducers
+
+cdef void set_reducers(int dtype, number lowest, number highest) noexcept:
+    """Reducers start from the value that every other one beats."""
+    set_reducer(&max_reducers[dtype], dtype, dtype, <void*>max_rows[number], <void*>max_columns[number],
+                <void*>max_columns[number], &lowest, sizeof(number))
+    set_reducer(&min_reducers[dtype], dtype, dtype, <void*>min_rows[number], <void*>min_columns[number],
+                <void*>min_columns[number], &highest, sizeof(number))
+
+set_reducers[uint8_t](BOOL, 0, 1)
+set_reducers[uint8_t](UINT8, 0, 255)
+set_reducers[int8_t](INT8, -128, 127)
+set_reducers[int16_t](INT16, -32768, 32767)
+set_reducers[int32_t](INT32, -2147483648, 2147483647)
+set_reducers[int64_t](INT64, -9223372036854775807 - 1, 9223372036854775807)
+set_reducers[float](FLOAT32, -INFINITY, INFINITY)
+set_reducers[double](FLOAT64, -INFINITY, INFINITY)
+
+
+# ---------------------------------------------------------------- what amax, amin, max and min share
+cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) except -1:
+    """An extreme of nothing is an error."""
+    cdef int i
+    if x.numel_ > 0:
+        return 0
+    if not has_dim:
+        raise ShapeError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is not empty")
+    for i in range(x.ndim_):
+        if mask >> i & 1 and x.sizes[i] == 0:
+            raise DimensionError(f"{where}: dimension {i} of shape {shape_text(x.ndim_, x.sizes)} is empty; "
+                                 f"reduce dimensions that have elements")
+    return 0
+
+cdef TensorBase extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
+    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    cdef TensorBase out
+    cdef int kernel = kernel_dtype(x.dtype_)
+    refuse_empty(x, mask, not (dim is None or dim == ()), where)
+    out = reduced_tensor(x.dtype_, x, mask, keepdim)
+    run_reduction(&min_reducers[kernel] if is_min else &max_reducers[kernel], out, x, mask, None, NULL, 0)
+    return out
+
+cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, object dim, bint keepdim):
+    """The gradient of an extreme: equal shares for all elements that are equal to it."""
+    grad = keep_dims(grad, x.shape, dim, keepdim)
+    mask = keep_dims(out, x.shape, dim, keepdim) == x
+    return (grad * mask) / mask.sum(dim, True)
+
+
+# ---------------------------------------------------------------- amax
+cdef Op AMAX = Op("amax(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+
+@AMAX.derivative("x")
+def amax_derivative(grad, x, out, dim, keepdim):
+    return split_over_ties(grad, x, out, dim, keepdim)
+
+def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
+    """Largest element, of all or along dimensions. Its gradient is shared equally by all elements that are the largest.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or tuple of int; () means all dimensions
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor, row-major; nan where there is a nan
+
+    Raises
+    ------
+    DimensionError
+        If a dimension is out of range, or empty.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amax(0)
+    tensor([7., 5.])
+    """
+    result = extreme("amax", input, dim, keepdim, False)
+    if out is not None:
+        return store_out("amax", result, out, needs_grad(input))
+    return finish(AMAX, result, (input, dim, keepdim))
+
+
+# ---------------------------------------------------------------- amin
+cdef Op AMIN = Op("amin(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+
+@AMIN.derivative("x")
+def amin_derivative(grad, x, out, dim, keepdim):
+    return split_over_ties(grad, x, out, dim, keepdim)
+
+def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
+    """Smallest element, of all or along dimensions; see `amax`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amin(1)
+    tensor([1., 2.])
+    """
+    result = extreme("amin", input, dim, keepdim, True)
+    if out is not None:
+        return store_out("amin", result, out, needs_grad(input))
+    return finish(AMIN, result, (input, dim, keepdim))
+
+
+# ---------------------------------------------------------------- aminmax
+def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False):
+    """Smallest and largest element, of all or along one dimension, as (min, max)."""
+    if input.numel_ == 0 and (dim is None or input.sizes[wrap_dim(dim, input.ndim_, "aminmax")] == 0):
+        raise ShapeError("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
+    dims = () if dim is None else dim
+    return return_types.aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+
+
+# ---------------------------------------------------------------- index of an extreme: loops
+cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
+    """Where `value` stands first (for nan: the first nan). Blocks without it are left in a few instructions."""
+    cdef ssize i = 0
+    cdef int k, hits = 0
+    while i + BLOCK <= n:
+        hits = 0
+        for k in range(BLOCK):
+            hits += (x[i + k] == value) | ((value != value) & (x[i + k] != x[i + k]))
+        if hits:
+            break
+        i += BLOCK
+    while i < n and not (x[i] == value or (value != value and x[i] != x[i])):
+        i += 1
+    return i
+
+cdef void max_line(void** rows, ssize n, number* as_this) noexcept nogil:
+    cdef number* x = <number*>rows[0]
+    (<number*>rows[1])[0] = extreme_of_row(x, n, False)
+    (<int64_t*>rows[2])[0] = first_equal(x, n, (<number*>rows[1])[0])
+
+cdef void min_line(void** rows, ssize n, number* as_this) noexcept nogil:
+    cdef number* x = <number*>rows[0]
+    (<number*>rows[1])[0] = extreme_of_row(x, n, True)
+    (<int64_t*>rows[2])[0] = first_equal(x, n, (<number*>rows[1])[0])
+
+cdef line_loop[NUM_DTYPES] max_lines, min_lines
+
+cdef void set_lines(int dtype, number as_this) noexcept:
+    max_lines[dtype] = <line_loop>max_line[number]
+    min_lines[dtype] = <line_loop>min_line[number]
+
+set_lines[uint8_t](BOOL, 0)
+set_lines[uint8_t](UINT8, 0)
+set_lines[int8_t](INT8, 0)
+set_lines[int16_t](INT16, 0)
+set_lines[int32_t](INT32, 0)
+set_lines[int64_t](INT64, 0)
+set_lines[float](FLOAT32, 0)
+set_lines[double](FLOAT64, 0)
+
+
+cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint is_min):
+    """[values, indices] along a dimension."""
+    cdef unsigned int mask = <unsigned int>1 << dim
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase values, indices
+    cdef Lines lines
+    refuse_empty(x, mask, True, where)
+    values = reduced_tensor(x.dtype_, x, mask, keepdim)
+    indices = reduced_tensor(INT64, x, mask, keepdim)
+    start_lines(&lines, x, dim)
+    add_lines(&lines, x, dim, kernel, False)
+    add_lines(&lines, values, dim if keepdim else -1, kernel, True)
+    add_lines(&lines, indices, dim if keepdim else -1, INT64, True)
+    run_lines(&lines, min_lines[kernel] if is_min else max_lines[kernel], NULL, 32768)
+    return [values, indices]
+
+cdef object to_chosen(object grad, object indices, object x_shape, int dim, bint keepdim):
+    """The gradient of elements that were chosen along `dim`: it goes to where they came from."""
+    if len(x_shape) == 0:
+        return grad
+    if not keepdim:
+        grad = grad.unsqueeze(dim)
+        indices = indices.unsqueeze(dim)
+    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad)
+
+
+# ---------------------------------------------------------------- max
+cdef Op MAX = Op("max(x: Tensor) -> Tensor")
+cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)", node="MaxBackward0")
+
+@MAX.derivative("x")
+def max_derivative(grad, x, out):
+    mask = (x == out) | (x != x)            # where the maximum is nan, the nans share it
+    return mask * (grad / mask.sum())
+
+@MAX_DIM.derivative("x")
+def max_dim_derivative(grads, indices, x_shape, dim, keepdim):
+    return to_chosen(grads[0], indices, x_shape, dim, keepdim)
+
+cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
+    """The three forms of max and min."""
+    cdef int d
+    cdef object results
+    if dim is None:
+        result = extreme(where, x, None, False, is_min)
+        if out is not None:
+            return store_out(where, result, out, needs_grad(x))
+        return finish(MIN if is_min else MAX, result, (x,))
+    d = wrap_dim(dim, x.ndim_, where)
+    results = extreme_and_index(where, x, d, keepdim, is_min)
+    if out is not None:
+        results = [store_out(where, results[0], out[0], needs_grad(x)), store_out(where, results[1], out[1], False)]
+    else:
+        results = finish(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
+    return (return_types.min if is_min else return_types.max)(results)
+
+def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
+    """Largest element of all; or along a dimension, with its index; or the larger of two tensors, elementwise.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int, or a second tensor (then this is `maximum`)
+    keepdim : bool, keep the reduced dimension with size 1
+    other : Tensor, the second tensor by name
+    out : Tensor, or with `dim` a pair of tensors; the results are written there
+
+    Returns
+    -------
+    Tensor, or with `dim` the named pair (values, indices). Among equal elements the first is chosen, and nan before
+    all numbers. The gradient goes to the chosen element; without `dim` it is shared equally by all that are the largest.
+
+    Raises
+    ------
+    ShapeError
+        If there is no element and no `dim`.
+    DimensionError
+        If the dimension is out of range, or empty.
+
+    >>> import tensorlab
+    >>> values, indices = tensorlab.tensor([[1., 5.], [7., 2.]]).max(1)
+    >>> indices
+    tensor([1, 0])
+    """
+    if isinstance(dim, TensorBase) or other is not None:
+        return input.maximum(dim if other is None else other)
+    return max_or_min("max", input, dim, keepdim, out, False)
+
+
+# ---------------------------------------------------------------- min
+cdef Op MIN = Op("min(x: Tensor) -> Tensor")
+cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)", node="MinBackward0")
+
+@MIN.derivative("x")
+def min_derivative(grad, x, out):
+    mask = (x == out) | (x != x)
+    return mask * (grad / mask.sum())
+
+@MIN_DIM.derivative("x")
+def min_dim_derivative(grads, indices, x_shape, dim, keepdim):
+    return to_chosen(grads[0], indices, x_shape, dim, keepdim)
+
+def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
+    """Smallest element of all; or along a dimension, with its index; or the smaller of two tensors. See `max`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 5.], [7., 2.]]).min()
+    tensor(1.)
+    """
+    if isinstance(dim, TensorBase) or other is not None:
+        return input.minimum(dim if other is None else other)
+    return max_or_min("min", input, dim, keepdim, out, True)
+
+
+# ---------------------------------------------------------------- argmax, argmin
+cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
+    cdef TensorBase flat, result
+    cdef ssize[MAX_NDIM] ones
+    cdef ssize step = 1
+    cdef int i
+    if x.dtype_ == BOOL:
+        raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
+    if dim is not None:
+        result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
+    else:
+        if x.numel_ == 0:
+            raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is not empty")
+        flat = x if x.is_contiguous_ else contiguous_copy(x)
+        flat = alias_as(flat, 1, &x.numel_, &step, flat.data_)
+        result = extreme_and_index(where, flat, 0, False, is_min)[1]
+        if keepdim:
+            for i in range(x.ndim_):
+                ones[i] = 1
+            result = alias_as(result, x.ndim_, ones, ones, result.data_)
+    return store_out(where, result, out, False)
+
+def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.
+
+    Parameters
+    ----------
+    input : Tensor, not bool
+    dim : int or None; None means the flattened tensor
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor of int64, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of int64
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmax()
+    tensor(2)
+    """
+    return index_of_extreme("argmax", input, dim, keepdim, out, False)
+
+def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """Index of the smallest element, in the flattened tensor or along a dimension; see `argmax`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmin(0)
+    tensor([0, 1])
+    """
+    return index_of_extreme("argmin", input, dim, keepdim, out, True)

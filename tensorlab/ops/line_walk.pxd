@@ -1,0 +1,30 @@
+"""Walking n dimensions when an op works along one of them: softmax, running sums, sorting, index of the maximum."""
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef enum:
+    MAX_LINE_OPERANDS = 6
+
+# One line: rows[k] is operand k along the dimension, its elements next to each other in the type it is computed in;
+# rows[operands] is scratch memory, aligned to 64 bytes. n is the length of operand 0's line.
+ctypedef void (*line_loop)(void** rows, ssize n, void* parameter) noexcept nogil
+
+cdef struct LineOperand:
+    char* data
+    int dtype                   # as stored
+    int kernel_dtype            # as the loop wants it
+    bint is_output
+    ssize length                # of a line
+    ssize step                  # from one element of a line to the next
+    ssize[MAX_NDIM] steps       # from one line to the next, for each other dimension
+
+cdef struct Lines:
+    int operands
+    int ndim                    # dimensions besides the one that lines run along
+    ssize[MAX_NDIM] sizes
+    ssize scratch               # bytes of scratch memory that a line needs
+    LineOperand[MAX_LINE_OPERANDS] operand
+
+cdef void start_lines(Lines* lines, TensorBase x, int dim) noexcept
+cdef void add_lines(Lines* lines, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept
+cdef int run_lines(Lines* lines, line_loop loop, void* parameter, ssize grain) except -1

@@ -1,0 +1,244 @@
+"""Products, and the products and sums of truth: prod, all, any."""
+from libc.stdint cimport int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    NUM_DTYPES,
+    UINT8,
+    dtype_code,
+    is_floating,
+    kernel_dtype,
+    real,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.reductions cimport keep_dims, set_reducer
+
+ctypedef fused factor:
+    float
+    double
+    int64_t
+
+cdef enum:
+    LANES = 16
+
+
+# ---------------------------------------------------------------- prod: loops
+cdef void prod_rows(factor* totals, factor* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef factor[16] lane                                # LANES
+    cdef ssize i, j
+    cdef int k
+    cdef factor product
+    for i in range(m):
+        j = 0
+        product = 1
+        if n >= LANES:
+            for k in range(LANES):
+                lane[k] = 1
+            while j + LANES <= n:
+                for k in range(LANES):
+                    lane[k] *= x[i * row_step + j + k]
+                j += LANES
+            for k in range(LANES):
+                product *= lane[k]
+        while j < n:
+            product *= x[i * row_step + j]
+            j += 1
+        totals[i] *= product
+
+cdef void prod_columns(factor* totals, factor* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] *= x[i * row_step + j]
+
+cdef Reducer[NUM_DTYPES] prod_reducers              # by the type that is multiplied in
+cdef float one_float = 1
+cdef double one_double = 1
+cdef int64_t one_integer = 1
+set_reducer(&prod_reducers[FLOAT32], FLOAT32, FLOAT32, <void*>prod_rows[float], <void*>prod_columns[float],
+            <void*>prod_columns[float], &one_float, 4)
+set_reducer(&prod_reducers[FLOAT64], FLOAT64, FLOAT64, <void*>prod_rows[double], <void*>prod_columns[double],
+            <void*>prod_columns[double], &one_double, 8)
+set_reducer(&prod_reducers[INT64], INT64, INT64, <void*>prod_rows[int64_t], <void*>prod_columns[int64_t],
+            <void*>prod_columns[int64_t], &one_integer, 8)
+
+
+# ---------------------------------------------------------------- prod
+cdef Op PROD = Op("prod(x: Tensor, dim: int?, keepdim: bool, dtype: dtype?) -> Tensor")
+
+@PROD.derivative("x")
+def prod_derivative(grad, x, dim, keepdim, dtype):
+    if dtype is not None:
+        x = x.to(dtype)
+    if x.dim() == 0:
+        return grad
+    if dim is None:
+        return grad * products_of_others(x.reshape(-1), 0).reshape(x.shape)
+    return keep_dims(grad, x.shape, dim, keepdim) * products_of_others(x, dim)
+
+def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+    """Product of the elements, of all or along one dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int or None; None means all dimensions
+    keepdim : bool, keep the reduced dimension with size 1
+    dtype : the type to multiply in; integers and bools are multiplied in int64 if it is not given
+    out : Tensor, optional; the result is written there
+
+    Raises
+    ------
+    DimensionError
+        If the dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1., 2.], [3., 4.]]).prod(1)
+    tensor([ 2., 12.])
+    """
+    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef unsigned int mask = read_dims(None, input.ndim_, "prod")
+    cdef TensorBase result
+    if dim is not None:
+        mask = <unsigned int>1 << wrap_dim(dim, input.ndim_, "prod")        # one dimension: a tuple is refused
+    result = reduced_tensor(code, input, mask, keepdim)
+    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None, NULL, 0)
+    if out is not None:
+        return store_out("prod", result, out, needs_grad(input))
+    return finish(PROD, result, (input, dim, keepdim, dtype))
+
+
+# ---------------------------------------------------------------- products_of_others
+cdef void others_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    """out[i] is the product of what stands before i, times the product of what stands after it."""
+    cdef real* x = <real*>rows[0]
+    cdef real* out = <real*>rows[1]
+    cdef real product = 1
+    cdef ssize i
+    for i in range(n):
+        out[i] = product
+        product *= x[i]
+    product = 1
+    for i in range(n - 1, -1, -1):
+        out[i] *= product
+        product *= x[i]
+
+cdef Op PRODUCTS_OF_OTHERS = Op("products_of_others(x: Tensor, dim: int) -> Tensor")
+
+@PRODUCTS_OF_OTHERS.derivative("x")
+def products_of_others_derivative(grad, x, dim):
+    # The derivative of out[i] by x[k] is the product of all but i and k: row i of a square in which x[i] is replaced by 1
+    # has it as the product of its others. The square costs memory, but only second derivatives come here.
+    from tensorlab.ops.creation import eye
+    cdef int n
+    x = x.movedim(dim, -1)
+    n = x.size(-1)
+    is_diagonal = eye(n, dtype=x.dtype) != 0
+    squares = x.unsqueeze(-2).masked_fill(is_diagonal, 1)
+    pairs = products_of_others(squares, -1).masked_fill(is_diagonal, 0)
+    return (grad.movedim(dim, -1).unsqueeze(-1) * pairs).sum(-2).movedim(-1, dim)
+
+def products_of_others(TensorBase x not None, dim):
+    """For each element the product of the other elements along `dim`: the gradient of `prod`, right with zeros too."""
+    cdef int d = wrap_dim(dim, x.ndim_, "products_of_others")
+    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef Lines lines
+    start_lines(&lines, x, d)
+    add_lines(&lines, x, d, kernel_dtype(x.dtype_), False)
+    add_lines(&lines, out, d, kernel_dtype(x.dtype_), True)
+    run_lines(&lines, <line_loop>others_line[double] if x.dtype_ == FLOAT64 else <line_loop>others_line[float], NULL, 8192)
+    return finish(PRODUCTS_OF_OTHERS, out, (x, dim))
+
+
+# ---------------------------------------------------------------- any and all: loops over bools
+cdef void any_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    """In blocks, so that a long row is left soon after the first True."""
+    cdef ssize i, j, stop
+    cdef uint8_t found
+    for i in range(m):
+        j = 0
+        found = totals[i]
+        while j < n and not found:
+            stop = min(n, j + 4096)
+            while j < stop:
+                found |= x[i * row_step + j]
+                j += 1
+        totals[i] = found
+
+cdef void any_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] |= x[i * row_step + j]
+
+cdef void all_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j, stop
+    cdef uint8_t found
+    for i in range(m):
+        j = 0
+        found = totals[i]
+        while j < n and found:
+            stop = min(n, j + 4096)
+            while j < stop:
+                found &= x[i * row_step + j]
+                j += 1
+        totals[i] = found
+
+cdef void all_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] &= x[i * row_step + j]
+
+cdef Reducer any_reducer, all_reducer
+cdef uint8_t no = 0, yes = 1
+set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void*>any_columns, &no, 1)
+set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
+
+cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim, object out):
+    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
+    cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
+    run_reduction(reducer, result, x, mask, None, NULL, 0)
+    return store_out(where, result, out, False)
+
+
+# ---------------------------------------------------------------- any
+def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """Is any element not 0, of all or along dimensions? nan counts as not 0.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int, tuple of int or None
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of bool (of uint8 for an input of uint8); False where there is no element
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 0], [0, 3]]).any(1)
+    tensor([False,  True])
+    """
+    return truth("any", &any_reducer, input, dim, keepdim, out)
+
+
+# ---------------------------------------------------------------- all
+def all(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """Are all elements not 0, of all or along dimensions? See `any`; True where there is no element.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[0, 0], [2, 3]]).all(1)
+    tensor([False,  True])
+    """
+    return truth("all", &all_reducer, input, dim, keepdim, out)

@@ -1,0 +1,12 @@
+"""Sums, as other families use them."""
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.reduction_walk cimport Reducer, finish_loop
+
+cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
+                      const void* start, int start_size) noexcept
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter)
+cdef int mean_dtype(TensorBase x, object dtype, str where) except -1
+cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
+cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
+cdef finish_loop divide_totals(int dtype) noexcept
