@@ -1,8 +1,36 @@
 """tensorlab: the PyTorch that one person can read."""
 
+from tensorlab import autograd
+from tensorlab._core.dispatch import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
-from tensorlab._core.engine import backward, grad
-from tensorlab._core.exchange import from_numpy, tensor
+from tensorlab._core.dtypes import (
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    promote_types,
+    set_default_dtype,
+)
+from tensorlab._core.exchange import as_tensor, from_numpy, frombuffer, tensor
+from tensorlab._core.storage import (
+    Storage as UntypedStorage,
+)
+from tensorlab._core.storage import (
+    empty_cache,
+    memory_stats,
+    reset_peak_memory_stats,
+    set_cache_limit,
+)
+from tensorlab._core.tensor import Size, live_tensors
+from tensorlab.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tensorlab.printing import get_printoptions, set_printoptions
 from tensorlab._core.device import (
     channels_last,
     channels_last_3d,
@@ -58,7 +86,29 @@ from tensorlab.ops.pointwise.division import (
     remainder,
     true_divide,
 )
-from tensorlab.ops.pointwise.elementary import tanh
+from tensorlab.ops.pointwise.elementary import (
+    exp,
+    exp2,
+    exp2_,
+    exp_,
+    expm1,
+    expm1_,
+    log,
+    log10,
+    log10_,
+    log1p,
+    log1p_,
+    log2,
+    log2_,
+    log_,
+    logaddexp,
+    logit,
+    logit_,
+    sigmoid,
+    sigmoid_,
+    tanh,
+    tanh_,
+)
 from tensorlab.ops.pointwise.powers import (
     float_power,
     pow,
@@ -68,6 +118,51 @@ from tensorlab.ops.pointwise.powers import (
     sqrt_,
     square,
     square_,
+)
+from tensorlab.ops.pointwise.trigonometry import (
+    acos,
+    acos_,
+    acosh,
+    acosh_,
+    arccos,
+    arccos_,
+    arccosh,
+    arccosh_,
+    arcsin,
+    arcsin_,
+    arcsinh,
+    arcsinh_,
+    arctan,
+    arctan2,
+    arctan_,
+    arctanh,
+    arctanh_,
+    asin,
+    asin_,
+    asinh,
+    asinh_,
+    atan,
+    atan2,
+    atan_,
+    atanh,
+    atanh_,
+    cos,
+    cos_,
+    cosh,
+    cosh_,
+    deg2rad,
+    deg2rad_,
+    hypot,
+    rad2deg,
+    rad2deg_,
+    sin,
+    sin_,
+    sinc,
+    sinc_,
+    sinh,
+    sinh_,
+    tan,
+    tan_,
 )
 from tensorlab.ops.products import all, any, prod
 from tensorlab.ops.reductions import count_nonzero, mean, nanmean, nansum, sum
