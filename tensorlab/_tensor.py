@@ -7,7 +7,7 @@ from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import extrema, products, reductions
 from tensorlab.ops import copying, creation, strided
-from tensorlab.ops.pointwise import arithmetic, division, elementary, powers
+from tensorlab.ops.pointwise import arithmetic, division, elementary, powers, trigonometry
 from tensorlab.printing import tensor_format, tensor_repr
 
 
@@ -115,8 +115,73 @@ class Tensor(TensorBase):
     __abs__ = arithmetic.abs
 
     # elementary functions
+    exp = elementary.exp
+    exp_ = elementary.exp_
+    exp2 = elementary.exp2
+    exp2_ = elementary.exp2_
+    expm1 = elementary.expm1
+    expm1_ = elementary.expm1_
+    log = elementary.log
+    log_ = elementary.log_
+    log2 = elementary.log2
+    log2_ = elementary.log2_
+    log10 = elementary.log10
+    log10_ = elementary.log10_
+    log1p = elementary.log1p
+    log1p_ = elementary.log1p_
+    sigmoid = elementary.sigmoid
+    sigmoid_ = elementary.sigmoid_
+    logit = elementary.logit
+    logit_ = elementary.logit_
     tanh = elementary.tanh
     tanh_ = elementary.tanh_
+    logaddexp = elementary.logaddexp
+    sin = trigonometry.sin
+    sin_ = trigonometry.sin_
+    cos = trigonometry.cos
+    cos_ = trigonometry.cos_
+    tan = trigonometry.tan
+    tan_ = trigonometry.tan_
+    asin = trigonometry.asin
+    asin_ = trigonometry.asin_
+    acos = trigonometry.acos
+    acos_ = trigonometry.acos_
+    atan = trigonometry.atan
+    atan_ = trigonometry.atan_
+    sinh = trigonometry.sinh
+    sinh_ = trigonometry.sinh_
+    cosh = trigonometry.cosh
+    cosh_ = trigonometry.cosh_
+    asinh = trigonometry.asinh
+    asinh_ = trigonometry.asinh_
+    acosh = trigonometry.acosh
+    acosh_ = trigonometry.acosh_
+    atanh = trigonometry.atanh
+    atanh_ = trigonometry.atanh_
+    sinc = trigonometry.sinc
+    sinc_ = trigonometry.sinc_
+    deg2rad = trigonometry.deg2rad
+    deg2rad_ = trigonometry.deg2rad_
+    rad2deg = trigonometry.rad2deg
+    rad2deg_ = trigonometry.rad2deg_
+    arcsin = trigonometry.arcsin
+    arcsin_ = trigonometry.arcsin_
+    arccos = trigonometry.arccos
+    arccos_ = trigonometry.arccos_
+    arctan = trigonometry.arctan
+    arctan_ = trigonometry.arctan_
+    arcsinh = trigonometry.arcsinh
+    arcsinh_ = trigonometry.arcsinh_
+    arccosh = trigonometry.arccosh
+    arccosh_ = trigonometry.arccosh_
+    arctanh = trigonometry.arctanh
+    arctanh_ = trigonometry.arctanh_
+    atan2 = trigonometry.atan2
+    atan2_ = trigonometry.atan2_
+    arctan2 = trigonometry.arctan2
+    arctan2_ = trigonometry.arctan2_
+    hypot = trigonometry.hypot
+    hypot_ = trigonometry.hypot_
 
     # reductions
     sum = reductions.sum

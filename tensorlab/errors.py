@@ -11,6 +11,7 @@ PyTorch catches ours too.
     |-- IndexOutOfRange   (IndexError)           an index outside its dimension
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
+    |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
     `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
         `-- VersionError                         a saved tensor was changed in place
@@ -47,6 +48,10 @@ class MemoryLayoutError(TensorlabError, RuntimeError):
 
 class AllocationError(TensorlabError, RuntimeError):
     """The machine has not enough memory."""
+
+
+class DivisionByZero(TensorlabError, RuntimeError):
+    """A whole number is divided by zero, which integers have no value for."""
 
 
 class GeneratorError(TensorlabError, RuntimeError, ValueError):

@@ -1,9 +1,16 @@
-"""Exponentials, logarithms, trigonometric and hyperbolic functions of each element."""
+"""Exponentials, logarithms and what is made of them: sigmoid, logit, logaddexp.
+
+Trigonometric and hyperbolic functions have their own file, and so have erf and its relatives.
+"""
+from libc.math cimport INFINITY, exp2 as c_exp2, fabs, log2 as c_log2, log10 as c_log10
+
 from tensorlab._core.dispatch cimport (
     Op,
     floating_loops,
     run_binary,
+    run_binary_inplace,
     run_out_1,
+    run_out_2,
     run_unary,
     run_unary_inplace,
 )
@@ -11,9 +18,339 @@ from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
+import math
+
 cdef extern from "tl_math.h" nogil:
+    float tl_expf(float)
+    double tl_exp(double)
+    float tl_expm1f(float)
+    double tl_expm1(double)
+    float tl_logf(float)
+    double tl_log(double)
+    float tl_log1pf(float)
+    double tl_log1p(double)
+    float tl_sigmoidf(float)
+    double tl_sigmoid(double)
     float tl_tanhf(float)
     double tl_tanh(double)
+
+cdef enum:
+    GRAIN = 8192                # these loops cost several times what a sum costs
+
+
+# ---------------------------------------------------------------- exp
+cdef void exp_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_expf(x[i]) if real is float else tl_exp(x[i])
+
+cdef Op EXP = Op("exp(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(EXP, <void*>exp_loop[float], <void*>exp_loop[double])
+
+@EXP.derivative("x")
+def exp_derivative(grad, out):
+    return grad * out
+
+def exp(TensorBase input not None, *, out=None):
+    """e to the power of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.exp(tensorlab.tensor([0., 1.]))
+    tensor([1.0000, 2.7183])
+    """
+    return run_unary(EXP, input) if out is None else run_out_1(EXP, input, out)
+
+def exp_(TensorBase input not None):
+    """`exp`, written over `input`."""
+    return run_unary_inplace(EXP, input)
+
+
+# ---------------------------------------------------------------- exp2
+cdef inline real exp2_scalar(real x) noexcept nogil:
+    """For float through double, where the rounding of x log 2 does no harm."""
+    return <float>tl_exp(x * 0.6931471805599453) if real is float else c_exp2(x)
+
+cdef void exp2_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = exp2_scalar(x[i])
+
+cdef Op EXP2 = Op("exp2(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(EXP2, <void*>exp2_loop[float], <void*>exp2_loop[double])
+
+@EXP2.derivative("x")
+def exp2_derivative(grad, out):
+    return grad * (out * math.log(2))
+
+def exp2(TensorBase input not None, *, out=None):
+    """2 to the power of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.exp2(tensorlab.tensor([0., 3.]))
+    tensor([1., 8.])
+    """
+    return run_unary(EXP2, input) if out is None else run_out_1(EXP2, input, out)
+
+def exp2_(TensorBase input not None):
+    """`exp2`, written over `input`."""
+    return run_unary_inplace(EXP2, input)
+
+
+# ---------------------------------------------------------------- expm1
+cdef void expm1_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_expm1f(x[i]) if real is float else tl_expm1(x[i])
+
+cdef Op EXPM1 = Op("expm1(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(EXPM1, <void*>expm1_loop[float], <void*>expm1_loop[double])
+
+@EXPM1.derivative("x")
+def expm1_derivative(grad, out):
+    return grad * (out + 1)
+
+def expm1(TensorBase input not None, *, out=None):
+    """exp(x) - 1 of each element, with all its digits where x is small.
+
+    >>> import tensorlab
+    >>> tensorlab.expm1(tensorlab.tensor([0., 1e-10], dtype=tensorlab.float64))
+    tensor([0.0000e+00, 1.0000e-10], dtype=tensorlab.float64)
+    """
+    return run_unary(EXPM1, input) if out is None else run_out_1(EXPM1, input, out)
+
+def expm1_(TensorBase input not None):
+    """`expm1`, written over `input`."""
+    return run_unary_inplace(EXPM1, input)
+
+
+# ---------------------------------------------------------------- log
+cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_logf(x[i]) if real is float else tl_log(x[i])
+
+cdef Op LOG = Op("log(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(LOG, <void*>log_loop[float], <void*>log_loop[double])
+
+@LOG.derivative("x")
+def log_derivative(grad, x):
+    return grad / x
+
+def log(TensorBase input not None, *, out=None):
+    """Natural logarithm of each element: -inf for 0, nan for negative ones.
+
+    >>> import tensorlab
+    >>> tensorlab.log(tensorlab.tensor([1., 10.]))
+    tensor([0.0000, 2.3026])
+    """
+    return run_unary(LOG, input) if out is None else run_out_1(LOG, input, out)
+
+def log_(TensorBase input not None):
+    """`log`, written over `input`."""
+    return run_unary_inplace(LOG, input)
+
+
+# ---------------------------------------------------------------- log2
+cdef void log2_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <float>(tl_log(x[i]) * 1.4426950408889634) if real is float else c_log2(x[i])
+
+cdef Op LOG2 = Op("log2(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(LOG2, <void*>log2_loop[float], <void*>log2_loop[double])
+
+@LOG2.derivative("x")
+def log2_derivative(grad, x):
+    return grad / (x * math.log(2))
+
+def log2(TensorBase input not None, *, out=None):
+    """Logarithm to base 2 of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.log2(tensorlab.tensor([1., 8.]))
+    tensor([0., 3.])
+    """
+    return run_unary(LOG2, input) if out is None else run_out_1(LOG2, input, out)
+
+def log2_(TensorBase input not None):
+    """`log2`, written over `input`."""
+    return run_unary_inplace(LOG2, input)
+
+
+# ---------------------------------------------------------------- log10
+cdef void log10_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <float>(tl_log(x[i]) * 0.4342944819032518) if real is float else c_log10(x[i])
+
+cdef Op LOG10 = Op("log10(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(LOG10, <void*>log10_loop[float], <void*>log10_loop[double])
+
+@LOG10.derivative("x")
+def log10_derivative(grad, x):
+    return grad / (x * math.log(10))
+
+def log10(TensorBase input not None, *, out=None):
+    """Logarithm to base 10 of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.log10(tensorlab.tensor([1., 1000.]))
+    tensor([0., 3.])
+    """
+    return run_unary(LOG10, input) if out is None else run_out_1(LOG10, input, out)
+
+def log10_(TensorBase input not None):
+    """`log10`, written over `input`."""
+    return run_unary_inplace(LOG10, input)
+
+
+# ---------------------------------------------------------------- log1p
+cdef void log1p_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_log1pf(x[i]) if real is float else tl_log1p(x[i])
+
+cdef Op LOG1P = Op("log1p(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(LOG1P, <void*>log1p_loop[float], <void*>log1p_loop[double])
+
+@LOG1P.derivative("x")
+def log1p_derivative(grad, x):
+    return grad / (x + 1)
+
+def log1p(TensorBase input not None, *, out=None):
+    """log(1 + x) of each element, with all its digits where x is small.
+
+    >>> import tensorlab
+    >>> tensorlab.log1p(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 0.6931])
+    """
+    return run_unary(LOG1P, input) if out is None else run_out_1(LOG1P, input, out)
+
+def log1p_(TensorBase input not None):
+    """`log1p`, written over `input`."""
+    return run_unary_inplace(LOG1P, input)
+
+
+# ---------------------------------------------------------------- sigmoid
+cdef void sigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_sigmoidf(x[i]) if real is float else tl_sigmoid(x[i])
+
+cdef Op SIGMOID = Op("sigmoid(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(SIGMOID, <void*>sigmoid_loop[float], <void*>sigmoid_loop[double])
+
+@SIGMOID.derivative("x")
+def sigmoid_derivative(grad, out):
+    return run_binary(SIGMOID_BACKWARD, grad, out)          # grad * out * (1 - out) in one pass over memory
+
+def sigmoid(TensorBase input not None, *, out=None):
+    """The logistic function 1 / (1 + exp(-x)) of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.sigmoid(tensorlab.tensor([-2., 0., 2.]))
+    tensor([0.1192, 0.5000, 0.8808])
+    """
+    return run_unary(SIGMOID, input) if out is None else run_out_1(SIGMOID, input, out)
+
+def sigmoid_(TensorBase input not None):
+    """`sigmoid`, written over `input`."""
+    return run_unary_inplace(SIGMOID, input)
+
+
+# ---------------------------------------------------------------- sigmoid_backward
+cdef void sigmoid_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] * (1 - y[i]) * y[i]
+
+cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="floating")
+floating_loops(SIGMOID_BACKWARD, <void*>sigmoid_backward_loop[float], <void*>sigmoid_backward_loop[double])
+
+@SIGMOID_BACKWARD.derivative("grad")
+def sigmoid_backward_derivative_grad(grad, y):
+    return run_binary(SIGMOID_BACKWARD, grad, y)
+
+@SIGMOID_BACKWARD.derivative("y")
+def sigmoid_backward_derivative_y(grad, grad_, y):
+    return grad * grad_ * (1 - y * 2)
+
+
+# ---------------------------------------------------------------- logit
+cdef inline real logit_scalar(real x, real eps) noexcept nogil:
+    """log(x / (1 - x)); eps < 0 means: leave x as it is."""
+    cdef real low = eps if eps >= 0 else -INFINITY
+    cdef real high = 1 - eps if eps >= 0 else INFINITY
+    cdef real p = high if x > high else x
+    p = low if p < low else p
+    return tl_logf(p / (1 - p)) if real is float else tl_log(p / (1 - p))
+
+cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = logit_scalar(x[i], eps[i])
+
+cdef Op LOGIT = Op("logit(x: Tensor, eps: number) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(LOGIT, <void*>logit_loop[float], <void*>logit_loop[double])
+
+@LOGIT.derivative("x")
+def logit_derivative(grad, x, eps):
+    slope = grad / (x * (1 - x))
+    if eps < 0:
+        return slope.masked_fill((x < 0) | (x > 1), math.nan)
+    return slope.masked_fill((x < eps) | (x > 1 - eps), 0)
+
+def logit(TensorBase input not None, eps=None, *, out=None):
+    """Inverse of sigmoid, log(p / (1 - p)); nan outside of [0, 1] unless `eps` is given.
+
+    Parameters
+    ----------
+    eps : float, optional; `input` is clamped to [eps, 1 - eps] first
+
+    >>> import tensorlab
+    >>> tensorlab.logit(tensorlab.tensor([0.5, 0.9]))
+    tensor([0.0000, 2.1972])
+    """
+    eps = -1.0 if eps is None else float(eps)
+    return run_binary(LOGIT, input, eps) if out is None else run_out_2(LOGIT, input, eps, out)
+
+def logit_(TensorBase input not None, eps=None):
+    """`logit`, written over `input`."""
+    return run_binary_inplace(LOGIT, input, -1.0 if eps is None else float(eps))
+
+
+# ---------------------------------------------------------------- logaddexp
+cdef inline real logaddexp_scalar(real x, real y) noexcept nogil:
+    """max + log(1 + exp(-|x - y|)); equal infinities have no difference."""
+    cdef real larger = x if x > y or x != x else y
+    cdef real distance = <real>fabs(x - y)
+    cdef real rest = tl_log1pf(tl_expf(-distance)) if real is float else tl_log1p(tl_exp(-distance))
+    return larger if x == y and (x == INFINITY or x == -INFINITY) else larger + rest
+
+cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = logaddexp_scalar(x[i], y[i])
+
+cdef Op LOGADDEXP = Op("logaddexp(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(LOGADDEXP, <void*>logaddexp_loop[float], <void*>logaddexp_loop[double])
+
+@LOGADDEXP.derivative("x")
+def logaddexp_derivative_x(grad, x, y):
+    return grad * run_unary(SIGMOID, x - y)
+
+@LOGADDEXP.derivative("y")
+def logaddexp_derivative_y(grad, x, y):
+    return grad * run_unary(SIGMOID, y - x)
+
+def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None):
+    """log(exp(x) + exp(y)) of each pair of elements, without overflow.
+
+    >>> import tensorlab
+    >>> tensorlab.logaddexp(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
+    tensor([1000.6931])
+    """
+    return run_binary(LOGADDEXP, input, other) if out is None else run_out_2(LOGADDEXP, input, other, out)
 
 
 # ---------------------------------------------------------------- tanh

@@ -1,0 +1,394 @@
+"""Division and its remainders: the ops behind / // and %.
+
+True division of integers gives the default floating type. The whole-number kinds keep the promoted type; there dividing
+an integer by zero has no answer, so the divisor is searched for zeros before anything is written.
+"""
+from libc.math cimport copysign, floor, fmod as c_fmod, trunc
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    is_operand,
+    run_binary,
+    run_binary_inplace,
+    run_out_1,
+    run_out_2,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.loops cimport contiguous_copy
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
+
+from tensorlab._core.dispatch import result_type
+from tensorlab.errors import DivisionByZero
+
+
+# ---------------------------------------------------------------- div
+cdef void div_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] / y[i]
+
+cdef Op DIV = Op("div(x: Tensor, y: Tensor) -> Tensor", dtype="floating")
+floating_loops(DIV, <void*>div_loop[float], <void*>div_loop[double])
+
+@DIV.derivative("x")
+def div_derivative_x(grad, y):
+    return run_binary(DIV, grad, y)
+
+@DIV.derivative("y")
+def div_derivative_y(grad, x, y):
+    return -grad * run_binary(DIV, run_binary(DIV, x, y), y)
+
+cdef Op rounded(str where, object mode):
+    """The op of a rounding mode."""
+    if mode == "floor":
+        return DIV_FLOOR
+    if mode == "trunc":
+        return DIV_TRUNC
+    raise RuntimeError(f"{where}: rounding_mode is {mode!r}; it must be None, 'trunc' or 'floor'")
+
+def div(input, other, *, rounding_mode=None, out=None):
+    """Quotient of each pair of elements, broadcast; `input / other`.
+
+    Parameters
+    ----------
+    input, other : Tensor or number
+    rounding_mode : None, "trunc" (towards zero, as C divides integers) or "floor" (downwards, as Python's // does)
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of the broadcast shape; without rounding, integers become the default floating type
+
+    Raises
+    ------
+    DivisionByZero
+        If integers are divided with rounding, and a divisor is 0.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([7, -7])
+    >>> tensorlab.div(x, 2)
+    tensor([ 3.5000, -3.5000])
+    >>> tensorlab.div(x, 2, rounding_mode="trunc"), tensorlab.div(x, 2, rounding_mode="floor")
+    (tensor([ 3, -3]), tensor([ 3, -4]))
+    """
+    cdef Op op = DIV
+    if rounding_mode is not None:
+        op = rounded("div", rounding_mode)
+        refuse_zero("div", input, other)
+    return run_binary(op, input, other) if out is None else run_out_2(op, input, other, out)
+
+def div_(TensorBase input not None, other, *, rounding_mode=None):
+    """`div`, written over `input`."""
+    if rounding_mode is None:
+        return run_binary_inplace(DIV, input, other)
+    refuse_zero("div_", input, other)
+    return run_binary_inplace(rounded("div_", rounding_mode), input, other)
+
+def true_divide(input, other, *, out=None):
+    """`div` without rounding.
+
+    >>> import tensorlab
+    >>> tensorlab.true_divide(tensorlab.tensor([1, 2]), 2)
+    tensor([0.5000, 1.0000])
+    """
+    return run_binary(DIV, input, other) if out is None else run_out_2(DIV, input, other, out)
+
+def div_operator(TensorBase x not None, y):
+    """`x / y`; leaves foreign operands to their own class."""
+    return run_binary(DIV, x, y) if is_operand(y) else NotImplemented
+
+def div_reflected(TensorBase y not None, x):
+    """`x / y` where x is no tensor."""
+    return run_binary(DIV, x, y) if is_operand(x) else NotImplemented
+
+def div_operator_(TensorBase x not None, y):
+    """`x /= y`"""
+    return run_binary_inplace(DIV, x, y) if is_operand(y) else NotImplemented
+
+
+# ---------------------------------------------------------------- reciprocal
+cdef void reciprocal_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 1 / x[i]
+
+cdef Op RECIPROCAL = Op("reciprocal(x: Tensor) -> Tensor", dtype="floating")
+floating_loops(RECIPROCAL, <void*>reciprocal_loop[float], <void*>reciprocal_loop[double])
+
+@RECIPROCAL.derivative("x")
+def reciprocal_derivative(grad, out):
+    return -grad * (out * out)
+
+def reciprocal(TensorBase input not None, *, out=None):
+    """1 over each element.
+
+    >>> import tensorlab
+    >>> tensorlab.reciprocal(tensorlab.tensor([2., -4.]))
+    tensor([ 0.5000, -0.2500])
+    """
+    return run_unary(RECIPROCAL, input) if out is None else run_out_1(RECIPROCAL, input, out)
+
+def reciprocal_(TensorBase input not None):
+    """`reciprocal`, written over `input`."""
+    return run_unary_inplace(RECIPROCAL, input)
+
+
+# ---------------------------------------------------------------- zero divisors
+cdef bint has_zero(integer* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef bint found = False
+    for i in range(n):
+        found |= x[i] == 0
+    return found
+
+cdef bint tensor_has_zero(TensorBase y):
+    """Is an element of an integer or bool tensor 0?"""
+    cdef TensorBase row = y if y.is_contiguous_ else contiguous_copy(y)
+    if y.dtype_ == INT64:
+        return has_zero(<int64_t*>row.data_, row.numel_)
+    if y.dtype_ == INT32:
+        return has_zero(<int32_t*>row.data_, row.numel_)
+    if y.dtype_ == INT16:
+        return has_zero(<int16_t*>row.data_, row.numel_)
+    if y.dtype_ == INT8:
+        return has_zero(<int8_t*>row.data_, row.numel_)
+    return has_zero(<uint8_t*>row.data_, row.numel_)
+
+cdef int refuse_zero(str where, object x, object y) except -1:
+    """Raise if integers are to be divided and a divisor is 0."""
+    if not is_operand(x) or not is_operand(y) or is_floating_operand(x) or is_floating_operand(y):
+        return 0
+    if isinstance(x, TensorBase) and (<TensorBase>x).numel_ == 0:
+        return 0
+    if isinstance(y, TensorBase):
+        if tensor_has_zero(<TensorBase>y):
+            raise DivisionByZero(f"{where}: other holds a 0, and integers cannot be divided by zero; divide with / for inf, "
+                                 f"or replace the zeros first")
+    elif int(y) & ((1 << 8 * result_type(x, y).itemsize) - 1) == 0:         # 256 is 0 as a uint8
+        raise DivisionByZero(f"{where}: other is {y}, and integers of type {result_type(x, y)} cannot be divided by it; "
+                             f"divide with / for inf")
+    return 0
+
+
+# ---------------------------------------------------------------- div_floor, behind floor_divide and //
+cdef inline number div_floor_scalar(number x, number y) noexcept nogil:
+    cdef number quotient, whole
+    if number is float or number is double:
+        if y == 0:
+            return x / y
+        whole = <number>c_fmod(x, y)                            # exact, so the quotient below is nearly whole
+        quotient = (x - whole) / y
+        if whole != 0 and (y < 0) != (whole < 0):
+            quotient -= 1
+        if quotient == 0:
+            return <number>copysign(0, x / y)
+        whole = <number>floor(quotient)
+        return whole + 1 if quotient - whole > 0.5 else whole
+    elif number is uint8_t:
+        return x / y if y != 0 else 0
+    else:
+        if y == 0 or y == -1:                                   # the smallest number / -1 would trap
+            return <number>(-y * x)
+        quotient = x / y
+        return quotient - 1 if (x % y != 0) and (x < 0) != (y < 0) else quotient
+
+cdef void div_floor_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = div_floor_scalar(x[i], y[i])
+
+cdef Op DIV_FLOOR = Op("div_floor(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
+floating_loops(DIV_FLOOR, <void*>div_floor_loop[float], <void*>div_floor_loop[double])
+integer_loops(DIV_FLOOR, <void*>div_floor_loop[uint8_t], <void*>div_floor_loop[int8_t], <void*>div_floor_loop[int16_t],
+              <void*>div_floor_loop[int32_t], <void*>div_floor_loop[int64_t])
+
+@DIV_FLOOR.derivative("x")
+def div_floor_derivative_x(grad):
+    return zeros_as(grad)
+
+@DIV_FLOOR.derivative("y")
+def div_floor_derivative_y(grad):
+    return zeros_as(grad)
+
+def floor_divide(input, other, *, out=None):
+    """Quotient rounded down; `input // other`.
+
+    Raises
+    ------
+    DivisionByZero
+        If the operands are integers and a divisor is 0.
+
+    >>> import tensorlab
+    >>> tensorlab.floor_divide(tensorlab.tensor([7, -7]), 2)
+    tensor([ 3, -4])
+    """
+    refuse_zero("floor_divide", input, other)
+    return run_binary(DIV_FLOOR, input, other) if out is None else run_out_2(DIV_FLOOR, input, other, out)
+
+def floor_divide_(TensorBase input not None, other):
+    """`floor_divide`, written over `input`."""
+    refuse_zero("floor_divide_", input, other)
+    return run_binary_inplace(DIV_FLOOR, input, other)
+
+def floor_divide_operator(TensorBase x not None, y):
+    """`x // y`"""
+    return floor_divide(x, y) if is_operand(y) else NotImplemented
+
+def floor_divide_reflected(TensorBase y not None, x):
+    """`x // y` where x is no tensor."""
+    return floor_divide(x, y) if is_operand(x) else NotImplemented
+
+def floor_divide_operator_(TensorBase x not None, y):
+    """`x //= y`"""
+    return floor_divide_(x, y) if is_operand(y) else NotImplemented
+
+
+# ---------------------------------------------------------------- div_trunc
+cdef inline number div_trunc_scalar(number x, number y) noexcept nogil:
+    if number is float or number is double:
+        return <number>trunc(x / y)
+    elif number is uint8_t:
+        return x / y if y != 0 else 0
+    else:
+        return <number>(-y * x) if y == 0 or y == -1 else x / y
+
+cdef void div_trunc_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = div_trunc_scalar(x[i], y[i])
+
+cdef Op DIV_TRUNC = Op("div_trunc(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node="DivBackward2")
+floating_loops(DIV_TRUNC, <void*>div_trunc_loop[float], <void*>div_trunc_loop[double])
+integer_loops(DIV_TRUNC, <void*>div_trunc_loop[uint8_t], <void*>div_trunc_loop[int8_t], <void*>div_trunc_loop[int16_t],
+              <void*>div_trunc_loop[int32_t], <void*>div_trunc_loop[int64_t])
+
+@DIV_TRUNC.derivative("x")
+def div_trunc_derivative_x(grad):
+    return zeros_as(grad)
+
+@DIV_TRUNC.derivative("y")
+def div_trunc_derivative_y(grad):
+    return zeros_as(grad)
+
+
+# ---------------------------------------------------------------- remainder
+cdef inline number remainder_scalar(number x, number y) noexcept nogil:
+    cdef number rest
+    if number is uint8_t:
+        return x % y if y != 0 else 0
+    else:
+        if number is float or number is double:
+            rest = <number>c_fmod(x, y)
+        else:
+            rest = 0 if y == 0 or y == -1 else x % y
+        return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
+
+cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = remainder_scalar(x[i], y[i])
+
+cdef Op REMAINDER = Op("remainder(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+floating_loops(REMAINDER, <void*>remainder_loop[float], <void*>remainder_loop[double])
+integer_loops(REMAINDER, <void*>remainder_loop[uint8_t], <void*>remainder_loop[int8_t], <void*>remainder_loop[int16_t],
+              <void*>remainder_loop[int32_t], <void*>remainder_loop[int64_t])
+
+@REMAINDER.derivative("x")
+def remainder_derivative_x(grad):
+    return grad
+
+@REMAINDER.derivative("y")
+def remainder_derivative_y(grad, x, y):
+    return -grad * run_binary(DIV_FLOOR, x, y)
+
+def remainder(input, other, *, out=None):
+    """Rest of the division that rounds down; `input % other`. It has the sign of `other`, as in Python.
+
+    Raises
+    ------
+    DivisionByZero
+        If the operands are integers and a divisor is 0; floating operands give nan.
+
+    >>> import tensorlab
+    >>> tensorlab.remainder(tensorlab.tensor([7, -7]), 3)
+    tensor([1, 2])
+    """
+    refuse_zero("remainder", input, other)
+    return run_binary(REMAINDER, input, other) if out is None else run_out_2(REMAINDER, input, other, out)
+
+def remainder_(TensorBase input not None, other):
+    """`remainder`, written over `input`."""
+    refuse_zero("remainder_", input, other)
+    return run_binary_inplace(REMAINDER, input, other)
+
+def remainder_operator(TensorBase x not None, y):
+    """`x % y`"""
+    return remainder(x, y) if is_operand(y) else NotImplemented
+
+def remainder_reflected(TensorBase y not None, x):
+    """`x % y` where x is no tensor."""
+    return remainder(x, y) if is_operand(x) else NotImplemented
+
+def remainder_operator_(TensorBase x not None, y):
+    """`x %= y`"""
+    return remainder_(x, y) if is_operand(y) else NotImplemented
+
+
+# ---------------------------------------------------------------- fmod
+cdef inline number fmod_scalar(number x, number y) noexcept nogil:
+    if number is float or number is double:
+        return <number>c_fmod(x, y)
+    elif number is uint8_t:
+        return x % y if y != 0 else 0
+    else:
+        return 0 if y == 0 or y == -1 else x % y
+
+cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = fmod_scalar(x[i], y[i])
+
+cdef Op FMOD = Op("fmod(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+floating_loops(FMOD, <void*>fmod_loop[float], <void*>fmod_loop[double])
+integer_loops(FMOD, <void*>fmod_loop[uint8_t], <void*>fmod_loop[int8_t], <void*>fmod_loop[int16_t],
+              <void*>fmod_loop[int32_t], <void*>fmod_loop[int64_t])
+
+@FMOD.derivative("x")
+def fmod_derivative_x(grad):
+    return grad
+
+@FMOD.derivative("y")
+def fmod_derivative_y(grad, x, y):
+    return -grad * run_binary(DIV_TRUNC, x, y)
+
+def fmod(TensorBase input not None, other, *, out=None):
+    """Rest of the division that rounds towards zero. It has the sign of `input`, as in C.
+
+    Raises
+    ------
+    DivisionByZero
+        If the operands are integers and a divisor is 0; floating operands give nan.
+
+    >>> import tensorlab
+    >>> tensorlab.fmod(tensorlab.tensor([7, -7]), 3)
+    tensor([ 1, -1])
+    """
+    refuse_zero("fmod", input, other)
+    return run_binary(FMOD, input, other) if out is None else run_out_2(FMOD, input, other, out)
+
+def fmod_(TensorBase input not None, other):
+    """`fmod`, written over `input`."""
+    refuse_zero("fmod_", input, other)
+    return run_binary_inplace(FMOD, input, other)
+
+
+# other names that PyTorch has for the same functions
+divide, divide_ = div, div_
+true_divide_ = div_

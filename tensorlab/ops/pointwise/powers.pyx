@@ -1,0 +1,332 @@
+"""Powers and roots: pow in all its forms, square, sqrt, rsqrt.
+
+The powers that programs use most (2, 3, 1/2 and their inverses) are ops of their own, each a product or a root; the rest
+goes through logarithm and exponential.
+"""
+from libc.math cimport INFINITY, NAN, fabs, pow as c_pow, rint, signbit
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    is_operand,
+    run_binary,
+    run_binary_inplace,
+    run_out_1,
+    run_out_2,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+import math
+
+from tensorlab.errors import DTypeError
+
+cdef extern from "tl_math.h" nogil:
+    double tl_exp(double)
+    double tl_log(double)
+    float tl_sqrtf(float)
+    double tl_sqrt(double)
+    float tl_rsqrtf(float)
+    double tl_rsqrt(double)
+
+
+# ---------------------------------------------------------------- pow
+cdef inline float pow_float(float x, float y) noexcept nogil:
+    """Through double, whose logarithm leaves more than enough bits; without branches, so that loops become SIMD code."""
+    cdef double size = fabs(x)
+    cdef double power = tl_exp(y * tl_log(size))
+    cdef float half = y * <float>0.5
+    cdef bint is_whole = rint(y) == y                           # true for inf
+    cdef bint is_odd = is_whole & (rint(half) != half)
+    power = power if (x >= 0) | is_whole | (size == INFINITY) else NAN
+    power = -power if is_odd & (signbit(x) != 0) else power
+    return <float>(1.0 if (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) else power)
+
+cdef inline integer pow_integer(integer x, integer y) noexcept nogil:
+    """Square and multiply. A negative power is 0 (rounded towards zero) but for 1 and -1."""
+    cdef integer power = 1
+    if y < 0:
+        return 0 if x != 1 and x != -1 else x if y & 1 else 1
+    while y > 0:
+        if y & 1:
+            power = power * x
+        x = x * x
+        y >>= 1
+    return power
+
+cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        if number is float:
+            out[i] = pow_float(x[i], y[i])
+        elif number is double:
+            out[i] = c_pow(x[i], y[i])
+        else:
+            out[i] = pow_integer(x[i], y[i])
+
+cdef Op POW = Op("pow(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=4096)
+floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
+integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
+              <void*>pow_loop[int64_t])
+
+@POW.derivative("x")
+def pow_derivative_x(grad, x, y):
+    if isinstance(y, TensorBase):
+        return (grad * (y * x ** (y - 1))).masked_fill(y == 0, 0)       # 0 * inf is not meant at x = 0
+    return grad * (y * x ** (y - 1)) if y != 0 else grad * 0
+
+@POW.derivative("y")
+def pow_derivative_y(grad, x, y, out):
+    if isinstance(x, TensorBase):
+        return grad * (out * x.log()).masked_fill((x == 0) & (y >= 0), 0)
+    if x == 0:
+        return grad * (out * -INFINITY).masked_fill(y >= 0, 0)
+    return grad * (out * (math.log(x) if x > 0 else NAN))
+
+
+# ---------------------------------------------------------------- fixed powers
+cdef void square_loop(number* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * x[i]
+
+cdef Op SQUARE = Op("square(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0")
+floating_loops(SQUARE, <void*>square_loop[float], <void*>square_loop[double])
+integer_loops(SQUARE, <void*>square_loop[uint8_t], <void*>square_loop[int8_t], <void*>square_loop[int16_t],
+              <void*>square_loop[int32_t], <void*>square_loop[int64_t])
+
+@SQUARE.derivative("x")
+def square_derivative(grad, x):
+    return grad * (x * 2)
+
+cdef void cube_loop(number* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * x[i] * x[i]
+
+cdef Op CUBE = Op("pow_3(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0")
+floating_loops(CUBE, <void*>cube_loop[float], <void*>cube_loop[double])
+integer_loops(CUBE, <void*>cube_loop[uint8_t], <void*>cube_loop[int8_t], <void*>cube_loop[int16_t],
+              <void*>cube_loop[int32_t], <void*>cube_loop[int64_t])
+
+@CUBE.derivative("x")
+def cube_derivative(grad, x):
+    return grad * (run_unary(SQUARE, x) * 3)
+
+cdef void root_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_sqrtf(x[i]) if real is float else tl_sqrt(x[i])
+
+cdef Op ROOT = Op("pow_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+floating_loops(ROOT, <void*>root_loop[float], <void*>root_loop[double])
+
+@ROOT.derivative("x")
+def root_derivative(grad, x):
+    return grad * (run_unary(INVERSE_ROOT, x) * 0.5)
+
+cdef void inverse_root_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_rsqrtf(x[i]) if real is float else tl_rsqrt(x[i])
+
+cdef Op INVERSE_ROOT = Op("pow_minus_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+floating_loops(INVERSE_ROOT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
+
+@INVERSE_ROOT.derivative("x")
+def inverse_root_derivative(grad, x):
+    return grad * (x ** -1.5 * -0.5)
+
+cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 1 / x[i]
+
+cdef Op INVERSE = Op("pow_minus_1(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+floating_loops(INVERSE, <void*>inverse_loop[float], <void*>inverse_loop[double])
+
+@INVERSE.derivative("x")
+def inverse_derivative(grad, x):
+    return grad * -run_unary(INVERSE_SQUARE, x)
+
+cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 1 / (x[i] * x[i])
+
+cdef Op INVERSE_SQUARE = Op("pow_minus_2(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+floating_loops(INVERSE_SQUARE, <void*>inverse_square_loop[float], <void*>inverse_square_loop[double])
+
+@INVERSE_SQUARE.derivative("x")
+def inverse_square_derivative(grad, x):
+    return grad * (x ** -3 * -2)
+
+
+# ---------------------------------------------------------------- choosing among them
+cdef Op fixed_power(TensorBase x, object y):
+    """The op for a number y as exponent, if it has one."""
+    if y == 2:
+        return SQUARE
+    if y == 3:
+        return CUBE
+    if not is_floating(x.dtype_):
+        return None
+    if y == 0.5:
+        return ROOT
+    if y == -0.5:
+        return INVERSE_ROOT
+    if y == -1:
+        return INVERSE
+    return INVERSE_SQUARE if y == -2 else None
+
+cdef Op power_op(str where, object x, object y):
+    """A unary op, or POW; raises for powers that integers do not have."""
+    if not isinstance(x, TensorBase) or isinstance(y, TensorBase) or not is_operand(y):
+        return POW
+    if not is_floating((<TensorBase>x).dtype_):
+        if isinstance(y, float):
+            return POW
+        if y < 0:
+            raise DTypeError(f"{where}: the base is {x.dtype} and the exponent {y}; integers have no negative powers. "
+                             f"Convert with .to(float) first")
+        if (<TensorBase>x).dtype_ == BOOL:
+            return POW
+        if y.bit_length() > 8 * item_size[(<TensorBase>x).dtype_] - ((<TensorBase>x).dtype_ != UINT8):
+            raise DTypeError(f"{where}: the exponent {y} does not fit in the base's type {x.dtype}")
+    return fixed_power(<TensorBase>x, y) or POW
+
+cdef object power(str where, object x, object y):
+    cdef Op op = power_op(where, x, y)
+    return run_binary(POW, x, y) if op is POW else run_unary(op, <TensorBase>x)
+
+def pow(input, exponent, *, out=None):
+    """Power of each element; `input ** exponent`.
+
+    Parameters
+    ----------
+    input, exponent : Tensor or number, one of them a Tensor; broadcast
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of the broadcast shape and the promoted dtype. A negative base gives nan unless the exponent is whole.
+
+    Raises
+    ------
+    DTypeError
+        If `input` holds integers and `exponent` is a negative integer.
+
+    >>> import tensorlab
+    >>> tensorlab.pow(tensorlab.tensor([1., 2., 3.]), 2)
+    tensor([1., 4., 9.])
+    >>> tensorlab.pow(2, tensorlab.tensor([1, 2, 3]))
+    tensor([2, 4, 8])
+    """
+    cdef Op op = power_op("pow", input, exponent)
+    if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
+        raise TypeError(f"pow: input is {type(input).__name__} and exponent {type(exponent).__name__}; one must be a Tensor")
+    if out is None:
+        return run_binary(POW, input, exponent) if op is POW else run_unary(op, <TensorBase>input)
+    return run_out_2(POW, input, exponent, out) if op is POW else run_out_1(op, input, out)
+
+def pow_(TensorBase input not None, exponent):
+    """`pow`, written over `input`."""
+    cdef Op op = power_op("pow_", input, exponent)
+    return run_binary_inplace(POW, input, exponent) if op is POW else run_unary_inplace(op, input)
+
+def pow_operator(TensorBase x not None, y, modulo=None):
+    """`x ** y`; leaves foreign operands to their own class."""
+    return power("pow", x, y) if is_operand(y) and modulo is None else NotImplemented
+
+def pow_reflected(TensorBase y not None, x, modulo=None):
+    """`x ** y` where x is no tensor."""
+    return power("pow", x, y) if is_operand(x) and modulo is None else NotImplemented
+
+def pow_operator_(TensorBase x not None, y):
+    """`x **= y`"""
+    return pow_(x, y) if is_operand(y) else NotImplemented
+
+def float_power(input, exponent, *, out=None):
+    """`pow`, calculated in float64 whatever the types are.
+
+    >>> import tensorlab
+    >>> tensorlab.float_power(tensorlab.tensor([2, 3]), -1)
+    tensor([0.5000, 0.3333], dtype=tensorlab.float64)
+    """
+    return pow(wide(input), wide(exponent), out=out)
+
+def float_power_(TensorBase input not None, exponent):
+    """`float_power`, written over `input`, which must be float64."""
+    if input.dtype_ != FLOAT64:
+        raise DTypeError(f"float_power_: input is {input.dtype}, but the result is tensorlab.float64; use float_power")
+    return pow_(input, wide(exponent))
+
+cdef object wide(object x):
+    """A tensor as float64, a number as float."""
+    if isinstance(x, TensorBase):
+        return x if (<TensorBase>x).dtype_ == FLOAT64 else x.to(dtype_object(FLOAT64))
+    return float(x) if is_operand(x) else x
+
+
+# ---------------------------------------------------------------- square
+def square(TensorBase input not None, *, out=None):
+    """Square of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.square(tensorlab.tensor([2., -3.]))
+    tensor([4., 9.])
+    """
+    return pow(input, 2, out=out)
+
+def square_(TensorBase input not None):
+    """`square`, written over `input`."""
+    return pow_(input, 2)
+
+
+# ---------------------------------------------------------------- sqrt
+cdef Op SQRT = Op("sqrt(x: Tensor) -> Tensor", dtype="floating")
+floating_loops(SQRT, <void*>root_loop[float], <void*>root_loop[double])
+
+@SQRT.derivative("x")
+def sqrt_derivative(grad, out):
+    return grad / (out * 2)
+
+def sqrt(TensorBase input not None, *, out=None):
+    """Square root of each element; nan for negative ones. Its derivative at 0 is inf.
+
+    >>> import tensorlab
+    >>> tensorlab.sqrt(tensorlab.tensor([4., 9.]))
+    tensor([2., 3.])
+    """
+    return run_unary(SQRT, input) if out is None else run_out_1(SQRT, input, out)
+
+def sqrt_(TensorBase input not None):
+    """`sqrt`, written over `input`."""
+    return run_unary_inplace(SQRT, input)
+
+
+# ---------------------------------------------------------------- rsqrt
+cdef Op RSQRT = Op("rsqrt(x: Tensor) -> Tensor", dtype="floating")
+floating_loops(RSQRT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
+
+@RSQRT.derivative("x")
+def rsqrt_derivative(grad, out):
+    return grad * (run_unary(CUBE, out) * -0.5)
+
+def rsqrt(TensorBase input not None, *, out=None):
+    """1 over the square root of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.rsqrt(tensorlab.tensor([4., 16.]))
+    tensor([0.5000, 0.2500])
+    """
+    return run_unary(RSQRT, input) if out is None else run_out_1(RSQRT, input, out)
+
+def rsqrt_(TensorBase input not None):
+    """`rsqrt`, written over `input`."""
+    return run_unary_inplace(RSQRT, input)

@@ -1,0 +1,557 @@
+"""Circular and hyperbolic functions and their inverses, atan2, hypot, and angles in degrees.
+
+tanh stands with the exponentials, in elementary.pyx.
+"""
+from libc.math cimport (
+    M_PI,
+    NAN,
+    acos as c_acos,
+    asin as c_asin,
+    atan as c_atan,
+    atan2 as c_atan2,
+    copysign,
+    fabs,
+    hypot as c_hypot,
+    sin as c_sin,
+    sqrt,
+    tan as c_tan,
+)
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    run_binary,
+    run_binary_inplace,
+    run_out_1,
+    run_out_2,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+import math
+
+cdef extern from "math.h" nogil:
+    float acosf(float)
+    float asinf(float)
+    float atanf(float)
+    float atan2f(float, float)
+    float hypotf(float, float)
+    float sqrtf(float)
+    float tanf(float)
+
+cdef extern from "tl_math.h" nogil:
+    void tl_sinf_array(const float*, ssize, float*, ssize, ssize)
+    void tl_sin_array(const double*, ssize, double*, ssize, ssize)
+    void tl_cosf_array(const float*, ssize, float*, ssize, ssize)
+    void tl_cos_array(const double*, ssize, double*, ssize, ssize)
+    float tl_expf(float)
+    double tl_exp(double)
+    float tl_expm1f(float)
+    double tl_expm1(double)
+    float tl_log1pf(float)
+    double tl_log1p(double)
+    float tl_logf(float)
+    double tl_log(double)
+
+cdef enum:
+    GRAIN = 8192                # these loops cost several times what a sum costs
+
+# ---------------------------------------------------------------- sin
+cdef void sin_loop(real* out, real* x, ssize n) noexcept nogil:
+    if real is float:
+        tl_sinf_array(x, 1, out, 1, n)
+    else:
+        tl_sin_array(x, 1, out, 1, n)
+
+cdef Op SIN = Op("sin(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(SIN, <void*>sin_loop[float], <void*>sin_loop[double])
+
+@SIN.derivative("x")
+def sin_derivative(grad, x):
+    return grad * x.cos()
+
+def sin(TensorBase input not None, *, out=None):
+    """Sine of each element, in radians.
+
+    >>> import tensorlab
+    >>> tensorlab.sin(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 0.8415])
+    """
+    return run_unary(SIN, input) if out is None else run_out_1(SIN, input, out)
+
+def sin_(TensorBase input not None):
+    """`sin`, written over `input`."""
+    return run_unary_inplace(SIN, input)
+
+
+# ---------------------------------------------------------------- cos
+cdef void cos_loop(real* out, real* x, ssize n) noexcept nogil:
+    if real is float:
+        tl_cosf_array(x, 1, out, 1, n)
+    else:
+        tl_cos_array(x, 1, out, 1, n)
+
+cdef Op COS = Op("cos(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(COS, <void*>cos_loop[float], <void*>cos_loop[double])
+
+@COS.derivative("x")
+def cos_derivative(grad, x):
+    return grad * -x.sin()
+
+def cos(TensorBase input not None, *, out=None):
+    """Cosine of each element, in radians.
+
+    >>> import tensorlab
+    >>> tensorlab.cos(tensorlab.tensor([0., 1.]))
+    tensor([1.0000, 0.5403])
+    """
+    return run_unary(COS, input) if out is None else run_out_1(COS, input, out)
+
+def cos_(TensorBase input not None):
+    """`cos`, written over `input`."""
+    return run_unary_inplace(COS, input)
+
+
+# ---------------------------------------------------------------- tan
+cdef void tan_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tanf(x[i]) if real is float else c_tan(x[i])
+
+cdef Op TAN = Op("tan(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(TAN, <void*>tan_loop[float], <void*>tan_loop[double])
+
+@TAN.derivative("x")
+def tan_derivative(grad, out):
+    return grad * (out * out + 1)
+
+def tan(TensorBase input not None, *, out=None):
+    """Tangent of each element, in radians.
+
+    >>> import tensorlab
+    >>> tensorlab.tan(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 1.5574])
+    """
+    return run_unary(TAN, input) if out is None else run_out_1(TAN, input, out)
+
+def tan_(TensorBase input not None):
+    """`tan`, written over `input`."""
+    return run_unary_inplace(TAN, input)
+
+
+# ---------------------------------------------------------------- asin
+cdef void asin_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = asinf(x[i]) if real is float else c_asin(x[i])
+
+cdef Op ASIN = Op("asin(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ASIN, <void*>asin_loop[float], <void*>asin_loop[double])
+
+@ASIN.derivative("x")
+def asin_derivative(grad, x):
+    return grad * (1 - x * x).rsqrt()
+
+def asin(TensorBase input not None, *, out=None):
+    """Inverse sine of each element, in radians; nan outside of [-1, 1].
+
+    >>> import tensorlab
+    >>> tensorlab.asin(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 1.5708])
+    """
+    return run_unary(ASIN, input) if out is None else run_out_1(ASIN, input, out)
+
+def asin_(TensorBase input not None):
+    """`asin`, written over `input`."""
+    return run_unary_inplace(ASIN, input)
+
+
+# ---------------------------------------------------------------- acos
+cdef void acos_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = acosf(x[i]) if real is float else c_acos(x[i])
+
+cdef Op ACOS = Op("acos(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ACOS, <void*>acos_loop[float], <void*>acos_loop[double])
+
+@ACOS.derivative("x")
+def acos_derivative(grad, x):
+    return grad * -(1 - x * x).rsqrt()
+
+def acos(TensorBase input not None, *, out=None):
+    """Inverse cosine of each element, in radians; nan outside of [-1, 1].
+
+    >>> import tensorlab
+    >>> tensorlab.acos(tensorlab.tensor([0., 1.]))
+    tensor([1.5708, 0.0000])
+    """
+    return run_unary(ACOS, input) if out is None else run_out_1(ACOS, input, out)
+
+def acos_(TensorBase input not None):
+    """`acos`, written over `input`."""
+    return run_unary_inplace(ACOS, input)
+
+
+# ---------------------------------------------------------------- atan
+cdef void atan_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = atanf(x[i]) if real is float else c_atan(x[i])
+
+cdef Op ATAN = Op("atan(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ATAN, <void*>atan_loop[float], <void*>atan_loop[double])
+
+@ATAN.derivative("x")
+def atan_derivative(grad, x):
+    return grad / (x * x + 1)
+
+def atan(TensorBase input not None, *, out=None):
+    """Inverse tangent of each element, in radians.
+
+    >>> import tensorlab
+    >>> tensorlab.atan(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 0.7854])
+    """
+    return run_unary(ATAN, input) if out is None else run_out_1(ATAN, input, out)
+
+def atan_(TensorBase input not None):
+    """`atan`, written over `input`."""
+    return run_unary_inplace(ATAN, input)
+
+
+# ---------------------------------------------------------------- sinh
+cdef inline real sinh_scalar(real x) noexcept nogil:
+    """With t = exp(a) - 1, a = |x|: (t + t / (t + 1)) / 2 keeps the digits of small x; halves of a keep large ones finite."""
+    cdef real a = <real>fabs(x), t, half
+    if real is float:
+        t = tl_expm1f(a)
+        half = tl_expf(a * <float>0.5)
+        return <float>copysign(<float>0.5 * (t + t / (t + 1)) if a < 88 else (<float>0.5 * half) * half, x)
+    else:
+        t = tl_expm1(a)
+        half = tl_exp(a * 0.5)
+        return copysign(0.5 * (t + t / (t + 1)) if a < 709 else (0.5 * half) * half, x)
+
+cdef void sinh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = sinh_scalar(x[i])
+
+cdef Op SINH = Op("sinh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(SINH, <void*>sinh_loop[float], <void*>sinh_loop[double])
+
+@SINH.derivative("x")
+def sinh_derivative(grad, x):
+    return grad * x.cosh()
+
+def sinh(TensorBase input not None, *, out=None):
+    """Hyperbolic sine of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.sinh(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 1.1752])
+    """
+    return run_unary(SINH, input) if out is None else run_out_1(SINH, input, out)
+
+def sinh_(TensorBase input not None):
+    """`sinh`, written over `input`."""
+    return run_unary_inplace(SINH, input)
+
+
+# ---------------------------------------------------------------- cosh
+cdef inline real cosh_scalar(real x) noexcept nogil:
+    """(e + 1 / e) / 2 with e = exp(|x|), made of halves of |x| so that it overflows no sooner than it must."""
+    cdef real half
+    if real is float:
+        half = tl_expf(<real>fabs(x) * <float>0.5)
+        return (<float>0.5 * half) * half + <float>0.5 / (half * half)
+    else:
+        half = tl_exp(fabs(x) * 0.5)
+        return (0.5 * half) * half + 0.5 / (half * half)
+
+cdef void cosh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = cosh_scalar(x[i])
+
+cdef Op COSH = Op("cosh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(COSH, <void*>cosh_loop[float], <void*>cosh_loop[double])
+
+@COSH.derivative("x")
+def cosh_derivative(grad, x):
+    return grad * x.sinh()
+
+def cosh(TensorBase input not None, *, out=None):
+    """Hyperbolic cosine of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.cosh(tensorlab.tensor([0., 1.]))
+    tensor([1.0000, 1.5431])
+    """
+    return run_unary(COSH, input) if out is None else run_out_1(COSH, input, out)
+
+def cosh_(TensorBase input not None):
+    """`cosh`, written over `input`."""
+    return run_unary_inplace(COSH, input)
+
+
+# ---------------------------------------------------------------- asinh
+cdef inline real asinh_scalar(real x) noexcept nogil:
+    """log(a + sqrt(a * a + 1)) with a = |x|, written for small a; for large a it is log(2 a)."""
+    cdef real a = <real>fabs(x), s, y
+    if real is float:
+        s = a * a
+        y = tl_log1pf(a + s / (1 + sqrtf(s + 1)))
+        return <float>copysign(y if a < <float>1e18 else tl_logf(a) + <float>0.6931471805599453, x)
+    else:
+        s = a * a
+        y = tl_log1p(a + s / (1 + sqrt(s + 1)))
+        return copysign(y if a < 1e150 else tl_log(a) + 0.6931471805599453, x)
+
+cdef void asinh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = asinh_scalar(x[i])
+
+cdef Op ASINH = Op("asinh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ASINH, <void*>asinh_loop[float], <void*>asinh_loop[double])
+
+@ASINH.derivative("x")
+def asinh_derivative(grad, x):
+    return grad * (x * x + 1).rsqrt()
+
+def asinh(TensorBase input not None, *, out=None):
+    """Inverse hyperbolic sine of each element.
+
+    >>> import tensorlab
+    >>> tensorlab.asinh(tensorlab.tensor([0., 1.]))
+    tensor([0.0000, 0.8814])
+    """
+    return run_unary(ASINH, input) if out is None else run_out_1(ASINH, input, out)
+
+def asinh_(TensorBase input not None):
+    """`asinh`, written over `input`."""
+    return run_unary_inplace(ASINH, input)
+
+
+# ---------------------------------------------------------------- acosh
+cdef inline real acosh_scalar(real x) noexcept nogil:
+    """log(x + sqrt(x * x - 1)) with t = x - 1, exact near 1; for large x it is log(2 x)."""
+    cdef real t = x - 1
+    if real is float:
+        return tl_log1pf(t + sqrtf(t * (t + 2))) if x < <float>1e18 else tl_logf(x) + <float>0.6931471805599453
+    else:
+        return tl_log1p(t + sqrt(t * (t + 2))) if x < 1e150 else tl_log(x) + 0.6931471805599453
+
+cdef void acosh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = acosh_scalar(x[i])
+
+cdef Op ACOSH = Op("acosh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ACOSH, <void*>acosh_loop[float], <void*>acosh_loop[double])
+
+@ACOSH.derivative("x")
+def acosh_derivative(grad, x):
+    return grad * (x * x - 1).rsqrt()
+
+def acosh(TensorBase input not None, *, out=None):
+    """Inverse hyperbolic cosine of each element; nan below 1.
+
+    >>> import tensorlab
+    >>> tensorlab.acosh(tensorlab.tensor([1., 2.]))
+    tensor([0.0000, 1.3170])
+    """
+    return run_unary(ACOSH, input) if out is None else run_out_1(ACOSH, input, out)
+
+def acosh_(TensorBase input not None):
+    """`acosh`, written over `input`."""
+    return run_unary_inplace(ACOSH, input)
+
+
+# ---------------------------------------------------------------- atanh
+cdef inline real atanh_scalar(real x) noexcept nogil:
+    """log((1 + a) / (1 - a)) / 2 = log(1 + 2 a / (1 - a)) / 2 with a = |x|."""
+    cdef real a = <real>fabs(x)
+    if real is float:
+        return <float>copysign(<float>0.5 * tl_log1pf(2 * a / (1 - a)), x) if a <= 1 else <float>NAN
+    else:
+        return copysign(0.5 * tl_log1p(2 * a / (1 - a)), x) if a <= 1 else NAN
+
+cdef void atanh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = atanh_scalar(x[i])
+
+cdef Op ATANH = Op("atanh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ATANH, <void*>atanh_loop[float], <void*>atanh_loop[double])
+
+@ATANH.derivative("x")
+def atanh_derivative(grad, x):
+    return grad / (1 - x * x)
+
+def atanh(TensorBase input not None, *, out=None):
+    """Inverse hyperbolic tangent of each element; nan outside of [-1, 1].
+
+    >>> import tensorlab
+    >>> tensorlab.atanh(tensorlab.tensor([0., 0.5]))
+    tensor([0.0000, 0.5493])
+    """
+    return run_unary(ATANH, input) if out is None else run_out_1(ATANH, input, out)
+
+def atanh_(TensorBase input not None):
+    """`atanh`, written over `input`."""
+    return run_unary_inplace(ATANH, input)
+
+
+# ---------------------------------------------------------------- atan2
+cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = atan2f(y[i], x[i]) if real is float else c_atan2(y[i], x[i])
+
+cdef Op ATAN2 = Op("atan2(y: Tensor, x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(ATAN2, <void*>atan2_loop[float], <void*>atan2_loop[double])
+
+@ATAN2.derivative("y")
+def atan2_derivative_y(grad, y, x):
+    return grad * (x * inverse_square_radius(x, y))
+
+@ATAN2.derivative("x")
+def atan2_derivative_x(grad, y, x):
+    return grad * -(y * inverse_square_radius(x, y))
+
+cdef object inverse_square_radius(object x, object y):
+    """1 / (x * x + y * y), taken as 0 at the origin, where the angle is undefined."""
+    square = x * x + y * y
+    return square.reciprocal().masked_fill(square == 0, 0)
+
+def atan2(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Angle of the point (x = `other`, y = `input`), in radians from -pi to pi.
+
+    >>> import tensorlab
+    >>> tensorlab.atan2(tensorlab.tensor([1., 1.]), tensorlab.tensor([1., -1.]))
+    tensor([0.7854, 2.3562])
+    """
+    return run_binary(ATAN2, input, other) if out is None else run_out_2(ATAN2, input, other, out)
+
+def atan2_(TensorBase input not None, TensorBase other not None):
+    """`atan2`, written over `input`."""
+    return run_binary_inplace(ATAN2, input, other)
+
+
+# ---------------------------------------------------------------- hypot
+cdef void hypot_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = hypotf(x[i], y[i]) if real is float else c_hypot(x[i], y[i])
+
+cdef Op HYPOT = Op("hypot(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(HYPOT, <void*>hypot_loop[float], <void*>hypot_loop[double])
+
+@HYPOT.derivative("x")
+def hypot_derivative_x(grad, x, out):
+    return grad * (x / out)
+
+@HYPOT.derivative("y")
+def hypot_derivative_y(grad, y, out):
+    return grad * (y / out)
+
+def hypot(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Length of the hypotenuse, sqrt(x * x + y * y), without overflow on the way.
+
+    >>> import tensorlab
+    >>> tensorlab.hypot(tensorlab.tensor([3.]), tensorlab.tensor([4.]))
+    tensor([5.])
+    """
+    return run_binary(HYPOT, input, other) if out is None else run_out_2(HYPOT, input, other, out)
+
+def hypot_(TensorBase input not None, TensorBase other not None):
+    """`hypot`, written over `input`."""
+    return run_binary_inplace(HYPOT, input, other)
+
+
+# ---------------------------------------------------------------- sinc
+cdef inline real sinc_scalar(real x) noexcept nogil:
+    cdef real a = <real>(x * M_PI)
+    return <real>1 if x == 0 else <real>(c_sin(a) / a)
+
+cdef void sinc_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = sinc_scalar(x[i])
+
+cdef Op SINC = Op("sinc(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(SINC, <void*>sinc_loop[float], <void*>sinc_loop[double])
+
+@SINC.derivative("x")
+def sinc_derivative(grad, x):
+    a = x * math.pi
+    return grad * ((a * a.cos() - a.sin()) / (a * x)).masked_fill(x == 0, 0)
+
+def sinc(TensorBase input not None, *, out=None):
+    """sin(pi x) / (pi x) of each element, and 1 at 0.
+
+    >>> import tensorlab
+    >>> tensorlab.sinc(tensorlab.tensor([0., 0.5]))
+    tensor([1.0000, 0.6366])
+    """
+    return run_unary(SINC, input) if out is None else run_out_1(SINC, input, out)
+
+def sinc_(TensorBase input not None):
+    """`sinc`, written over `input`."""
+    return run_unary_inplace(SINC, input)
+
+
+# ---------------------------------------------------------------- degrees and radians
+cdef Op SCALE = Op("scale_angle(x: Tensor, factor: number) -> Tensor", dtype="floating", node="MulBackward0")
+floating_loops(SCALE, <void*>scale_loop[float], <void*>scale_loop[double])
+
+cdef void scale_loop(real* out, real* x, real* factor, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * factor[i]
+
+@SCALE.derivative("x")
+def scale_derivative(grad, factor):
+    return grad * factor
+
+def deg2rad(TensorBase input not None, *, out=None):
+    """Degrees to radians.
+
+    >>> import tensorlab
+    >>> tensorlab.deg2rad(tensorlab.tensor([180., 90.]))
+    tensor([3.1416, 1.5708])
+    """
+    return run_binary(SCALE, input, math.pi / 180) if out is None else run_out_2(SCALE, input, math.pi / 180, out)
+
+def deg2rad_(TensorBase input not None):
+    """`deg2rad`, written over `input`."""
+    return run_binary_inplace(SCALE, input, math.pi / 180)
+
+def rad2deg(TensorBase input not None, *, out=None):
+    """Radians to degrees.
+
+    >>> import tensorlab
+    >>> tensorlab.rad2deg(tensorlab.tensor([1.]))
+    tensor([57.2958])
+    """
+    return run_binary(SCALE, input, 180 / math.pi) if out is None else run_out_2(SCALE, input, 180 / math.pi, out)
+
+def rad2deg_(TensorBase input not None):
+    """`rad2deg`, written over `input`."""
+    return run_binary_inplace(SCALE, input, 180 / math.pi)
+
+
+# other names that PyTorch has for the same functions
+arccos, arccos_ = acos, acos_
+arccosh, arccosh_ = acosh, acosh_
+arcsin, arcsin_ = asin, asin_
+arcsinh, arcsinh_ = asinh, asinh_
+arctan, arctan_ = atan, atan_
+arctan2, arctan2_ = atan2, atan2_
+arctanh, arctanh_ = atanh, atanh_
