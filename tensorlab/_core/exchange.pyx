@@ -107,43 +107,52 @@ cdef object list_of(TensorBase x, int dim, const char* address):
 
 
 # ---------------------------------------------------------------- from nested sequences
-cdef int infer(object data, int depth, int* ndim, ssize* sizes, int* dtype) except -1:
-    """The shape of nested sequences, and the type that their numbers need together."""
-    cdef object number
-    if isinstance(data, (list, tuple)):
-        if depth == MAX_NDIM:
+cdef inline object opened(object data):
+    """A tensor or an array inside a sequence, as the list or number it stands for; anything else as it is."""
+    if isinstance(data, (list, tuple)) or PyFloat_Check(data) or PyLong_Check(data):
+        return data
+    if isinstance(data, TensorBase):
+        return tolist(<TensorBase>data)
+    return data.tolist() if hasattr(data, "tolist") else data
+
+
+cdef int measure(object data, ssize* sizes) except -1:
+    """The shape of nested sequences, read off the first element of each; returns the number of dimensions."""
+    cdef int ndim = 0
+    while isinstance(data, (list, tuple)):
+        if ndim == MAX_NDIM:
             raise ShapeError(f"tensor: nested more than {MAX_NDIM} deep")
-        if ndim[0] == depth:                        # the first sequence at this depth fixes its size
-            ndim[0] = depth + 1
-            sizes[depth] = len(data)
-        elif ndim[0] <= depth or sizes[depth] != len(data):
-            raise ValueError(f"tensor: expected a sequence of length {sizes[depth] if ndim[0] > depth else 1} at dimension "
-                             f"{depth}, got one of length {len(data)}; rows must be equally long")
-        for one in data:
-            infer_inside(one, depth + 1, ndim, sizes, dtype)
+        sizes[ndim] = len(data)
+        ndim += 1
+        if sizes[ndim - 1] == 0:
+            break
+        data = opened(data[0])
+    return ndim
+
+
+cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) except -1:
+    """Check that all sequences have the shape that the first ones have, and find the type that the numbers need together."""
+    cdef object number, one
+    cdef int found
+    if depth == ndim:
+        number = data if PyFloat_Check(data) else as_number(data)
+        if number is None:
+            if isinstance(data, (list, tuple)):
+                raise ValueError(f"tensor: a number is expected at depth {depth}, as in the first row, not a sequence")
+            raise TypeError(f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, "
+                            f"tensors or arrays")
+        found = number_dtype(number)
+        dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
         return 0
-    number = as_number(data)
-    if number is None:
-        raise TypeError(f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, "
-                        f"tensors or arrays")
-    dtype[0] = number_dtype(number) if dtype[0] == NO_DTYPE else promotion[dtype[0]][number_dtype(number)]
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row, not "
+                        f"{type(data).__name__}")
+    if len(data) != sizes[depth]:
+        raise ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
+                         f"one has length {len(data)}")
+    for one in data:
+        scan(opened(one), depth + 1, ndim, sizes, dtype)
     return 0
-
-
-cdef int infer_inside(object data, int depth, int* ndim, ssize* sizes, int* dtype) except -1:
-    if PyFloat_Check(data):                         # the usual case, short
-        dtype[0] = default_float() if not (dtype[0] != NO_DTYPE and is_floating(dtype[0])) else dtype[0]
-        if ndim[0] > depth:
-            raise ValueError(f"tensor: expected a sequence of length {sizes[depth]} at dimension {depth}, got a number")
-        return 0
-    if not isinstance(data, (list, tuple)) and (isinstance(data, TensorBase) or hasattr(data, "__array__")) and (
-            getattr(data, "ndim", 0) > 0):
-        data = data.tolist()
-    elif isinstance(data, TensorBase):
-        data = item(<TensorBase>data)
-    if not isinstance(data, (list, tuple)) and ndim[0] > depth:
-        raise ValueError(f"tensor: expected a sequence of length {sizes[depth]} at dimension {depth}, got a number")
-    return infer(data, depth, ndim, sizes, dtype)
 
 
 cdef char* store(object data, int dtype, char* to) except NULL:
@@ -152,15 +161,8 @@ cdef char* store(object data, int dtype, char* to) except NULL:
     cdef float x
     if isinstance(data, (list, tuple)):
         for one in data:
-            to = store(one, dtype, to)
+            to = store(opened(one), dtype, to)
         return to
-    if isinstance(data, TensorBase):
-        data = tolist(<TensorBase>data)
-        return store(data, dtype, to)
-    if hasattr(data, "tolist") and not PyFloat_Check(data):
-        data = data.tolist()
-        if isinstance(data, list):
-            return store(data, dtype, to)
     if dtype == FLOAT16 or dtype == BFLOAT16:
         x = data
         convert(to, dtype, 1, &x, FLOAT32, 1, 1)
@@ -172,7 +174,7 @@ cdef char* store(object data, int dtype, char* to) except NULL:
 cdef TensorBase tensor_from(object data, int dtype):
     """A new tensor with the values of numbers, nested sequences, a tensor or an array; NO_DTYPE: as the data suggest."""
     cdef ssize[MAX_NDIM] sizes
-    cdef int ndim = 0, inferred = NO_DTYPE
+    cdef int ndim, inferred = NO_DTYPE
     cdef TensorBase out, source
     if isinstance(data, TensorBase) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         source = <TensorBase>data if isinstance(data, TensorBase) else share_array(cnp.PyArray_FROM_O(data), False)
@@ -182,7 +184,8 @@ cdef TensorBase tensor_from(object data, int dtype):
     if not isinstance(data, (list, tuple)) and as_number(data) is None and hasattr(data, "__len__") and hasattr(
             data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
         data = list(data)
-    infer(data, 0, &ndim, sizes, &inferred)
+    ndim = measure(data, sizes)
+    scan(data, 0, ndim, sizes, &inferred)
     if dtype == NO_DTYPE:
         dtype = default_float() if inferred == NO_DTYPE else inferred
     out = empty_tensor(dtype, ndim, sizes)

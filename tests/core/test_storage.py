@@ -169,7 +169,8 @@ def test_every_dtype_makes_the_way_to_numpy_and_back(dtype):
     assert array.itemsize == x.itemsize
     assert T.from_numpy(array).dtype is dtype
     assert array.tolist() == x.tolist()
-    assert memoryview(x).tolist() == x.tolist()
+    if dtype is not T.float16:  # memoryview exports it, but cannot read its elements
+        assert memoryview(x).tolist() == x.tolist()
     assert np.asarray(x).tolist() == x.tolist()
 
 
