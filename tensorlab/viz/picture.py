@@ -1,0 +1,112 @@
+"""What all pictures share: a few shapes, one ink, and three ways out.
+
+A picture is drawn in the ink of the page that it stands on (`currentColor`), so that light and dark
+pages both show it, and nothing in it is told by colour alone.  Each shape means one thing:
+
+    cell of a storage     a rectangle with square corners and a solid outline
+    element of a tensor   a rectangle with round corners
+    nothing here          a dot
+
+A notebook shows it in place; `save` writes a file that brings its own ink; `str` gives the same
+facts as plain text.  Left out: layout by measuring text.  Numbers are set in a fixed pitch, and the
+width of a character is taken to be 0.62 of its size, which the common fonts stay below.
+"""
+
+import zlib
+from html import escape
+from pathlib import Path
+
+__all__ = ["Picture"]
+
+TEXT_SIZE = 12  # pixels
+CHARACTER = 0.62 * TEXT_SIZE
+FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# In a file of its own a picture cannot ask the page for its ink.
+OWN_INK = "<style>svg{color:#1c2126}@media (prefers-color-scheme:dark){svg{color:#e8ebee}}</style>"
+
+
+class Picture:
+    """A drawing that shows itself in a notebook, as a file and as text.
+
+    Parameters
+    ----------
+    title : str, what the picture shows, in a few words
+    description : str, the text alternative: everything that the picture says
+    text : str, the same as a table of characters, which `str` gives
+    width, height : int, pixels
+    shapes : list of str, the SVG elements, drawn in this order
+    """
+
+    def __init__(self, title, description, text, width, height, shapes):
+        self.title = title
+        self.description = description
+        self.text = text
+        self.width = width
+        self.height = height
+        self.shapes = shapes
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return f"<{type(self).__name__}: {self.title}>"
+
+    def _svg(self, style="", attributes=""):
+        body = "\n".join(self.shapes)
+        # Several pictures may stand on one page, and the names in them must not meet.
+        key = f"picture-{zlib.crc32((self.description + body).encode()):08x}"
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
+            f'width="{self.width}" height="{self.height}" role="img" '
+            f'aria-labelledby="{key}-title {key}-text"{attributes} '
+            f'font-family="{FONT}" font-size="{TEXT_SIZE}" fill="currentColor">\n'
+            f'<title id="{key}-title">{escape(self.title)}</title>\n'
+            f'<desc id="{key}-text">{escape(self.description)}</desc>\n'
+            f"{style}{body}\n</svg>"
+        )
+
+    def _repr_svg_(self):
+        return self._svg(style=OWN_INK + "\n")
+
+    def _repr_html_(self):
+        # In place rather than as an image, so that the ink is the page's.
+        return self._svg(attributes=' style="max-width:100%;height:auto"')
+
+    def save(self, path):
+        """Write the picture as an SVG file.
+
+        Raises
+        ------
+        ValueError
+            If the name of the file does not end in .svg.
+        """
+        path = Path(path)
+        if path.suffix != ".svg":
+            raise ValueError(f"save: {path.name!r} names no SVG file; end it in .svg")
+        path.write_text(self._repr_svg_() + "\n", encoding="utf-8")
+
+
+# ---------------------------------------------------------------- shapes
+def rectangle(x, y, width, height, *, radius=0, dashed=False, shaded=False):
+    """Return a box with its outline in ink; `shaded` fills it with a tenth of the ink."""
+    dashes = ' stroke-dasharray="3 3"' if dashed else ""
+    return (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" '
+        f'fill-opacity="{0.1 if shaded else 0}" stroke="currentColor"{dashes}/>'
+    )
+
+
+def label(x, y, text, *, anchor="start", size=TEXT_SIZE, bold=False):
+    """Return a line of text whose middle is at height `y`."""
+    weight = ' font-weight="700"' if bold else ""
+    pixels = f' font-size="{size}"' if size != TEXT_SIZE else ""
+    return (
+        f'<text x="{x:g}" y="{y + 0.35 * size:g}" text-anchor="{anchor}"{pixels}{weight} '
+        f'xml:space="preserve">{escape(text)}</text>'
+    )
+
+
+def dot(x, y):
+    """Return a small dot: nothing here."""
+    return f'<circle cx="{x:g}" cy="{y:g}" r="1.4" fill-opacity="0.6"/>'
