@@ -166,6 +166,46 @@ from tensorlab.ops.pointwise.trigonometry import (
 )
 from tensorlab.ops.products import all, any, prod
 from tensorlab.ops.reductions import count_nonzero, mean, nanmean, nansum, sum
+from tensorlab.ops.dimensions import (
+    adjoint,
+    broadcast_to,
+    movedim,
+    permute,
+    squeeze,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
+    unsqueeze,
+)
+from tensorlab.ops.dimensions import movedim as moveaxis
+from tensorlab.ops.joining import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    cat,
+    column_stack,
+    dstack,
+    hstack,
+    stack,
+    vstack,
+)
+from tensorlab.ops.joining import cat as concat
+from tensorlab.ops.joining import cat as concatenate
+from tensorlab.ops.joining import vstack as row_stack
+from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
+from tensorlab.ops.slicing import diagonal, narrow, select
+from tensorlab.ops.softmax import log_softmax, softmax
+from tensorlab.ops.splitting import (
+    chunk,
+    dsplit,
+    hsplit,
+    split,
+    split_with_sizes,
+    tensor_split,
+    unbind,
+    vsplit,
+)
 from tensorlab.ops.strided import as_strided
 from tensorlab._tensor import Tensor
 

@@ -5,8 +5,8 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import extrema, products, reductions
-from tensorlab.ops import copying, creation, strided
+from tensorlab.ops import extrema, products, reductions, softmax
+from tensorlab.ops import copying, creation, dimensions, joining, reshaping, slicing, splitting, strided
 from tensorlab.ops.pointwise import arithmetic, division, elementary, powers, trigonometry
 from tensorlab.printing import tensor_format, tensor_repr
 
@@ -70,8 +70,51 @@ class Tensor(TensorBase):
     new_empty_strided = creation.new_empty_strided
     new_tensor = creation.new_tensor
 
-    # views
+    # views: other shapes
+    view = reshaping.view
+    view_as = reshaping.view_as
+    reshape = reshaping.reshape
+    reshape_as = reshaping.reshape_as
+    flatten = reshaping.flatten
+    ravel = reshaping.ravel
+    unflatten = reshaping.unflatten
     as_strided = strided.as_strided
+
+    # views: dimensions
+    permute = dimensions.permute
+    transpose = dimensions.transpose
+    transpose_ = swapaxes_ = swapdims_ = dimensions.transpose_
+    swapaxes = dimensions.swapaxes
+    swapdims = dimensions.swapdims
+    t = dimensions.t
+    t_ = dimensions.t_
+    T = property(dimensions.reversed_dims)
+    H = property(dimensions.get_h)
+    mT = property(dimensions.matrix_transpose)
+    mH = property(dimensions.adjoint)
+    adjoint = dimensions.adjoint
+    movedim = moveaxis = dimensions.movedim
+    squeeze = dimensions.squeeze
+    squeeze_ = dimensions.squeeze_
+    unsqueeze = dimensions.unsqueeze
+    unsqueeze_ = dimensions.unsqueeze_
+    expand = dimensions.expand
+    expand_as = dimensions.expand_as
+    broadcast_to = dimensions.broadcast_to
+
+    # views: parts
+    select = slicing.select
+    narrow = slicing.narrow
+    diagonal = slicing.diagonal
+    unfold = slicing.unfold
+    split = splitting.split
+    split_with_sizes = splitting.split_with_sizes
+    chunk = splitting.chunk
+    tensor_split = splitting.tensor_split
+    hsplit = splitting.hsplit
+    vsplit = splitting.vsplit
+    dsplit = splitting.dsplit
+    unbind = splitting.unbind
 
     # arithmetic
     add = arithmetic.add
@@ -244,6 +287,10 @@ class Tensor(TensorBase):
     min = extrema.min
     argmax = extrema.argmax
     argmin = extrema.argmin
+
+    # softmax
+    log_softmax = softmax.log_softmax
+    softmax = softmax.softmax          # last: the name is the module's until here
 
     __hash__ = object.__hash__
 

@@ -1,10 +1,4 @@
-"""Sums and products, and what is made of them: the reductions in which every element counts.
-
-A compiler may not reorder a sum of floats, so a plain loop adds one number at a time, each addition waiting for the last.
-Here a row is added up in LANES running sums side by side: the loop becomes vector instructions, and the error is smaller
-too, because each running sum is shorter. Blocks of BLOCK elements are then added pairwise, so that the error grows with
-log n (Higham 1993, "The accuracy of floating point summation").
-"""
+"""Sums, and what is made of them: mean, count_nonzero and the sums that pass over nan."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
@@ -33,19 +27,14 @@ from tensorlab.ops.reduction_walk cimport (
     reduced_tensor,
     run_reduction,
 )
+from tensorlab.ops.rows cimport sum_row, total
 
 from tensorlab.errors import DTypeError, ShapeError
 
-ctypedef fused total:           # what sums and products are computed in
-    float
-    double
-    int64_t
-
 cdef enum:
-    LANES = 64                  # 4 registers of 16 floats: enough to hide the 4 cycles that an addition takes
-    FEW = 16
-    BLOCK = 8192
-    GROUP = 8                   # short rows that are added side by side
+    LANES = 64
+    FEW = 16                    # shorter rows are summed side by side,
+    GROUP = 8                   # this many at a time
 
 
 cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
@@ -59,46 +48,6 @@ cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, 
 
 
 # ---------------------------------------------------------------- sum: loops
-cdef total sum_block(total* x, ssize n) noexcept nogil:
-    """LANES running sums, then FEW of them, then one."""
-    cdef total[64] lane                                 # LANES
-    cdef ssize i = 0
-    cdef int k, half = FEW // 2
-    for k in range(LANES):
-        lane[k] = 0
-    while i + LANES <= n:
-        for k in range(LANES):
-            lane[k] += x[i + k]
-        i += LANES
-    for k in range(FEW):
-        lane[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48])
-    while i + FEW <= n:
-        for k in range(FEW):
-            lane[k] += x[i + k]
-        i += FEW
-    while half > 0:
-        for k in range(half):
-            lane[k] += lane[k + half]
-        half //= 2
-    return lane[0] + sum_short(x + i, n - i)
-
-cdef inline total sum_short(total* x, ssize n) noexcept nogil:
-    cdef total result = 0
-    cdef ssize i
-    for i in range(n):
-        result += x[i]
-    return result
-
-cdef total sum_row(total* x, ssize n) noexcept nogil:
-    """The sum of a row; halves of long ones are summed for themselves."""
-    cdef ssize half
-    if n < FEW:
-        return sum_short(x, n)
-    if n <= BLOCK:
-        return sum_block(x, n)
-    half = (n >> 1) & ~<ssize>63
-    return sum_row(x, half) + sum_row(x + half, n - half)
-
 cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
     cdef total[8] group                                 # GROUP
     cdef ssize i = 0, j

@@ -1,0 +1,130 @@
+"""What loops over one row share: its sum, its largest element, exponentials of it.
+
+A compiler may not reorder a sum of floats, so a plain loop adds one number at a time, each addition waiting for the last.
+Here a row is added up in LANES running sums side by side: the loop becomes vector instructions, and the error is smaller
+too, because each running sum is shorter. Blocks of BLOCK elements are then added pairwise, so that the error grows with
+log n (Higham 1993, "The accuracy of floating point summation").
+"""
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dtypes cimport real
+from tensorlab._core.layout cimport ssize
+
+cdef extern from "tl_math.h" nogil:
+    float tl_expf(float)
+    double tl_exp(double)
+    float tl_logf(float)
+    double tl_log(double)
+
+cdef extern from *:
+    float INFINITY
+
+ctypedef fused total:           # what sums are computed in
+    float
+    double
+    int64_t
+
+cdef enum:
+    LANES = 64                  # 4 registers of 16 floats: enough to hide the 4 cycles that an addition takes
+    FEW = 16
+    BLOCK = 8192
+
+
+cdef inline total sum_short(total* x, ssize n) noexcept nogil:
+    cdef total result = 0
+    cdef ssize i
+    for i in range(n):
+        result += x[i]
+    return result
+
+cdef inline total sum_block(total* x, ssize n) noexcept nogil:
+    """LANES running sums, then FEW of them, then one."""
+    cdef total[64] lane                                 # LANES
+    cdef ssize i = 0
+    cdef int k, half = FEW // 2
+    for k in range(LANES):
+        lane[k] = 0
+    while i + LANES <= n:
+        for k in range(LANES):
+            lane[k] += x[i + k]
+        i += LANES
+    for k in range(FEW):
+        lane[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48])
+    while i + FEW <= n:
+        for k in range(FEW):
+            lane[k] += x[i + k]
+        i += FEW
+    while half > 0:
+        for k in range(half):
+            lane[k] += lane[k + half]
+        half //= 2
+    return lane[0] + sum_short(x + i, n - i)
+
+cdef inline total sum_row(total* x, ssize n) noexcept nogil:
+    """The sum of a row; halves of long ones are summed for themselves."""
+    cdef ssize half
+    if n < FEW:
+        return sum_short(x, n)
+    if n <= BLOCK:
+        return sum_block(x, n)
+    half = (n >> 1) & ~<ssize>63
+    return sum_row(x, half) + sum_row(x + half, n - half)
+
+cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
+    """The dot product of two rows."""
+    cdef real[64] lane                                  # LANES
+    cdef ssize i = 0
+    cdef int k, half = LANES // 2
+    cdef real rest = 0
+    if n >= LANES:
+        for k in range(LANES):
+            lane[k] = 0
+        while i + LANES <= n:
+            for k in range(LANES):
+                lane[k] += x[i + k] * y[i + k]
+            i += LANES
+        while half > 0:
+            for k in range(half):
+                lane[k] += lane[k + half]
+            half //= 2
+        rest = lane[0]
+    while i < n:
+        rest += x[i] * y[i]
+        i += 1
+    return rest
+
+cdef inline real largest(real* x, ssize n) noexcept nogil:
+    """The largest element; nan is passed over."""
+    cdef real[64] lane                                  # LANES
+    cdef real best = <real>-INFINITY
+    cdef ssize i = 0
+    cdef int k, half = LANES // 2
+    if n >= LANES:
+        for k in range(LANES):
+            lane[k] = x[k]
+        i = LANES
+        while i + LANES <= n:
+            for k in range(LANES):
+                lane[k] = x[i + k] if x[i + k] > lane[k] else lane[k]
+            i += LANES
+        while half > 0:
+            for k in range(half):
+                lane[k] = lane[k + half] if lane[k + half] > lane[k] else lane[k]
+            half //= 2
+        best = lane[0]
+    while i < n:
+        best = x[i] if x[i] > best else best
+        i += 1
+    return best
+
+cdef inline real exp_of(real x) noexcept nogil:
+    return tl_expf(x) if real is float else tl_exp(x)
+
+cdef inline real log_of(real x) noexcept nogil:
+    return tl_logf(x) if real is float else tl_log(x)
+
+cdef inline void exp_row(real* out, real* x, real shift, ssize n) noexcept nogil:
+    """out = exp(x - shift)"""
+    cdef ssize i
+    for i in range(n):
+        out[i] = exp_of(x[i] - shift)

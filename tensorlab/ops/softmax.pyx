@@ -1,0 +1,195 @@
+"""softmax and log_softmax, and their gradients.
+
+exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing in
+the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
+"""
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.rows cimport exp_of, exp_row, largest, log_of, sum_of_products, sum_row
+
+from tensorlab.errors import UnsupportedDType
+
+cdef enum:
+    GRAIN = 8192                # elements that make a thread worth starting
+
+
+cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, line_loop float_loop, line_loop double_loop):
+    """A new row-major tensor: the loop's lines of x, or of x and y, along `dim`."""
+    cdef TensorBase out = empty_tensor(dtype, x.ndim_, x.sizes)
+    cdef int kernel = kernel_dtype(dtype)
+    cdef Lines lines
+    start_lines(&lines, out, dim)
+    add_lines(&lines, out, dim, kernel, True)
+    add_lines(&lines, x, dim, kernel, False)
+    if y is not None:
+        add_lines(&lines, y, dim, kernel, False)
+    run_lines(&lines, double_loop if kernel == FLOAT64 else float_loop, NULL, GRAIN)
+    return out
+
+
+cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
+    cdef int code = dtype_code(dtype, x.dtype_)
+    if not is_floating(code):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32, or convert "
+                               f"the tensor with .float()")
+    return code
+
+
+# ---------------------------------------------------------------- softmax
+cdef void softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* x = <real*>rows[1]
+    cdef real factor
+    cdef ssize i
+    exp_row(out, x, largest(x, n), n)
+    factor = 1 / sum_row(out, n)
+    for i in range(n):
+        out[i] *= factor
+
+cdef Op SOFTMAX = Op("softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+
+@SOFTMAX.derivative("x")
+def softmax_derivative(grad, out, dim):
+    return softmax_backward(grad, out, dim)
+
+def softmax(TensorBase input not None, dim, dtype=None):
+    """exp(x) / sum(exp(x)) along a dimension: numbers between 0 and 1 whose sum is 1.
+
+    Parameters
+    ----------
+    input : Tensor, floating (or any, if a floating `dtype` is given)
+    dim : int
+    dtype : the floating type to compute in
+
+    Returns
+    -------
+    Tensor of the same shape, row-major
+
+    Raises
+    ------
+    UnsupportedDType
+        If the type is not floating.
+    DimensionError
+        If the dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([0., 0., 1000.]).softmax(0)
+    tensor([0., 0., 1.])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "softmax"), code = softmax_dtype(input, dtype, "softmax")
+    out = run_along(input, None, d, code, <line_loop>softmax_line[float], <line_loop>softmax_line[double])
+    return finish(SOFTMAX, out, (input, d, dtype))
+
+
+# ---------------------------------------------------------------- softmax_backward
+cdef void softmax_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* grad = <real*>rows[1]
+    cdef real* y = <real*>rows[2]
+    cdef real shared = sum_of_products(grad, y, n)
+    cdef ssize i
+    for i in range(n):
+        out[i] = (grad[i] - shared) * y[i]
+
+cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
+
+@SOFTMAX_BACKWARD.derivative("grad")
+def softmax_backward_derivative_grad(grad, y, dim):
+    return softmax_backward(grad, y, dim)               # the derivative of softmax is a symmetric matrix
+
+@SOFTMAX_BACKWARD.derivative("y")
+def softmax_backward_derivative_y(grad, grad_, y, dim):
+    return grad * (grad_ - (grad_ * y).sum(dim, True)) - grad_ * (grad * y).sum(dim, True)
+
+def softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
+    """The gradient of softmax from its result: y * (grad - sum(grad * y)) in one pass."""
+    out = run_along(grad, y, dim, y.dtype_, <line_loop>softmax_backward_line[float],
+                    <line_loop>softmax_backward_line[double])
+    return finish(SOFTMAX_BACKWARD, out, (grad, y, dim))
+
+
+# ---------------------------------------------------------------- log_softmax
+cdef void log_softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* x = <real*>rows[1]
+    cdef real shift = largest(x, n), log_of_sum
+    cdef ssize i
+    exp_row(out, x, shift, n)
+    log_of_sum = log_of(sum_row(out, n))
+    for i in range(n):
+        out[i] = (x[i] - shift) - log_of_sum
+
+cdef Op LOG_SOFTMAX = Op("log_softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+
+@LOG_SOFTMAX.derivative("x")
+def log_softmax_derivative(grad, out, dim):
+    return log_softmax_backward(grad, out, dim)
+
+def log_softmax(TensorBase input not None, dim, dtype=None):
+    """Logarithm of the softmax along a dimension: x - log(sum(exp(x))), without overflow.
+
+    Parameters
+    ----------
+    input : Tensor, floating (or any, if a floating `dtype` is given)
+    dim : int
+    dtype : the floating type to compute in
+
+    Returns
+    -------
+    Tensor of the same shape, row-major
+
+    Raises
+    ------
+    UnsupportedDType
+        If the type is not floating.
+    DimensionError
+        If the dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([0., 0., 1000.]).log_softmax(0)
+    tensor([-1000., -1000.,     0.])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
+    out = run_along(input, None, d, code, <line_loop>log_softmax_line[float], <line_loop>log_softmax_line[double])
+    return finish(LOG_SOFTMAX, out, (input, d, dtype))
+
+
+# ---------------------------------------------------------------- log_softmax_backward
+cdef void log_softmax_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* grad = <real*>rows[1]
+    cdef real* y = <real*>rows[2]
+    cdef real total = sum_row(grad, n)
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] - exp_of(y[i]) * total
+
+cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
+
+@LOG_SOFTMAX_BACKWARD.derivative("grad")
+def log_softmax_backward_derivative_grad(grad, y, dim):
+    return grad - (grad * y.exp()).sum(dim, True)
+
+@LOG_SOFTMAX_BACKWARD.derivative("y")
+def log_softmax_backward_derivative_y(grad, grad_, y, dim):
+    return -(grad * y.exp()) * grad_.sum(dim, True)
+
+def log_softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
+    """The gradient of log_softmax from its result: grad - exp(y) * sum(grad) in one pass."""
+    out = run_along(grad, y, dim, y.dtype_, <line_loop>log_softmax_backward_line[float],
+                    <line_loop>log_softmax_backward_line[double])
+    return finish(LOG_SOFTMAX_BACKWARD, out, (grad, y, dim))
+
+
+# ---------------------------------------------------------------- softmin
+def softmin(TensorBase input not None, dim, dtype=None):
+    """softmax of -x: the smallest element has the largest share.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.softmin(tensorlab.tensor([0., 0., 1000.]), 0)
+    tensor([0.5000, 0.5000, 0.0000])
+    """
+    return softmax(-input, dim, dtype)
