@@ -1,0 +1,436 @@
+"""Views that reorder, add, drop or repeat dimensions: permute, transpose, squeeze, unsqueeze, expand, and relatives.
+
+None of them touches an element. With the row-major strides (3, 1) of a 2 x 3 tensor:
+
+    transpose    sizes (3, 2)       strides (1, 3)
+    unsqueeze    sizes (1, 2, 3)    strides (6, 3, 1)
+    expand       sizes (4, 2, 3)    strides (0, 3, 1)       stride 0: all four show the same elements
+
+The forms that end in _ change the tensor itself and count as in-place operations, though they write no element.
+"""
+from cpython.number cimport PyIndex_Check
+from cpython.object cimport PyObject
+
+from tensorlab._core.dispatch cimport Op, OpNode, run_view, start_record
+from tensorlab._core.graph cimport (
+    bump_version,
+    check_inplace,
+    move_retained,
+    needs_grad,
+    set_history,
+    write_meta,
+)
+from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
+
+from tensorlab.errors import ShapeError
+
+
+# ---------------------------------------------------------------- what these ops share
+cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
+    """Dimension numbers from an int or a sequence of different ones, counted from 0; returns how many."""
+    cdef int i, j, n
+    if PyIndex_Check(dims):
+        out[0] = wrap_dim(dims, ndim, where)
+        return 1
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError(f"{where}: dimensions must be ints, not {type(dims).__name__}")
+    n = len(dims)
+    if n > MAX_NDIM:
+        raise ShapeError(f"{where}: {n} dimensions are named, but a tensor has at most {MAX_NDIM}")
+    for i in range(n):
+        out[i] = wrap_dim(dims[i], ndim, where)
+        for j in range(i):
+            if out[j] == out[i]:
+                raise ShapeError(f"{where}: dimension {out[i]} is named twice in {tuple(dims)}; name each once")
+    return n
+
+
+cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
+                          char* data):
+    """Give x itself another layout over its memory, and record that. `arguments[0]` is x."""
+    cdef PyObject* pointers[4]
+    cdef OpNode node = None
+    cdef object old
+    cdef bint wanted = thread_state().grad_enabled and needs_grad(x)
+    cdef int i
+    check_inplace(x, wanted, op.name + "_")
+    if wanted:
+        for i in range(len(arguments)):
+            pointers[i] = <PyObject*>arguments[i]
+        node = start_record(op, pointers, <int>len(arguments))
+    set_layout(x, ndim, sizes, strides)
+    x.data_ = data
+    bump_version(x)
+    if node is not None:
+        write_meta(&node.first_meta, x)
+        old = x.node
+        set_history(x, node, 0)             # of this tensor alone: no element has changed, so the base keeps its history
+        move_retained(x, old, node)
+    return x
+
+
+# ---------------------------------------------------------------- permute
+cdef Op PERMUTE = Op("permute(x: Tensor, dims: int[]) -> Tensor")
+
+@PERMUTE.derivative("x")
+def permute_derivative(grad, dims):
+    cdef int[MAX_NDIM] inverse
+    cdef int i
+    for i in range(len(dims)):
+        inverse[<int>dims[i]] = i
+    return permute_to(<TensorBase?>grad, inverse)
+
+cdef TensorBase permute_to(TensorBase x, const int* order):
+    """The view whose dimension i is dimension order[i] of x."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i
+    for i in range(x.ndim_):
+        sizes[i] = x.sizes[order[i]]
+        strides[i] = x.strides[order[i]]
+    return run_view(PERMUTE, x, alias_as(x, x.ndim_, sizes, strides, x.data_),
+                    (x, tuple([order[i] for i in range(x.ndim_)])))
+
+
+def permute(TensorBase input not None, *order, dims=None):
+    """A view with the dimensions in another order.
+
+    Parameters
+    ----------
+    dims : ints, or one tuple of them; each dimension of `input` once
+
+    Raises
+    ------
+    ShapeError
+        If some dimension is missing or named twice.
+
+    >>> import tensorlab
+    >>> tensorlab.permute(tensorlab.zeros(2, 3, 4), (2, 0, 1)).shape
+    tensorlab.Size([4, 2, 3])
+    """
+    cdef int[MAX_NDIM] numbers
+    if dims is None:
+        if len(order) == 0:
+            raise TypeError("permute: the dimensions in their new order are needed, as in permute(1, 0)")
+        dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
+    elif len(order) > 0:
+        raise TypeError("permute: dims is given twice")
+    if read_dims(dims, input.ndim_, numbers, "permute") != input.ndim_:
+        raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each once")
+    return permute_to(input, numbers)
+
+
+def reversed_dims(TensorBase self not None):
+    """A view with the dimensions in reverse order: the transpose of a matrix."""
+    cdef int[MAX_NDIM] order
+    cdef int i
+    for i in range(self.ndim_):
+        order[i] = self.ndim_ - 1 - i
+    return permute_to(self, order)
+
+
+def movedim(TensorBase input not None, source, destination):
+    """A view with some dimensions moved to other positions; the others keep their order.
+
+    Parameters
+    ----------
+    source, destination : int or tuple of int; where the dimensions are, and where they go
+
+    >>> import tensorlab
+    >>> tensorlab.movedim(tensorlab.zeros(2, 3, 4), 0, -1).shape
+    tensorlab.Size([3, 4, 2])
+    """
+    cdef int[MAX_NDIM] sources, destinations, order
+    cdef bint[MAX_NDIM] is_moved
+    cdef int i, next_free, n
+    n = read_dims(source, input.ndim_, sources, "movedim")
+    if read_dims(destination, input.ndim_, destinations, "movedim") != n:
+        raise ShapeError(f"movedim: source {source} and destination {destination} must name equally many dimensions")
+    if input.ndim_ == 0:
+        return permute_to(input, order)
+    for i in range(input.ndim_):
+        order[i] = -1
+        is_moved[i] = False
+    for i in range(n):
+        order[destinations[i]] = sources[i]
+        is_moved[sources[i]] = True
+    next_free = 0
+    for i in range(input.ndim_):
+        if order[i] < 0:
+            while is_moved[next_free]:
+                next_free += 1
+            order[i] = next_free
+            next_free += 1
+    return permute_to(input, order)
+
+
+# ---------------------------------------------------------------- transpose
+cdef Op TRANSPOSE = Op("transpose(x: Tensor, dim0: int, dim1: int) -> Tensor")
+
+@TRANSPOSE.derivative("x")
+def transpose_derivative(grad, dim0, dim1):
+    return transpose_dims(<TensorBase?>grad, dim0, dim1)
+
+cdef TensorBase transposed(TensorBase x, int dim0, int dim1):
+    cdef TensorBase out = alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
+    if dim0 != dim1:
+        out.sizes[dim0], out.sizes[dim1] = out.sizes[dim1], out.sizes[dim0]
+        out.strides[dim0], out.strides[dim1] = out.strides[dim1], out.strides[dim0]
+        out.is_contiguous_ = is_contiguous(out.ndim_, out.sizes, out.strides)
+    return out
+
+
+cdef TensorBase transpose_dims(TensorBase x, int dim0, int dim1):
+    return run_view(TRANSPOSE, x, transposed(x, dim0, dim1), (x, dim0, dim1))
+
+
+def transpose(TensorBase input not None, dim0, dim1):
+    """A view with two dimensions exchanged.
+
+    >>> import tensorlab
+    >>> tensorlab.transpose(tensorlab.tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    return transpose_dims(input, wrap_dim(dim0, input.ndim_, "transpose"), wrap_dim(dim1, input.ndim_, "transpose"))
+
+
+def swapaxes(TensorBase input not None, axis0, axis1):
+    """`transpose`, under NumPy's name."""
+    return transpose_dims(input, wrap_dim(axis0, input.ndim_, "swapaxes"), wrap_dim(axis1, input.ndim_, "swapaxes"))
+
+
+def swapdims(TensorBase input not None, dim0, dim1):
+    """`transpose`."""
+    return transpose_dims(input, wrap_dim(dim0, input.ndim_, "swapdims"), wrap_dim(dim1, input.ndim_, "swapdims"))
+
+
+def transpose_(TensorBase self not None, dim0, dim1):
+    """`transpose` of the tensor itself."""
+    cdef int first = wrap_dim(dim0, self.ndim_, "transpose_"), second = wrap_dim(dim1, self.ndim_, "transpose_")
+    cdef TensorBase out = transposed(self, first, second)
+    return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
+
+
+def matrix_transpose(TensorBase self not None):
+    """A view with the last two dimensions exchanged."""
+    if self.ndim_ < 2:
+        raise ShapeError(f"mT: a matrix or a batch of matrices is needed, not a tensor with {self.ndim_} dimensions")
+    return transpose_dims(self, self.ndim_ - 2, self.ndim_ - 1)
+
+
+def adjoint(TensorBase self not None):
+    """`mT`: there are no complex types whose conjugate would have to be taken."""
+    return matrix_transpose(self)
+
+
+def get_h(TensorBase self not None):
+    """The transpose of a matrix: there are no complex types whose conjugate would have to be taken."""
+    if self.ndim_ != 2 and self.ndim_ != 0:
+        raise ShapeError(f"H: a matrix is needed, not a tensor with {self.ndim_} dimensions; use mH for batches of them")
+    return reversed_dims(self)
+
+
+cdef Op T_ = Op("t(x: Tensor) -> Tensor")
+
+@T_.derivative("x")
+def t_derivative(grad):
+    return t(grad)
+
+cdef int last_of(TensorBase x, str where) except -1:
+    """The dimension that `t` exchanges with dimension 0."""
+    if x.ndim_ > 2:
+        raise ShapeError(f"{where}: a tensor with at most 2 dimensions is needed, not {x.ndim_}; use transpose or mT")
+    return 1 if x.ndim_ == 2 else 0
+
+
+def t(TensorBase input not None):
+    """A view of a matrix with its dimensions exchanged; of a tensor with fewer dimensions as it is.
+
+    >>> import tensorlab
+    >>> tensorlab.t(tensorlab.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    return run_view(T_, input, transposed(input, 0, last_of(input, "t")), (input,))
+
+
+def t_(TensorBase self not None):
+    """`t` of the tensor itself."""
+    cdef TensorBase out = transposed(self, 0, last_of(self, "t_"))
+    return change_layout(T_, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
+
+
+# ---------------------------------------------------------------- squeeze
+cdef Op SQUEEZE = Op("squeeze(x: Tensor, dims: int[]) -> Tensor")
+
+@SQUEEZE.derivative("x")
+def squeeze_derivative(grad, x_shape):
+    return grad.reshape(x_shape)
+
+cdef int squeezed(TensorBase x, object dims, ssize* sizes, ssize* strides, str where) except -1:
+    """The layout without the dimensions of size 1 (among `dims`, unless that is None)."""
+    cdef int[MAX_NDIM] chosen
+    cdef int i, j, ndim = 0, n = 0
+    cdef bint drop
+    if dims is not None:
+        n = read_dims(dims, x.ndim_, chosen, where)
+    for i in range(x.ndim_):
+        drop = x.sizes[i] == 1
+        if drop and dims is not None:
+            drop = False
+            for j in range(n):
+                drop = drop or chosen[j] == i
+        if not drop:
+            sizes[ndim] = x.sizes[i]
+            strides[ndim] = x.strides[i]
+            ndim += 1
+    return ndim
+
+
+def squeeze(TensorBase input not None, *dims, dim=None):
+    """A view without the dimensions of size 1.
+
+    Parameters
+    ----------
+    dim : int or tuple of int; only these, where their size is 1
+
+    >>> import tensorlab
+    >>> tensorlab.squeeze(tensorlab.zeros(1, 3, 1)).shape
+    tensorlab.Size([3])
+    """
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int ndim
+    if len(dims) > 0:
+        dim = dims[0] if len(dims) == 1 else dims
+    ndim = squeezed(input, dim, sizes, strides, "squeeze")
+    return run_view(SQUEEZE, input, alias_as(input, ndim, sizes, strides, input.data_), (input, dim))
+
+
+def squeeze_(TensorBase self not None, *dims, dim=None):
+    """`squeeze` of the tensor itself."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int ndim
+    if len(dims) > 0:
+        dim = dims[0] if len(dims) == 1 else dims
+    ndim = squeezed(self, dim, sizes, strides, "squeeze_")
+    return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
+
+
+# ---------------------------------------------------------------- unsqueeze
+cdef Op UNSQUEEZE = Op("unsqueeze(x: Tensor, dim: int) -> Tensor")
+
+@UNSQUEEZE.derivative("x")
+def unsqueeze_derivative(grad, dim):
+    return squeeze(grad, dim)
+
+cdef int unsqueezed(TensorBase x, int dim, ssize* sizes, ssize* strides, str where) except -1:
+    cdef int i
+    if x.ndim_ == MAX_NDIM:
+        raise ShapeError(f"{where}: the tensor has {MAX_NDIM} dimensions already, which is the most there can be")
+    for i in range(x.ndim_ + 1):
+        if i == dim:
+            sizes[i] = 1
+            strides[i] = x.sizes[i] * x.strides[i] if i < x.ndim_ else 1
+        else:
+            sizes[i] = x.sizes[i - (i > dim)]
+            strides[i] = x.strides[i - (i > dim)]
+    return 0
+
+
+cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
+    cdef ssize[MAX_NDIM] sizes, strides
+    unsqueezed(x, dim, sizes, strides, "unsqueeze")
+    return run_view(UNSQUEEZE, x, alias_as(x, x.ndim_ + 1, sizes, strides, x.data_), (x, dim))
+
+
+def unsqueeze(TensorBase input not None, dim):
+    """A view with a dimension of size 1 put in at position `dim`.
+
+    >>> import tensorlab
+    >>> tensorlab.unsqueeze(tensorlab.zeros(3), -1).shape
+    tensorlab.Size([3, 1])
+    """
+    return unsqueeze_dim(input, wrap_dim(dim, input.ndim_ + 1, "unsqueeze"))
+
+
+def unsqueeze_(TensorBase self not None, dim):
+    """`unsqueeze` of the tensor itself."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int at = wrap_dim(dim, self.ndim_ + 1, "unsqueeze_")
+    unsqueezed(self, at, sizes, strides, "unsqueeze_")
+    return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
+
+
+# ---------------------------------------------------------------- expand
+cdef Op EXPAND = Op("expand(x: Tensor, sizes: int[]) -> Tensor")
+
+@EXPAND.derivative("x")
+def expand_derivative(grad):
+    return grad                             # the engine sums it over what was repeated
+
+cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
+    """Sizes of -1 keep the size of x."""
+    cdef ssize[MAX_NDIM] out_sizes, strides
+    cdef ssize size, stride
+    cdef int i, shift = ndim - x.ndim_
+    if shift < 0:
+        raise ShapeError(f"expand: {shape_text(ndim, sizes)} has {ndim} dimensions, and the tensor's shape "
+                         f"{shape_text(x.ndim_, x.sizes)} has more; give it at least {x.ndim_} sizes")
+    for i in range(ndim - 1, -1, -1):
+        if i >= shift:
+            size = x.sizes[i - shift]
+            stride = x.strides[i - shift]
+        else:
+            size = 1
+            stride = out_sizes[i + 1] * strides[i + 1] if i + 1 < ndim else 1
+        if sizes[i] == -1 and i >= shift or sizes[i] == size:
+            out_sizes[i] = size
+            strides[i] = stride
+        elif sizes[i] < 0:
+            raise ShapeError(f"expand: size {sizes[i]} at position {i} of {shape_text(ndim, sizes)} is negative"
+                             f"{'; -1 keeps a size, and this dimension is new' if sizes[i] == -1 else ''}")
+        elif size != 1:
+            raise ShapeError(f"expand: shape {shape_text(x.ndim_, x.sizes)} cannot become {shape_text(ndim, sizes)}: only "
+                             f"dimensions of size 1 can be repeated, and dimension {i - shift} has size {size}")
+        else:
+            out_sizes[i] = sizes[i]
+            strides[i] = 0
+    return run_view(EXPAND, x, alias_as(x, ndim, out_sizes, strides, x.data_), (x, None))
+
+
+def expand(TensorBase self not None, *sizes, size=None, implicit=False):
+    """A view in which dimensions of size 1 are repeated, without copying.
+
+    Parameters
+    ----------
+    sizes : ints, or one tuple of them; -1 keeps a size; further dimensions are put in front
+
+    Raises
+    ------
+    ShapeError
+        If a dimension of another size than 1 would change.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([[1], [2]]).expand(-1, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim
+    if len(sizes) == 0 and size is None:
+        raise TypeError("expand: sizes are needed, as in expand(2, 3)")
+    ndim = read_sizes(sizes if size is None else size, numbers, "expand")
+    return expand_to(self, ndim, numbers)
+
+
+def expand_as(TensorBase self not None, TensorBase other not None):
+    """`expand` to the shape of another tensor."""
+    return expand_to(self, other.ndim_, other.sizes)
+
+
+def broadcast_to(TensorBase input not None, size):
+    """`expand`, under NumPy's name."""
+    cdef ssize[MAX_NDIM] numbers
+    return expand_to(input, read_sizes(size, numbers, "broadcast_to"), numbers)

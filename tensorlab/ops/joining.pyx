@@ -1,0 +1,346 @@
+"""Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
+from libc.string cimport memcpy
+
+from tensorlab._core.dispatch cimport Op, finish, refuse_overlap, store_out
+from tensorlab._core.dtypes cimport item_size, promotion
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_strided_tensor, empty_tensor
+from tensorlab.ops.creation cimport format_strides
+from tensorlab.ops.dimensions cimport unsqueeze_dim
+from tensorlab.ops.reshaping cimport reshape_to
+from tensorlab.ops.slicing cimport part_of, slice_dim
+
+from tensorlab.errors import ShapeError
+
+
+# ---------------------------------------------------------------- the arguments
+cdef list read_tensors(object tensors, str where):
+    """A list of the tensors in a sequence."""
+    cdef list out
+    if isinstance(tensors, TensorBase) or not isinstance(tensors, (tuple, list)):
+        raise TypeError(f"{where}: a tuple or list of tensors is needed, not {type(tensors).__name__}")
+    out = list(tensors)
+    for i in range(len(out)):
+        if not isinstance(out[i], TensorBase):
+            raise TypeError(f"{where}: element {i} must be a Tensor, not {type(out[i]).__name__}")
+    return out
+
+
+cdef bint any_needs_grad(list tensors) noexcept:
+    for one in tensors:
+        if needs_grad(<TensorBase>one):
+            return True
+    return False
+
+
+cdef int common_dtype(list tensors) noexcept:
+    cdef int dtype = (<TensorBase>tensors[0]).dtype_
+    for one in tensors:
+        dtype = promotion[dtype][(<TensorBase>one).dtype_]
+    return dtype
+
+
+# ---------------------------------------------------------------- cat
+cdef Op CAT = Op("cat(tensors: Tensor[], dim: int, lengths: int[]) -> Tensor")
+
+@CAT.derivative("tensors", is_list=True)
+def cat_derivative(grad, dim, lengths):
+    cdef list out = []
+    cdef ssize start = 0, length
+    for length in lengths:
+        # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
+        out.append(grad.new_zeros(0) if length < 0 else slice_dim(<TensorBase?>grad, dim, start, length, 1))
+        start += max(length, 0)
+    return out
+
+
+cdef bint is_skipped(TensorBase x) noexcept:
+    """A 1-d tensor without elements may be joined with anything, and adds nothing."""
+    return x.ndim_ == 1 and x.sizes[0] == 0
+
+
+cdef bint lies_channels_last(TensorBase x) noexcept:
+    """Are its strides those of channels_last or channels_last_3d, by PyTorch's test, which asks for no exact size?"""
+    cdef int i, d
+    cdef ssize least = 0
+    if x.ndim_ != 4 and x.ndim_ != 5 or x.strides[1] == 0:
+        return False
+    for i in range(x.ndim_):                    # from the channels inwards out: dimensions 1, ndim - 1, ..., 2, 0
+        d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
+        if x.sizes[d] == 0 or x.strides[d] < least:
+            return False
+        if d == 0 and least == x.strides[1]:    # all other sizes are 1: the strides do not tell
+            return False
+        least = x.strides[d]
+        if x.sizes[d] > 1:
+            least *= x.sizes[d]
+    return True
+
+
+cdef TensorBase join_into(list tensors, int dim, int ndim, const ssize* sizes):
+    """A new tensor of the common dtype with the parts one after the other."""
+    cdef TensorBase out, x
+    cdef ssize[MAX_NDIM] strides
+    cdef ssize start = 0
+    cdef bint channels_last = True
+    for one in tensors:
+        channels_last = channels_last and lies_channels_last(<TensorBase>one)
+    if channels_last:
+        format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
+        out = empty_strided_tensor(common_dtype(tensors), ndim, sizes, strides)
+    else:
+        out = empty_tensor(common_dtype(tensors), ndim, sizes)
+    for one in tensors:
+        x = <TensorBase>one
+        if is_skipped(x) and ndim != 1:
+            continue
+        place(out, x, dim, start)
+        start += x.sizes[dim]
+    return out
+
+
+cdef int place(TensorBase out, TensorBase x, int dim, ssize start) except -1:
+    """Copy x to its part of the result."""
+    cdef TensorBase part
+    cdef char* data
+    if dim == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= 4096:
+        data = out.data_ + start * out.strides[0] * item_size[out.dtype_]
+        memcpy(data, x.data_, x.numel_ * item_size[x.dtype_])
+        return 0
+    part = part_of(out, dim, start, x.sizes[dim], 1)
+    return copy_into(part, x)
+
+
+cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
+    """The shape of the result; returns the dimension counted from 0."""
+    cdef TensorBase x, first = None
+    cdef int i, at, position
+    if len(tensors) == 0:
+        raise ValueError("cat: the list of tensors is empty; give at least one")
+    for position in range(len(tensors)):
+        x = <TensorBase>tensors[position]
+        if x.ndim_ == 0:
+            raise ShapeError(f"cat: tensor {position} is 0-d and has no dimension to join along; use stack")
+        if first is None or is_skipped(first):
+            first = x
+    at = wrap_dim(dim, first.ndim_, "cat")
+    ndim[0] = first.ndim_
+    for i in range(first.ndim_):
+        sizes[i] = first.sizes[i]
+    sizes[at] = 0
+    for position in range(len(tensors)):
+        x = <TensorBase>tensors[position]
+        if is_skipped(x):
+            continue
+        if x.ndim_ != first.ndim_:
+            raise ShapeError(f"cat: tensor {position} has {x.ndim_} dimensions, but another one has {first.ndim_}")
+        for i in range(x.ndim_):
+            if i != at and x.sizes[i] != sizes[i]:
+                raise ShapeError(f"cat: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but another one has "
+                                 f"{shape_text(first.ndim_, first.sizes)}; only dimension {at} may differ")
+        sizes[at] += x.sizes[at]
+    return at
+
+
+cdef TensorBase run_cat(object tensors, object dim):
+    cdef list parts = read_tensors(tensors, "cat")
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim, at
+    cdef TensorBase out
+    at = check_cat(parts, dim, &ndim, sizes)
+    out = join_into(parts, at, ndim, sizes)
+    if not any_needs_grad(parts):
+        return out
+    return finish(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) and ndim != 1
+                                               else (<TensorBase>one).sizes[at] for one in parts])))
+
+
+def cat(tensors, dim=0, *, out=None):
+    """Join tensors along a dimension that they have.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor, equal in all other sizes; 1-d tensors without elements are skipped
+    dim : int
+
+    Returns
+    -------
+    Tensor of the dtype that all promote to
+
+    Raises
+    ------
+    ShapeError
+        If other sizes differ, or a tensor is 0-d.
+
+    >>> import tensorlab
+    >>> tensorlab.cat([tensorlab.tensor([1, 2]), tensorlab.tensor([3])])
+    tensor([1, 2, 3])
+    """
+    if out is None:
+        return run_cat(tensors, dim)
+    return join_out("cat", run_cat(tensors, dim), out, tensors)
+
+
+cdef object join_out(str where, TensorBase result, object out, object tensors):
+    """Give the result to out=, which must not be one of the tensors."""
+    if isinstance(out, TensorBase):
+        for one in tensors:
+            refuse_overlap(<TensorBase>out, <TensorBase>one, where)
+            if one is out and (<TensorBase>out).numel_ > 0:
+                raise ShapeError(f"{where}: out= is one of the tensors to be joined; give another one")
+    return store_out(where, result, out, any_needs_grad(list(tensors)))
+
+
+# ---------------------------------------------------------------- stack
+cdef Op STACK = Op("stack(tensors: Tensor[], dim: int) -> Tensor")
+
+@STACK.derivative("tensors", is_list=True)
+def stack_derivative(grad, dim):
+    return list(grad.unbind(dim))
+
+
+cdef TensorBase run_stack(list parts, object dim, str where):
+    cdef TensorBase first, x, out
+    cdef ssize[MAX_NDIM] sizes
+    cdef int i, at, position = 0
+    cdef bint same
+    if len(parts) == 0:
+        raise ShapeError(f"{where}: the list of tensors is empty; give at least one")
+    first = <TensorBase>parts[0]
+    if first.ndim_ == MAX_NDIM:
+        raise ShapeError(f"{where}: the tensors have {MAX_NDIM} dimensions already, which is the most there can be")
+    at = wrap_dim(dim, first.ndim_ + 1, where)
+    for position in range(len(parts)):
+        x = <TensorBase>parts[position]
+        same = x.ndim_ == first.ndim_
+        for i in range(first.ndim_):
+            same = same and x.sizes[i] == first.sizes[i]
+        if not same:
+            raise ShapeError(f"{where}: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first one has "
+                             f"{shape_text(first.ndim_, first.sizes)}; all must be equal")
+    for i in range(first.ndim_ + 1):
+        sizes[i] = len(parts) if i == at else first.sizes[i - (i > at)]
+    out = empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
+    for position in range(len(parts)):
+        place(out, inserted(<TensorBase>parts[position], at), at, position)
+    if not any_needs_grad(parts):
+        return out
+    return finish(STACK, out, (parts, at))
+
+
+cdef TensorBase inserted(TensorBase x, int dim):
+    """An alias of x with a dimension of size 1 put in; unknown to autograd."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i
+    for i in range(x.ndim_ + 1):
+        sizes[i] = 1 if i == dim else x.sizes[i - (i > dim)]
+        strides[i] = 0 if i == dim else x.strides[i - (i > dim)]
+    return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
+
+
+def stack(tensors, dim=0, *, out=None):
+    """Join tensors of equal shape along a new dimension.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+    dim : int, where the new dimension shall be
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    >>> import tensorlab
+    >>> tensorlab.stack([tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4])], dim=1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    cdef list parts = read_tensors(tensors, "stack")
+    cdef TensorBase result = run_stack(parts, dim, "stack")
+    return result if out is None else join_out("stack", result, out, parts)
+
+
+# ---------------------------------------------------------------- hstack and its relatives
+cdef TensorBase at_least(TensorBase x, int ndim):
+    """x as `atleast_1d`, `atleast_2d` and `atleast_3d` show it."""
+    if x.ndim_ == 0:
+        x = unsqueeze_dim(x, 0)
+    if x.ndim_ == 1 and ndim > 1:
+        x = unsqueeze_dim(x, 0)
+    if x.ndim_ == 2 and ndim > 2:
+        x = unsqueeze_dim(x, 2)
+    return x
+
+
+def atleast_1d(*tensors):
+    """The tensor with at least 1 dimension; for several tensors, or one sequence of them, a tuple."""
+    return each_at_least(tensors, 1, "atleast_1d")
+
+
+def atleast_2d(*tensors):
+    """The tensor with at least 2 dimensions, new ones in front; for several tensors a tuple."""
+    return each_at_least(tensors, 2, "atleast_2d")
+
+
+def atleast_3d(*tensors):
+    """The tensor with at least 3 dimensions, (n,) as (1, n, 1) and (m, n) as (m, n, 1); for several tensors a tuple."""
+    return each_at_least(tensors, 3, "atleast_3d")
+
+
+cdef object each_at_least(tuple tensors, int ndim, str where):
+    if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
+        return at_least(<TensorBase>tensors[0], ndim)
+    if len(tensors) == 1:
+        tensors = tuple(read_tensors(tensors[0], where))
+    return tuple([at_least(<TensorBase>one, ndim) for one in read_tensors(tensors, where)])
+
+
+cdef object stack_parts(object tensors, int least, object dim, object out, str where):
+    cdef list parts = [at_least(<TensorBase>one, least) for one in read_tensors(tensors, where)]
+    if len(parts) == 0:
+        raise ShapeError(f"{where}: the list of tensors is empty; give at least one")
+    if dim is None:
+        dim = 0 if (<TensorBase>parts[0]).ndim_ == 1 else 1
+    return cat(parts, dim, out=out)
+
+
+def hstack(tensors, *, out=None):
+    """Join tensors side by side: along dimension 1, or 0 if they are 1-d.
+
+    >>> import tensorlab
+    >>> tensorlab.hstack([tensorlab.tensor([1]), tensorlab.tensor([2, 3])])
+    tensor([1, 2, 3])
+    """
+    return stack_parts(tensors, 1, None, out, "hstack")
+
+
+def vstack(tensors, *, out=None):
+    """Join tensors one below the other: along dimension 0, 1-d ones as rows."""
+    return stack_parts(tensors, 2, 0, out, "vstack")
+
+
+def dstack(tensors, *, out=None):
+    """Join tensors one behind the other: along dimension 2."""
+    return stack_parts(tensors, 3, 2, out, "dstack")
+
+
+def column_stack(tensors, *, out=None):
+    """Join tensors side by side, 1-d and 0-d ones as columns.
+
+    >>> import tensorlab
+    >>> tensorlab.column_stack([tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4])])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    cdef list parts = []
+    cdef ssize[2] column
+    for one in read_tensors(tensors, "column_stack"):
+        if (<TensorBase>one).ndim_ <= 1:
+            column[0] = (<TensorBase>one).numel_
+            column[1] = 1
+            one = reshape_to(<TensorBase>one, 2, column)
+        parts.append(one)
+    return stack_parts(parts, 1, None, out, "column_stack")

@@ -1,0 +1,231 @@
+"""Views that show a part of a tensor: select, slices (narrow), diagonal, unfold.
+
+They share one gradient, view_backward: a tensor of zeros in which the same view, taken of it, is filled with the gradient.
+
+    x        0 1 2 3 4 5        grad_x    0 0 g g g 0
+    view         2 3 4          grad          g g g
+"""
+from cpython.number cimport PyNumber_AsSsize_t
+
+from tensorlab._core.dispatch cimport Op, finish, run_view
+from tensorlab._core.dtypes cimport item_size, kernel_dtype
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.strided cimport accumulate_into, has_distinct_places
+
+from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
+
+
+# ---------------------------------------------------------------- view_backward
+cdef Op VIEW_BACKWARD = Op("view_backward(grad: Tensor, shape: Size, view: object, where: tuple) -> Tensor")
+
+@VIEW_BACKWARD.derivative("grad")
+def view_backward_derivative(grad, view, where):
+    return view(grad, *where)
+
+cdef object run_view_backward(TensorBase grad, object shape, object view, tuple where):
+    """Zeros of a shape, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, "view_backward")
+    cdef TensorBase out = zeros_tensor(grad.dtype_, ndim, sizes), part, wide, kept
+    part = view(out, *where)
+    if has_distinct_places(part.ndim_, part.sizes, part.strides):
+        copy_into(part, grad)
+    elif kernel_dtype(grad.dtype_) == grad.dtype_:
+        accumulate_into(part, grad)
+    else:                                               # half types are summed in float32
+        wide = zeros_tensor(kernel_dtype(grad.dtype_), ndim, sizes)
+        kept = empty_tensor(wide.dtype_, grad.ndim_, grad.sizes)
+        copy_into(kept, grad)
+        accumulate_into(view(wide, *where), kept)
+        copy_into(out, wide)
+    return finish(VIEW_BACKWARD, out, (grad, shape, view, where))
+
+
+# ---------------------------------------------------------------- select
+cdef Op SELECT = Op("select(x: Tensor, dim: int, index: int) -> Tensor")
+
+@SELECT.derivative("x")
+def select_derivative(grad, x_shape, dim, index):
+    return run_view_backward(<TensorBase?>grad, x_shape, select, (dim, index))
+
+cdef TensorBase select_index(TensorBase x, int dim, ssize index):
+    """Both arguments count from 0 and are in range."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i
+    for i in range(x.ndim_ - 1):
+        sizes[i] = x.sizes[i + (i >= dim)]
+        strides[i] = x.strides[i + (i >= dim)]
+    return run_view(SELECT, x, alias_as(x, x.ndim_ - 1, sizes, strides,
+                                        x.data_ + index * x.strides[dim] * item_size[x.dtype_]), (x, dim, index))
+
+
+def select(TensorBase input not None, dim, index):
+    """A view of one index of a dimension, which disappears.
+
+    Raises
+    ------
+    IndexOutOfRange
+        If the dimension has no such index.
+
+    >>> import tensorlab
+    >>> tensorlab.select(tensorlab.tensor([[1, 2], [3, 4]]), 1, 0)
+    tensor([1, 3])
+    """
+    cdef int at
+    cdef ssize i = PyNumber_AsSsize_t(index, IndexError)
+    if input.ndim_ == 0:
+        raise DimensionError("select: a 0-d tensor has no dimension to select from; use item() for its value")
+    at = wrap_dim(dim, input.ndim_, "select")
+    if not -input.sizes[at] <= i < input.sizes[at]:
+        raise IndexOutOfRange(f"select: index {i} is out of range: dimension {at} of shape "
+                              f"{shape_text(input.ndim_, input.sizes)} has size {input.sizes[at]}")
+    return select_index(input, at, i + input.sizes[at] if i < 0 else i)
+
+
+# ---------------------------------------------------------------- slice
+cdef Op SLICE = Op("slice(x: Tensor, dim: int, start: int, length: int, step: int) -> Tensor")
+
+@SLICE.derivative("x")
+def slice_derivative(grad, x_shape, dim, start, length, step):
+    return run_view_backward(<TensorBase?>grad, x_shape, slice_, (dim, start, length, step))
+
+cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize step):
+    """An alias that shows `length` indices of a dimension; unknown to autograd."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i
+    for i in range(x.ndim_):
+        sizes[i] = x.sizes[i]
+        strides[i] = x.strides[i]
+    sizes[dim] = length
+    strides[dim] *= step
+    return alias_as(x, x.ndim_, sizes, strides, x.data_ + start * x.strides[dim] * item_size[x.dtype_])
+
+
+cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
+    """start, start + step, ...: `length` indices, all in range."""
+    return run_view(SLICE, x, part_of(x, dim, start, length, step), (x, dim, start, length, step))
+
+
+def slice_(TensorBase x not None, int dim, ssize start, ssize length, ssize step):
+    """`slice_dim` for Python: the arguments are in range."""
+    return slice_dim(x, dim, start, length, step)
+
+
+def narrow(TensorBase input not None, dim, start, length):
+    """A view of `length` indices of a dimension, from `start` on.
+
+    Raises
+    ------
+    IndexOutOfRange
+        If `start` is outside the dimension.
+    ShapeError
+        If `start + length` is, or `length` is negative.
+
+    >>> import tensorlab
+    >>> tensorlab.narrow(tensorlab.tensor([1, 2, 3, 4]), 0, 1, 2)
+    tensor([2, 3])
+    """
+    cdef int at
+    cdef ssize first, n = PyNumber_AsSsize_t(length, OverflowError)
+    if isinstance(start, TensorBase):
+        start = start.item()
+    first = PyNumber_AsSsize_t(start, OverflowError)
+    if input.ndim_ == 0:
+        raise ShapeError("narrow: a 0-d tensor has no dimension to narrow")
+    at = wrap_dim(dim, input.ndim_, "narrow")
+    if n < 0:
+        raise ShapeError(f"narrow: length {n} is negative")
+    if not -input.sizes[at] <= first <= input.sizes[at]:
+        raise IndexOutOfRange(f"narrow: start {first} is out of range for dimension {at}, which has size {input.sizes[at]}")
+    if first < 0:
+        first += input.sizes[at]
+    if first > input.sizes[at] - n:
+        raise ShapeError(f"narrow: start {first} and length {n} go beyond dimension {at}, which has size {input.sizes[at]}")
+    return slice_dim(input, at, first, n, 1)
+
+
+# ---------------------------------------------------------------- diagonal
+cdef Op DIAGONAL = Op("diagonal(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor")
+
+@DIAGONAL.derivative("x")
+def diagonal_derivative(grad, x_shape, offset, dim1, dim2):
+    return run_view_backward(<TensorBase?>grad, x_shape, diagonal, (offset, dim1, dim2))
+
+def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
+    """A view of a diagonal of two dimensions, which come together as the last one.
+
+    Parameters
+    ----------
+    offset : int; above the main diagonal if positive, below if negative
+    dim1, dim2 : int
+
+    >>> import tensorlab
+    >>> tensorlab.diagonal(tensorlab.tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
+    cdef int first = wrap_dim(dim1, input.ndim_, "diagonal"), second = wrap_dim(dim2, input.ndim_, "diagonal"), i, ndim = 0
+    cdef ssize above = offset, rows, columns, n
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef char* data = input.data_
+    if first == second:
+        raise ShapeError(f"diagonal: dim1 and dim2 are both dimension {first}; they must differ")
+    rows = input.sizes[first] + min(above, 0)
+    columns = input.sizes[second] - max(above, 0)
+    n = max(min(rows, columns), 0)
+    if n > 0:
+        data += (above * input.strides[second] if above >= 0 else -above * input.strides[first]) * item_size[input.dtype_]
+    for i in range(input.ndim_):
+        if i != first and i != second:
+            sizes[ndim] = input.sizes[i]
+            strides[ndim] = input.strides[i]
+            ndim += 1
+    sizes[ndim] = n
+    strides[ndim] = input.strides[first] + input.strides[second]
+    return run_view(DIAGONAL, input, alias_as(input, ndim + 1, sizes, strides, data), (input, above, first, second))
+
+
+# ---------------------------------------------------------------- unfold
+cdef Op UNFOLD = Op("unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor")
+
+@UNFOLD.derivative("x")
+def unfold_derivative(grad, x_shape, dimension, size, step):
+    return run_view_backward(<TensorBase?>grad, x_shape, unfold, (dimension, size, step))
+
+def unfold(TensorBase self not None, dimension, size, step):
+    """A view of all windows of a dimension; the windows' elements become the last dimension.
+
+    Parameters
+    ----------
+    dimension : int
+    size : int, elements of a window
+    step : int, from the start of a window to that of the next
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2, 3, 4]).unfold(0, 2, 1)
+    tensor([[1, 2],
+            [2, 3],
+            [3, 4]])
+    """
+    cdef int at = wrap_dim(dimension, self.ndim_, "unfold"), i
+    cdef ssize window = size, by = step, there = self.sizes[at] if self.ndim_ > 0 else 1
+    cdef ssize[MAX_NDIM] sizes, strides
+    if window < 0:
+        raise ShapeError(f"unfold: size {window} is negative")
+    if window > there:
+        raise ShapeError(f"unfold: a window of {window} does not fit in dimension {at}, which has size {there}")
+    if by <= 0:
+        raise ShapeError(f"unfold: step {by} must be at least 1")
+    if self.ndim_ == MAX_NDIM:
+        raise ShapeError(f"unfold: the tensor has {MAX_NDIM} dimensions already, which is the most there can be")
+    for i in range(self.ndim_):
+        sizes[i] = self.sizes[i]
+        strides[i] = self.strides[i]
+    sizes[self.ndim_] = window
+    strides[self.ndim_] = self.strides[at] if self.ndim_ > 0 else 1
+    if self.ndim_ > 0:
+        sizes[at] = (there - window) // by + 1
+        strides[at] = self.strides[at] * by
+    return run_view(UNFOLD, self, alias_as(self, self.ndim_ + 1, sizes, strides, self.data_), (self, at, window, by))

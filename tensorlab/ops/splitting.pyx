@@ -1,0 +1,242 @@
+"""One tensor into several views: split, chunk, unbind, tensor_split, hsplit, vsplit, dsplit.
+
+Several views that one call returns cannot be changed in place while autograd watches, because a write to one would
+have to rewrite the history that it shares with the others. (tensor_split makes its views one by one; they can.)
+"""
+from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.graph cimport as_view
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
+from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
+from tensorlab._core.dtypes cimport item_size
+from tensorlab.ops.joining cimport run_cat, run_stack
+from tensorlab.ops.slicing cimport part_of, slice_dim
+
+from tensorlab.errors import DimensionError, ShapeError
+
+
+cdef object views_of(Op op, TensorBase x, list outputs, tuple arguments):
+    """Make aliases of x the views that one call returns together."""
+    for one in outputs:
+        as_view(x, <TensorBase>one, VIEW_MULTI_OUTPUT)
+    if len(outputs) > 0:
+        finish(op, outputs, arguments)
+    return tuple(outputs)
+
+
+cdef list filled(list grads, object like, object shapes):
+    """The gradients of several results, with zeros for those that were not used."""
+    return [like.new_zeros(shapes[i]) if grads[i] is None else grads[i] for i in range(len(grads))]
+
+
+cdef object join_gradients(list grads, object x_shape, int dim, object lengths):
+    """Put the gradients of pieces together again."""
+    cdef list shapes = []
+    for length in lengths:
+        shapes.append(tuple(x_shape[:dim]) + (length,) + tuple(x_shape[dim + 1:]))
+    return run_cat(filled(grads, next(one for one in grads if one is not None), shapes), dim)
+
+
+# ---------------------------------------------------------------- split
+cdef Op SPLIT = Op("split(x: Tensor, dim: int, lengths: int[]) -> Tensor[]")
+
+@SPLIT.derivative("x")
+def split_derivative(grads, x_shape, dim, lengths):
+    return join_gradients(grads, x_shape, dim, lengths)
+
+cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(x: Tensor, dim: int, lengths: int[]) -> Tensor[]")
+
+@SPLIT_WITH_SIZES.derivative("x")
+def split_with_sizes_derivative(grads, x_shape, dim, lengths):
+    return join_gradients(grads, x_shape, dim, lengths)
+
+
+cdef object cut(Op op, TensorBase x, int dim, list lengths):
+    """Views of `lengths` indices each, one after the other."""
+    cdef list outputs = []
+    cdef ssize start = 0, length
+    for length in lengths:
+        outputs.append(part_of(x, dim, start, length, 1))
+        start += length
+    return views_of(op, x, outputs, (x, dim, lengths))
+
+
+cdef object cut_evenly(TensorBase x, int dim, ssize length):
+    """Views of `length` indices each; the last one may be shorter."""
+    cdef list lengths = []
+    cdef ssize left = x.sizes[dim]
+    if left == 0:
+        lengths.append(0)
+    while left > 0:
+        lengths.append(min(left, length))
+        left -= length
+    return cut(SPLIT, x, dim, lengths)
+
+
+def split(TensorBase self not None, split_size, dim=0):
+    """Views of consecutive pieces of a dimension.
+
+    Parameters
+    ----------
+    split_size : int, the size of all pieces but perhaps the last; or a list with the size of each
+    dim : int
+
+    Returns
+    -------
+    tuple of Tensor
+
+    Raises
+    ------
+    ShapeError
+        If a size is negative, or the sizes in a list do not add up.
+
+    >>> import tensorlab
+    >>> tensorlab.split(tensorlab.tensor([1, 2, 3]), 2)
+    (tensor([1, 2]), tensor([3]))
+    """
+    cdef int at
+    cdef ssize length
+    if not PyIndex_Check(split_size):
+        return split_with_sizes(self, split_size, dim)
+    length = PyNumber_AsSsize_t(split_size, OverflowError)
+    if self.ndim_ == 0:
+        raise ShapeError("split: a 0-d tensor has no dimension to split")
+    at = wrap_dim(dim, self.ndim_, "split")
+    if length < 0 or (length == 0 and self.sizes[at] > 0):
+        raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size {self.sizes[at]}")
+    return cut_evenly(self, at, length)
+
+
+def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
+    """`split` into pieces of given sizes."""
+    cdef int at
+    if self.ndim_ == 0:
+        raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
+    if not isinstance(split_sizes, (tuple, list)):
+        raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
+    at = wrap_dim(dim, self.ndim_, "split_with_sizes")
+    lengths = [PyNumber_AsSsize_t(length, OverflowError) for length in split_sizes]
+    if any(length < 0 for length in lengths) or sum(lengths) != self.sizes[at]:
+        raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, the size "
+                         f"of dimension {at}")
+    return cut(SPLIT_WITH_SIZES, self, at, lengths)
+
+
+def chunk(TensorBase input not None, chunks, dim=0):
+    """At most `chunks` views of consecutive pieces of a dimension, of equal size but for the last.
+
+    >>> import tensorlab
+    >>> [len(part) for part in tensorlab.chunk(tensorlab.zeros(7), 3)]
+    [3, 3, 1]
+    """
+    cdef int at
+    cdef ssize n = PyNumber_AsSsize_t(chunks, OverflowError), length
+    if input.ndim_ == 0:
+        raise ShapeError("chunk: a 0-d tensor has no dimension to split")
+    if n <= 0:
+        raise ShapeError(f"chunk: chunks must be at least 1, not {n}")
+    at = wrap_dim(dim, input.ndim_, "chunk")
+    length = (input.sizes[at] + n - 1) // n
+    if length == 0:
+        return cut(SPLIT_WITH_SIZES, input, at, [0] * n)
+    return cut_evenly(input, at, length)
+
+
+# ---------------------------------------------------------------- unbind
+cdef Op UNBIND = Op("unbind(x: Tensor, dim: int) -> Tensor[]")
+
+@UNBIND.derivative("x")
+def unbind_derivative(grads, x_shape, dim):
+    cdef object shape = tuple(x_shape[:dim]) + tuple(x_shape[dim + 1:])
+    cdef object like = next(one for one in grads if one is not None)
+    return run_stack(filled(grads, like, [shape] * len(grads)), dim, "stack")
+
+
+def unbind(TensorBase input not None, dim=0):
+    """Views of all indices of a dimension, which disappears.
+
+    >>> import tensorlab
+    >>> tensorlab.unbind(tensorlab.tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef list outputs = []
+    cdef int at, i
+    cdef ssize k
+    if input.ndim_ == 0:
+        raise DimensionError("unbind: a 0-d tensor has no dimension to take apart")
+    at = wrap_dim(dim, input.ndim_, "unbind")
+    for i in range(input.ndim_ - 1):
+        sizes[i] = input.sizes[i + (i >= at)]
+        strides[i] = input.strides[i + (i >= at)]
+    for k in range(input.sizes[at]):
+        outputs.append(alias_as(input, input.ndim_ - 1, sizes, strides,
+                                input.data_ + k * input.strides[at] * item_size[input.dtype_]))
+    return views_of(UNBIND, input, outputs, (input, at))
+
+
+# ---------------------------------------------------------------- tensor_split
+cdef object split_at(TensorBase x, int dim, object given, str where):
+    """Views between cut points, or of sizes that differ by at most 1, each made on its own."""
+    cdef list parts = []
+    cdef ssize n, i, start = 0, end, size = x.sizes[dim]
+    if isinstance(given, TensorBase):
+        given = given.tolist()
+    if PyIndex_Check(given):
+        n = PyNumber_AsSsize_t(given, OverflowError)
+        if n <= 0:
+            raise ShapeError(f"{where}: the number of sections must be at least 1, not {n}")
+        for i in range(n):
+            end = size // n + (i < size % n)
+            parts.append(slice_dim(x, dim, start, end, 1))
+            start += end
+        return tuple(parts)
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{where}: the number of sections or a tuple of cut points is needed, not {type(given).__name__}")
+    for point in list(given) + [size]:
+        end = PyNumber_AsSsize_t(point, OverflowError)
+        end = min(max(end + size if end < 0 else end, 0), size)
+        start = min(start, size)
+        parts.append(slice_dim(x, dim, start, max(end - start, 0), 1))
+        start = end
+    return tuple(parts)
+
+
+def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
+    """Views of a dimension's pieces: so many of almost equal size, or those between cut points.
+
+    Parameters
+    ----------
+    indices_or_sections : int, tuple of int, or a 0-d or 1-d integer tensor
+
+    >>> import tensorlab
+    >>> tensorlab.tensor_split(tensorlab.tensor([1, 2, 3, 4]), (1, 3))
+    (tensor([1]), tensor([2, 3]), tensor([4]))
+    """
+    if self.ndim_ == 0:
+        raise ShapeError("tensor_split: a 0-d tensor has no dimension to split")
+    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), indices_or_sections, "tensor_split")
+
+
+cdef object split_along(TensorBase x, int dim, int least, object given, str where):
+    if x.ndim_ < least:
+        raise ShapeError(f"{where}: a tensor with at least {least} dimensions is needed, not {x.ndim_}")
+    if PyIndex_Check(given) and (given <= 0 or x.sizes[dim] % given != 0):
+        raise ShapeError(f"{where}: dimension {dim} has size {x.sizes[dim]}, which cannot be split into {given} equal parts")
+    return split_at(x, dim, given, where)
+
+
+def hsplit(TensorBase self not None, indices_or_sections):
+    """`tensor_split` along dimension 1, or 0 of a 1-d tensor, into equal parts."""
+    return split_along(self, 0 if self.ndim_ == 1 else 1, 1, indices_or_sections, "hsplit")
+
+
+def vsplit(TensorBase self not None, indices_or_sections):
+    """`tensor_split` along dimension 0 into equal parts."""
+    return split_along(self, 0, 2, indices_or_sections, "vsplit")
+
+
+def dsplit(TensorBase self not None, indices_or_sections):
+    """`tensor_split` along dimension 2 into equal parts."""
+    return split_along(self, 2, 3, indices_or_sections, "dsplit")
