@@ -8,7 +8,18 @@ import pytest
 import tensorlab as T
 from tests.oracle import require_torch
 
-NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+NAMES = (
+    "bool",
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+)
 
 
 @pytest.mark.parametrize("one", NAMES)
@@ -16,7 +27,9 @@ NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat1
 def test_promotion_is_pytorchs(one, two):
     torch = require_torch()
     expected = str(torch.promote_types(getattr(torch, one), getattr(torch, two)))
-    assert str(T.promote_types(getattr(T, one), getattr(T, two))) == expected.replace("torch", "tensorlab")
+    assert str(T.promote_types(getattr(T, one), getattr(T, two))) == expected.replace(
+        "torch", "tensorlab"
+    )
 
 
 @pytest.mark.parametrize("tensor", NAMES)

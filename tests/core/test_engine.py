@@ -43,7 +43,11 @@ def test_accumulation_writes_into_the_same_grad_tensor():
 
 
 def test_a_broadcast_operand_gets_the_gradient_summed_back():
-    x, row, scalar = T.ones(3, 2, requires_grad=True), leaf(1.0, 2.0), T.tensor(2.0, requires_grad=True)
+    x, row, scalar = (
+        T.ones(3, 2, requires_grad=True),
+        leaf(1.0, 2.0),
+        T.tensor(2.0, requires_grad=True),
+    )
     (x * row * scalar).sum().backward()
     assert row.grad.tolist() == [6.0, 6.0]
     assert scalar.grad.shape == ()

@@ -132,7 +132,12 @@ def test_read_only_memory_cannot_be_written():
     array = np.zeros(3)
     array.flags.writeable = False
     x = T.from_numpy(array)
-    for write in (lambda: x.add_(1), lambda: x.zero_(), lambda: x.copy_(T.ones(3)), lambda: x.__setitem__(0, 1.0)):
+    for write in (
+        lambda: x.add_(1),
+        lambda: x.zero_(),
+        lambda: x.copy_(T.ones(3)),
+        lambda: x.__setitem__(0, 1.0),
+    ):
         with pytest.raises(RuntimeError, match="read-only"):
             write()
     assert x.tolist() == [0.0, 0.0, 0.0]
