@@ -7,7 +7,7 @@ TENSORLAB_MARCH         value for -march; "" asks for the compiler's baseline.  
 TENSORLAB_NO_OPENMP     1 builds without OpenMP even where the compiler has it.
 TENSORLAB_CAPABILITIES  1 adds builds of the hot-loop modules for newer processors, for wheels that
                         also run on old ones (`make wheel`); tensorlab/_capability.pyx chooses.
-TENSORLAB_DEBUG         1 builds with bounds, None and overflow checks under the address and
+TENSORLAB_DEBUG         1 builds with bounds and None checks under the address and
                         undefined-behaviour sanitizers (`make debug`).
 
 What was decided is written to tensorlab/_build_info.py, which `tensorlab.__config__.show()` prints.
@@ -41,7 +41,6 @@ DIRECTIVES = {
 DEBUG_DIRECTIVES = {
     "boundscheck": True,
     "nonecheck": True,
-    "overflowcheck": True,
     "initializedcheck": True,
 }
 
@@ -270,21 +269,20 @@ class BuildExtensions(build_ext):
         for built in list(destination.rglob("*" + self.get_ext_filename(""))):
             if changed or built not in self.expected_files():  # its .pyx may be gone
                 built.unlink()
+        build_dir = "build/cython-debug" if facts["debug"] else "build/cython"
         if changed:
+            shutil.rmtree(build_dir, ignore_errors=True)
             self.write_build_info(destination)
-            self.force = True
         print(
             f"tensorlab: {facts['compiler']}, {facts['capability']}, "
             f"OpenMP {'on' if facts['openmp'] else 'off'}, {len(self.extensions)} modules",
             flush=True,
         )
-        build_dir = "build/cython-debug" if facts["debug"] else "build/cython"
         generated = cythonize(
             list(self.extensions),
             build_dir=build_dir,
             nthreads=self.parallel if len(self.extensions) > 1 else 0,
             compiler_directives=choose_directives(),
-            force=(changed and Path(build_dir).exists()) or None,
             show_all_warnings=False,
         )
         by_name = {extension.name: extension for extension in generated}

@@ -1,3 +1,5 @@
+# cython: nonecheck=False
+# `make debug` turns it on, but without the GIL, where a generator's fields are read, nothing can raise.
 """Random numbers: a generator whose stream is PyTorch's, and the distributions made from it.
 
 A generator is a long, fixed sequence of 32-bit words that starts at a place chosen by the seed.
