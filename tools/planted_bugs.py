@@ -101,13 +101,14 @@ BUGS = [
     Bug(
         "merging dimensions that do not continue one another",
         "tensorlab/_core/loops.pyx",
-        "            if walk.operand[k].steps[last] != walk.operand[k].steps[i] * walk.sizes[i]:",
-        "            if k == 0 and walk.operand[k].steps[last] != walk.operand[k].steps[i] * walk.sizes[i]:",
+        "            if walk.operand[k].steps[last] != walk.operand[k].steps[i]",
+        "            if k == 0 and walk.operand[k].steps[last] != walk.operand[k].steps[i]",
     ),
     Bug(
         "the view rule forgets to end a chunk",
         "tensorlab/_core/layout.pyx",
-        "        if i == 0 or (sizes[i - 1] != 1 and strides[i - 1] != chunk_count * chunk_stride):",
+        "        if i == 0 or (sizes[i - 1] != 1 and "
+        "strides[i - 1] != chunk_count * chunk_stride):",
         "        if i == 0:",
     ),
     Bug(
@@ -126,7 +127,7 @@ BUGS = [
 
 
 def copy_tree(target):
-    """Copy what building and testing needs, with its times, so that only the changed module is built again."""
+    """Copy what building and testing needs; times are kept, so only the change is built."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -141,7 +142,8 @@ def plant(bug, folder):
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
         sys.exit(
-            f"{bug.name}: {bug.file} has the text {text.count(bug.old)} times; mend tools/planted_bugs.py"
+            f"{bug.name}: its text is {text.count(bug.old)} times in {bug.file}; "
+            "mend tools/planted_bugs.py"
         )
     path.write_text(text.replace(bug.old, bug.new), encoding="utf-8")
 
