@@ -55,6 +55,9 @@ from tensorlab.ops.creation import (
     zeros_like,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from tensorlab.ops.indexing.advanced import index_put, index_put_
+from tensorlab.ops.indexing.masks import argwhere, nonzero
+from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.pointwise.arithmetic import (
     abs,
     abs_,
@@ -207,6 +210,7 @@ from tensorlab.ops.splitting import (
     vsplit,
 )
 from tensorlab.ops.strided import as_strided
+from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES

@@ -7,6 +7,8 @@ from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import extrema, products, reductions, softmax
 from tensorlab.ops import copying, creation, dimensions, joining, reshaping, slicing, splitting, strided
+from tensorlab.ops.indexing import advanced, getitem, masks
+from tensorlab.ops.linalg import matrices
 from tensorlab.ops.pointwise import arithmetic, division, elementary, powers, trigonometry
 from tensorlab.printing import tensor_format, tensor_repr
 
@@ -291,6 +293,25 @@ class Tensor(TensorBase):
     # softmax
     log_softmax = softmax.log_softmax
     softmax = softmax.softmax          # last: the name is the module's until here
+
+    # indexing
+    __getitem__ = getitem.getitem
+    __setitem__ = getitem.setitem
+    __iter__ = getitem.iterate
+    __contains__ = getitem.contains
+    index_put = advanced.index_put
+    index_put_ = advanced.index_put_
+    nonzero = masks.nonzero
+    argwhere = masks.argwhere
+
+    # products of matrices
+    matmul = matrices.matmul
+    mm = matrices.mm
+    bmm = matrices.bmm
+    mv = matrices.mv
+    dot = matrices.dot
+    __matmul__ = matrices.matmul_operator
+    __rmatmul__ = matrices.matmul_reflected
 
     __hash__ = object.__hash__
 

@@ -1,0 +1,428 @@
+"""Indexing by tensors: index reads x[i, j, ...], index_put writes it.
+
+`indices` has one entry for each dimension of x, from the first on: None for a dimension that is kept, a tensor of ints, or
+a mask, which stands for as many dimensions as it has. The tensors are broadcast together; their common dimensions take the
+place of the indexed ones, or come first if kept dimensions lie between the indexed ones.
+
+    x (2, 3, 4),  x[:, i]       i (5,)           (2, 5, 4)
+                  x[i, :, j]    i, j (5,)        (5, 3)
+                  x[i, j]       i (5, 1) j (6,)  (5, 6, 4)
+                  x[mask]       mask (2, 3)      (number of True, 4)
+
+The gradient of reading is accumulating into zeros, and the other way round.
+"""
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, refuse_self_overlap, start_inplace
+from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, extent, is_dense, shape_text, ssize
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_like, empty_strided_tensor, empty_tensor, item_size
+from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
+from tensorlab.ops.indexing.picks cimport (
+    ADD,
+    PUT,
+    TAKE,
+    Picks,
+    add_kept_dim,
+    check_positions,
+    finish_kept_dims,
+    run_picks,
+)
+
+from tensorlab.errors import DTypeError, IndexOutOfRange, MemoryLayoutError, ShapeError
+
+cdef struct Plan:               # how a result of indexing lies over x
+    int ndim                    # dimensions of x, those of a mask that lie one after another as one
+    ssize[MAX_NDIM] sizes
+    ssize[MAX_NDIM] strides
+    int index_ndim              # the common shape of the index tensors
+    ssize[MAX_NDIM] index_sizes
+    int first                   # dimension of the result at which the index dimensions begin
+    int result_ndim
+    ssize[MAX_NDIM] result_sizes
+    int[MAX_NDIM] source        # for each dimension of the result: the dimension of x, or -1 for an index dimension
+
+
+# ---------------------------------------------------------------- reading the indices
+cdef int add_dim(Plan* plan, list tensors, ssize size, ssize stride, object tensor) except -1:
+    if plan.ndim == MAX_NDIM:
+        raise ShapeError(f"index: more than {MAX_NDIM} dimensions")
+    plan.sizes[plan.ndim] = size
+    plan.strides[plan.ndim] = stride
+    plan.ndim += 1
+    tensors.append(tensor)
+    return 0
+
+
+cdef int add_mask(Plan* plan, list tensors, TensorBase x, int dim, TensorBase mask, str where) except -1:
+    """The dimensions of a mask: one for all if they follow one another in x, as then a flat position is an index."""
+    cdef TensorBase positions
+    cdef int d
+    cdef bint joins = True
+    if dim + mask.ndim_ > x.ndim_:
+        raise IndexOutOfRange(f"{where}: a mask of shape {shape_text(mask.ndim_, mask.sizes)} at dimension {dim} is too "
+                              f"large for a tensor of shape {shape_text(x.ndim_, x.sizes)}")
+    for d in range(mask.ndim_):
+        if mask.sizes[d] != x.sizes[dim + d]:
+            raise IndexOutOfRange(f"{where}: the mask of shape {shape_text(mask.ndim_, mask.sizes)} does not fit the "
+                                  f"dimensions from {dim} on of a tensor of shape {shape_text(x.ndim_, x.sizes)}: size "
+                                  f"{mask.sizes[d]} meets {x.sizes[dim + d]}")
+        joins = joins and (d == 0 or x.strides[dim + d - 1] == x.strides[dim + d] * x.sizes[dim + d])
+    positions = flat_nonzero(mask)
+    if mask.ndim_ == 0:                                 # True and False make a dimension, which they keep or empty
+        add_dim(plan, tensors, 1, 0, positions)
+    elif joins:
+        add_dim(plan, tensors, mask.numel_, x.strides[dim + mask.ndim_ - 1], positions)
+    else:
+        for d in range(mask.ndim_):
+            add_dim(plan, tensors, x.sizes[dim + d], x.strides[dim + d], unravel(positions, mask, d))
+    return 0
+
+
+cdef list read_indices(TensorBase x, list indices, Plan* plan, str where):
+    """Fill the plan but for the result; returned are the index tensors, None for the dimensions that are kept."""
+    cdef list tensors = []
+    cdef TensorBase index
+    cdef int dim = 0, d
+    plan.ndim = 0
+    plan.index_ndim = 0
+    for entry in indices:
+        if entry is not None:
+            index = <TensorBase>entry
+            if index.dtype_ == BOOL or index.dtype_ == UINT8:
+                add_mask(plan, tensors, x, dim, index, where)
+                dim += index.ndim_
+                continue
+            if index.dtype_ != INT64 and index.dtype_ != INT32:
+                raise IndexOutOfRange(f"{where}: a tensor of type {index.dtype} is no index; convert it to int64 (positions) "
+                                      f"or bool (a mask)")
+        if dim >= x.ndim_:
+            raise IndexOutOfRange(f"{where}: {len(indices)} indices for a tensor of {x.ndim_} dimensions")
+        add_dim(plan, tensors, x.sizes[dim], x.strides[dim], entry)
+        dim += 1
+    for d in range(dim, x.ndim_):
+        add_dim(plan, tensors, x.sizes[d], x.strides[d], None)
+    for entry in tensors:
+        if entry is not None and broadcast_into((<TensorBase>entry).ndim_, (<TensorBase>entry).sizes, &plan.index_ndim,
+                                                plan.index_sizes) < 0:
+            shapes = ", ".join([str(tuple(one.shape)) for one in tensors if one is not None])
+            raise IndexOutOfRange(f"{where}: the index tensors have shapes {shapes}, which cannot be broadcast together: "
+                                  f"counted from the right, sizes must be equal or 1")
+    return tensors
+
+
+cdef int plan_result(Plan* plan, list tensors) except -1:
+    """Order of the result's dimensions."""
+    cdef int d, last = -1, made = 0
+    cdef bint is_together = True, placed = False
+    plan.first = 0
+    for d in range(plan.ndim):
+        if tensors[d] is not None:
+            if last >= 0 and last != d - 1:
+                is_together = False
+            if last < 0:
+                plan.first = d
+            last = d
+    if not is_together:
+        plan.first = 0
+        made = place_index_dims(plan, made)
+        placed = True
+    for d in range(plan.ndim):
+        if tensors[d] is None:
+            if made == MAX_NDIM:
+                raise ShapeError(f"index: the result would have more than {MAX_NDIM} dimensions")
+            plan.result_sizes[made] = plan.sizes[d]
+            plan.source[made] = d
+            made += 1
+        elif not placed:
+            made = place_index_dims(plan, made)
+            placed = True
+    plan.result_ndim = made
+    return 0
+
+
+cdef int place_index_dims(Plan* plan, int made) except -1:
+    cdef int d
+    if made + plan.index_ndim > MAX_NDIM:
+        raise ShapeError(f"index: the result would have more than {MAX_NDIM} dimensions")
+    for d in range(plan.index_ndim):
+        plan.result_sizes[made + d] = plan.index_sizes[d]
+        plan.source[made + d] = -1
+    return made + plan.index_ndim
+
+
+cdef TensorBase spread(TensorBase index, Plan* plan):
+    """An index tensor as contiguous int64 of the common shape; itself if it is that already."""
+    cdef TensorBase out
+    cdef ssize n = 1
+    cdef int d
+    for d in range(plan.index_ndim):
+        n *= plan.index_sizes[d]
+    if index.dtype_ == INT64 and index.is_contiguous_ and index.numel_ == n:
+        return index
+    out = empty_tensor(INT64, plan.index_ndim, plan.index_sizes)
+    copy_into(out, index)
+    return out
+
+
+cdef list set_positions(Picks* picks, Plan* plan, list tensors, str where):
+    """Tell the walk its positions; returned are the tensors that hold them, to be kept alive."""
+    cdef list kept = []
+    cdef TensorBase index
+    cdef int d
+    picks.indices = 0
+    picks.n = 1
+    for d in range(plan.index_ndim):
+        picks.n *= plan.index_sizes[d]
+    for d in range(plan.ndim):
+        if tensors[d] is not None:
+            index = spread(<TensorBase>tensors[d], plan)
+            kept.append(index)
+            if plan.sizes[d] == 0 and picks.n > 0:
+                raise IndexOutOfRange(f"{where}: a dimension of size 0 is indexed; it has no valid index")
+            picks.index[picks.indices] = <const int64_t*>index.data_
+            picks.bound[picks.indices] = plan.sizes[d]
+            picks.stride[picks.indices] = plan.strides[d]
+            picks.indices += 1
+    return kept
+
+
+cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
+    """Tell the walk how the other side lies; False if its index dimensions do not have one common step."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int[MAX_NDIM] order
+    cdef int d, j, n = 0, shift = plan.result_ndim - flat.ndim_
+    cdef bint started = False
+    for d in range(plan.result_ndim):
+        strides[d] = 0 if d < shift or flat.sizes[d - shift] != plan.result_sizes[d] else flat.strides[d - shift]
+    picks.index_step = 0
+    for d in range(plan.first + plan.index_ndim - 1, plan.first - 1, -1):
+        if plan.result_sizes[d] == 1:
+            continue
+        if started and strides[d] != strides[j] * plan.result_sizes[j]:
+            return False
+        if not started:
+            picks.index_step = strides[d]
+            started = True
+        j = d
+    for d in range(plan.result_ndim):                   # kept dimensions, x's largest stride first
+        if plan.source[d] >= 0:
+            j = n
+            while j > 0 and plan.strides[plan.source[order[j - 1]]] < plan.strides[plan.source[d]]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = d
+            n += 1
+    picks.ndim = 0
+    for j in range(n):
+        d = order[j]
+        add_kept_dim(picks, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
+    finish_kept_dims(picks)
+    return True
+
+
+# ---------------------------------------------------------------- the result's layout
+cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
+    """A new tensor whose dimensions lie in the order that PyTorch gives them.
+
+    It sees x, with stride 0 in the index dimensions, and each index tensor, with stride 0 elsewhere, as operands of one
+    pointwise operation; see `dense_strides`.
+    """
+    cdef ssize[MAX_NDIM + 1][MAX_NDIM] operands
+    cdef const ssize* rows[MAX_NDIM + 1]
+    cdef ssize[MAX_NDIM] strides
+    cdef int d, shift, count = 1
+    cdef bint plain = x.is_contiguous_
+    cdef TensorBase index
+    for entry in tensors:
+        plain = plain and (entry is None or (<TensorBase>entry).is_contiguous_)
+    if plain:
+        return empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
+    rows[0] = operands[0]
+    for d in range(plan.result_ndim):
+        operands[0][d] = plan.strides[plan.source[d]] if plan.source[d] >= 0 else 0
+    for entry in tensors:
+        if entry is None:
+            continue
+        index = <TensorBase>entry
+        shift = plan.first + plan.index_ndim - index.ndim_
+        for d in range(plan.result_ndim):
+            operands[count][d] = 0
+        for d in range(index.ndim_):
+            operands[count][shift + d] = 0 if index.sizes[d] != plan.result_sizes[shift + d] else index.strides[d]
+        rows[count] = operands[count]
+        count += 1
+    dense_strides(plan.result_ndim, plan.result_sizes, count, rows, strides)
+    return empty_strided_tensor(x.dtype_, plan.result_ndim, plan.result_sizes, strides)
+
+
+# ---------------------------------------------------------------- index
+cdef TensorBase index_forward(TensorBase x, list indices, str where):
+    cdef Plan plan
+    cdef Picks picks
+    cdef TensorBase out, target
+    cdef list tensors = read_indices(x, indices, &plan, where)
+    cdef list kept
+    plan_result(&plan, tensors)
+    kept = set_positions(&picks, &plan, tensors, where)
+    target = out = result_like(x, &plan, tensors)
+    if not set_flat_side(&picks, &plan, target):
+        target = empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
+        set_flat_side(&picks, &plan, target)
+    run_picks(&picks, TAKE, x, target, where)
+    if target is not out:
+        copy_into(out, target)
+    return out
+
+cdef Op INDEX = Op("index(x: Tensor, indices: Tensor?[]) -> Tensor")
+
+@INDEX.derivative("x")
+def index_derivative(grad, indices, x_shape):
+    return run_index_backward(<TensorBase?>grad, indices, x_shape)
+
+cdef object run_index(TensorBase x, list indices):
+    """x[indices]"""
+    return finish(INDEX, index_forward(x, indices, "index"), (x, indices))
+
+
+# ---------------------------------------------------------------- index_backward
+cdef Op INDEX_BACKWARD = Op("index_backward(grad: Tensor, indices: Tensor?[], shape: int[]) -> Tensor")
+
+@INDEX_BACKWARD.derivative("grad")
+def index_backward_derivative(grad, indices):
+    return run_index(grad, indices)
+
+cdef object run_index_backward(TensorBase grad, list indices, object shape):
+    """A tensor of zeros, with grad added at x[indices]."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase out
+    cdef int d, ndim = len(shape)
+    for d in range(ndim):
+        sizes[d] = shape[d]
+    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    write_picks(out, indices, grad, ADD, "index_backward")
+    return finish(INDEX_BACKWARD, out, (grad, indices, shape))
+
+
+# ---------------------------------------------------------------- index_put
+cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, str where) except -1:
+    """Write or accumulate; whatever is wrong is found before the first write."""
+    cdef Plan plan
+    cdef Picks picks
+    cdef TensorBase whole = values
+    cdef list tensors = read_indices(x, indices, &plan, where)
+    cdef list kept
+    cdef int d, shift
+    plan_result(&plan, tensors)
+    kept = set_positions(&picks, &plan, tensors, where)
+    shift = plan.result_ndim - values.ndim_
+    for d in range(values.ndim_):
+        if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
+            raise ShapeError(f"{where}: values of shape {shape_text(values.ndim_, values.sizes)} cannot be broadcast to what "
+                             f"is indexed, of shape {shape_text(plan.result_ndim, plan.result_sizes)}")
+    check_positions(&picks, where)
+    if not set_flat_side(&picks, &plan, values):
+        whole = empty_tensor(values.dtype_, plan.result_ndim, plan.result_sizes)
+        copy_into(whole, values)
+        set_flat_side(&picks, &plan, whole)
+    run_picks(&picks, mode, x, whole, where)
+    return 0
+
+
+cdef int refuse_shared_memory(TensorBase x, TensorBase y, str where, str what) except -1:
+    """Raise if x, which is to be written, and y lie over one another."""
+    cdef ssize x_bytes, y_bytes
+    if x.storage_ is not y.storage_ or x.numel_ == 0 or y.numel_ == 0:
+        return 0
+    x_bytes = extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
+    y_bytes = extent(y.ndim_, y.sizes, y.strides) * item_size[y.dtype_]
+    if x.data_ < y.data_ + y_bytes and y.data_ < x.data_ + x_bytes:
+        raise MemoryLayoutError(f"{where}: the tensor to be written and {what} share part of their memory; clone one first")
+    return 0
+
+
+cdef int check_put(TensorBase x, list indices, TensorBase values, str where) except -1:
+    if x.dtype_ != values.dtype_:
+        raise DTypeError(f"{where}: the values have type {values.dtype}, but the tensor has type {x.dtype}; convert them with "
+                         f".to() first")
+    refuse_shared_memory(x, values, where, "the values")
+    for index in indices:
+        if index is not None:
+            refuse_shared_memory(x, <TensorBase>index, where, "an index")
+    return 0
+
+
+cdef Op INDEX_PUT = Op("index_put(x: Tensor, indices: Tensor?[], values: Tensor, accumulate: bool) -> Tensor")
+
+@INDEX_PUT.derivative("x")
+def index_put_derivative_x(grad, indices, accumulate):
+    if accumulate:
+        return grad
+    return index_put(grad, indices, grad.new_zeros(()))
+
+@INDEX_PUT.derivative("values")
+def index_put_derivative_values(grad, indices):
+    return run_index(grad, indices)                     # the engine sums it to the shape of the values
+
+cdef list index_list(object indices, str where):
+    """The indices of a public call: a sequence of tensors, or None where a dimension is kept."""
+    cdef list out
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"{where}: indices must be a tuple of tensors, not {type(indices).__name__}")
+    for entry in indices:
+        if entry is not None and not isinstance(entry, TensorBase):
+            raise TypeError(f"{where}: indices must be a tuple of tensors, but one entry is of type {type(entry).__name__}")
+    out = list(indices)
+    if not any([entry is not None for entry in out]):
+        raise RuntimeError(f"{where}: at least one index tensor is needed")
+    return out
+
+cdef TensorBase values_tensor(object values, str where):
+    if not isinstance(values, TensorBase):
+        raise TypeError(f"{where}: values must be a Tensor, not {type(values).__name__}")
+    return <TensorBase>values
+
+cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):
+    """x[indices] = values, or += values"""
+    cdef OpNode node
+    check_put(x, indices, values, "index_put_")
+    node = start_inplace(INDEX_PUT, x, (x, indices, values, accumulate))
+    write_picks(x, indices, values, ADD if accumulate else PUT, "index_put_")
+    return finish_inplace(node, x)
+
+def index_put_(TensorBase input not None, indices, values, bint accumulate=False):
+    """`index_put`, written over `input`. A call that raises has changed nothing."""
+    return run_index_put_(input, index_list(indices, "index_put_"), values_tensor(values, "index_put_"), accumulate)
+
+def index_put(TensorBase input not None, indices, values, bint accumulate=False):
+    """A copy of `input` with `values` at input[indices].
+
+    Parameters
+    ----------
+    input : Tensor
+    indices : tuple of Tensor, of ints or masks, as between brackets
+    values : Tensor of the same dtype, which is broadcast to the shape of input[indices]
+    accumulate : bool; add the values to what is there, one after the other where an index comes several times. Without it,
+        the last of such values stays
+
+    Raises
+    ------
+    IndexOutOfRange
+        If an index is outside its dimension.
+    ShapeError
+        If the values cannot be broadcast.
+
+    >>> import tensorlab
+    >>> x, i = tensorlab.zeros(3), tensorlab.tensor([0, 2, 2])
+    >>> tensorlab.index_put(x, (i,), tensorlab.ones(3), accumulate=True)
+    tensor([1., 0., 2.])
+    """
+    cdef list entries = index_list(indices, "index_put")
+    cdef TensorBase given = values_tensor(values, "index_put"), out
+    check_put(input, entries, given, "index_put")
+    out = empty_like(input, input.dtype_)
+    copy_into(out, input)
+    write_picks(out, entries, given, ADD if accumulate else PUT, "index_put")
+    return finish(INDEX_PUT, out, (input, entries, given, accumulate))

@@ -1,0 +1,228 @@
+"""x[...] and x[...] = y.
+
+A subscript of ints, slices, None and Ellipsis gives a view: one alias, made in one pass. What it is recorded as is what
+PyTorch's chain of select, slice and unsqueeze would end with; its gradient is laid into zeros in one pass too. Tensors,
+masks and lists between the brackets pick elements of that view (advanced.pyx), which makes a copy.
+
+Writing x[...] = y writes into the view, so that autograd sees an in-place operation on a view of x.
+"""
+from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.slice cimport PySlice_Check
+
+from tensorlab._core.dispatch cimport Op, finish, is_operand, refuse_overlap, refuse_self_overlap, run_view
+from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
+from tensorlab.ops.copying cimport copy_safely
+from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
+from tensorlab.ops.indexing.subscripts cimport (
+    Subscript,
+    canonical,
+    read_int,
+    read_slice,
+    read_subscript,
+    view_of,
+)
+
+from tensorlab.errors import ShapeError
+
+
+# ---------------------------------------------------------------- views
+cdef Op GETITEM_ALIAS = Op("getitem_alias(x: Tensor, index: tuple) -> Tensor", node="AliasBackward0")
+cdef Op GETITEM_SELECT = Op("getitem_select(x: Tensor, index: tuple) -> Tensor", node="SelectBackward0")
+cdef Op GETITEM_SLICE = Op("getitem_slice(x: Tensor, index: tuple) -> Tensor", node="SliceBackward0")
+cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(x: Tensor, index: tuple) -> Tensor", node="UnsqueezeBackward0")
+cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNSQUEEZE)     # by Subscript.last
+
+@GETITEM_ALIAS.derivative("x")
+@GETITEM_SELECT.derivative("x")
+@GETITEM_SLICE.derivative("x")
+@GETITEM_UNSQUEEZE.derivative("x")
+def getitem_derivative(grad, index, x_shape):
+    return run_getitem_backward(<TensorBase?>grad, index, x_shape)
+
+cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
+    """The view of x that a subscript describes, recorded if autograd follows x."""
+    cdef TensorBase out = view_of(x, subscript)
+    if thread_state().grad_enabled and needs_grad(x):
+        return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, canonical(index)))
+    return as_view(x, out, VIEW_DEFAULT)
+
+
+# ---------------------------------------------------------------- getitem_backward
+cdef Op GETITEM_BACKWARD = Op("getitem_backward(grad: Tensor, index: tuple, shape: int[]) -> Tensor")
+
+@GETITEM_BACKWARD.derivative("grad")
+def getitem_backward_derivative(grad, index):
+    return getitem(grad, index)
+
+cdef object run_getitem_backward(TensorBase grad, object index, object shape):
+    """A tensor of zeros, with grad in the part that the subscript describes."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef Subscript subscript
+    cdef TensorBase out
+    cdef int d, ndim = len(shape)
+    for d in range(ndim):
+        sizes[d] = shape[d]
+    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    read_subscript(out, index, &subscript)
+    copy_into(view_of(out, &subscript), grad)
+    return finish(GETITEM_BACKWARD, out, (grad, index, shape))
+
+
+# ---------------------------------------------------------------- x[index]
+def getitem(TensorBase x not None, index):
+    """`x[index]`: a view for ints, slices, None and Ellipsis; a copy where tensors, lists or masks pick elements.
+
+    Raises
+    ------
+    IndexOutOfRange
+        If an index is outside its dimension, there are too many, or something is no index.
+    ValueError
+        If a slice has a step that is not positive.
+    """
+    cdef Subscript subscript
+    cdef list tensors
+    if PyLong_CheckExact(index):
+        read_int(x, as_position(index), &subscript)
+    elif PySlice_Check(index):
+        read_slice(x, index, &subscript)
+    else:
+        tensors = read_subscript(x, index, &subscript)
+        if tensors is not None:
+            return run_index(base_of_picks(x, &subscript, index), tensors)
+    return make_view(x, &subscript, index)
+
+
+cdef ssize as_position(object index) except? -1:
+    try:
+        return PyLong_AsSsize_t(index)
+    except OverflowError:
+        raise ValueError(f"index: {index} does not fit in 64 bits") from None
+
+
+cdef bint is_whole(TensorBase x, Subscript* subscript) noexcept:
+    """Does a subscript show all of x, as it is?"""
+    cdef int d
+    if subscript.data != x.data_ or subscript.ndim != x.ndim_:
+        return False
+    for d in range(x.ndim_):
+        if subscript.sizes[d] != x.sizes[d] or subscript.strides[d] != x.strides[d]:
+            return False
+    return True
+
+
+cdef TensorBase base_of_picks(TensorBase x, Subscript* subscript, object index):
+    """The view that tensors of a subscript index: x itself if nothing else stands between the brackets."""
+    if is_whole(x, subscript):
+        return x
+    return make_view(x, subscript, without_tensors(index))
+
+
+cdef tuple without_tensors(object index):
+    """The subscript that makes the view alone: tensors keep their dimensions, bools make one."""
+    cdef list out = []
+    for item in canonical(index):
+        if isinstance(item, bool) or (isinstance(item, TensorBase) and (<TensorBase>item).ndim_ == 0):
+            out.append(None)
+        elif isinstance(item, TensorBase):
+            out.extend([slice(None)] * (item.ndim if not item.dtype.is_floating_point and item.dtype.itemsize == 1 else 1))
+        else:
+            out.append(item)
+    return tuple(out)
+
+
+# ---------------------------------------------------------------- x[index] = value
+def setitem(TensorBase x not None, index, value):
+    """`x[index] = value`: a number or a tensor, broadcast to the shape of x[index] (and cast, unless tensors pick elements).
+
+    Raises
+    ------
+    IndexOutOfRange
+        If an index is outside its dimension; nothing has been written then.
+    ShapeError
+        If the value cannot be broadcast.
+    """
+    cdef Subscript subscript
+    cdef list tensors = None
+    cdef TensorBase view
+    if not is_operand(value):
+        raise TypeError(f"setitem: the value must be a number or a Tensor, not {type(value).__name__}")
+    if PyLong_CheckExact(index):
+        read_int(x, as_position(index), &subscript)
+    elif PySlice_Check(index):
+        read_slice(x, index, &subscript)
+    elif index is False:
+        return                                          # selects nothing
+    elif index is True:
+        read_subscript(x, None, &subscript)             # selects everything
+    else:
+        tensors = read_subscript(x, index, &subscript)
+    if tensors is not None:
+        put_value(base_of_picks(x, &subscript, index), tensors, value)
+    elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
+        view = make_view(x, &subscript, None if index is True else index)
+        view.copy_(without_leading_ones(<TensorBase>value, view.ndim_) if isinstance(value, TensorBase) else value)
+    else:
+        write_value(x, view_of(x, &subscript), value)
+
+
+cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
+    """The same where autograd has nothing to record."""
+    cdef TensorBase source
+    check_inplace(x, False, "setitem")
+    refuse_self_overlap(view, "setitem")
+    if isinstance(value, TensorBase):
+        source = without_leading_ones(<TensorBase>value, view.ndim_)
+        check_broadcast(source, view)
+        refuse_overlap(view, source, "setitem")
+        copy_safely(view, source)
+    else:
+        fill_number(view, value, "setitem")
+    return bump_version(x)
+
+
+cdef int check_broadcast(TensorBase source, TensorBase view) except -1:
+    cdef int d, shift = view.ndim_ - source.ndim_
+    for d in range(source.ndim_):
+        if shift < 0 or (source.sizes[d] != 1 and source.sizes[d] != view.sizes[d + shift]):
+            raise ShapeError(f"setitem: the value has shape {shape_text(source.ndim_, source.sizes)}, which cannot be broadcast "
+                             f"to {shape_text(view.ndim_, view.sizes)}: counted from the right, sizes must be equal or 1")
+    return 0
+
+
+cdef TensorBase without_leading_ones(TensorBase value, int ndim):
+    """A value may have more dimensions than its target, `ndim`, if the first ones have size 1."""
+    cdef int extra = 0
+    while value.ndim_ - extra > ndim and value.sizes[extra] == 1:
+        extra += 1
+    return value if extra == 0 else value.reshape(value.shape[extra:])
+
+
+cdef int put_value(TensorBase x, list tensors, object value) except -1:
+    cdef TensorBase values
+    if isinstance(value, TensorBase):
+        values = without_leading_ones(<TensorBase>value, 0)
+    else:
+        values = zeros_tensor(x.dtype_, 0, NULL)
+        fill_number(values, value, "setitem")
+    run_index_put_(x, tensors, values, False)
+    return 0
+
+
+# ---------------------------------------------------------------- iteration and membership
+def iterate(TensorBase x not None):
+    """An iterator over the first dimension; its items are views."""
+    if x.ndim_ == 0:
+        raise TypeError("iter: a 0-d tensor cannot be iterated over; use item() for its value")
+    return iter(x.unbind(0))
+
+
+def contains(TensorBase x not None, element):
+    """`element in x`: does some element equal the number or tensor?"""
+    if not is_operand(element):
+        raise RuntimeError(f"in: a tensor holds numbers; {type(element).__name__} is none")
+    return bool((x == element).any().item())

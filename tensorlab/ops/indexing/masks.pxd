@@ -1,0 +1,5 @@
+"""What is selected by True and False, or by being other than zero."""
+from tensorlab._core.tensor cimport TensorBase
+
+cdef TensorBase flat_nonzero(TensorBase x)
+cdef TensorBase unravel(TensorBase positions, TensorBase x, int dim)

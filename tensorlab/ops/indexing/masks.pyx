@@ -1,0 +1,147 @@
+"""What is selected by True and False, or by being other than zero: nonzero and argwhere, the base of indexing by masks."""
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+
+from tensorlab._core.dtypes cimport BOOL, INT64, UINT8
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+
+from tensorlab._core.dispatch cimport store_out
+
+
+# ---------------------------------------------------------------- positions of what is not zero
+cdef ssize count_nonzero(const uint8_t* x, ssize n) noexcept nogil:
+    cdef ssize i, total = 0
+    for i in range(n):
+        total += x[i] != 0
+    return total
+
+
+cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out) noexcept nogil:
+    """Positions in ascending order, up to the last that is not zero: x[n - 1].
+
+    Eight zeros are skipped at once. Among eight others no branch depends on the data: each position is written where
+    the next one belongs, and stays if it counts.
+    """
+    cdef ssize i = 0, j, k = 0
+    cdef uint64_t eight
+    while i + 8 <= n:
+        memcpy(&eight, x + i, 8)
+        if eight != 0:
+            for j in range(i, i + 8):
+                out[k] = j
+                k += x[j] != 0
+        i += 8
+    for j in range(i, n):
+        out[k] = j
+        k += x[j] != 0
+
+
+cdef ssize last_nonzero(const uint8_t* x, ssize n) noexcept nogil:
+    """Elements up to the last that is not zero."""
+    while n > 0 and x[n - 1] == 0:
+        n -= 1
+    return n
+
+
+cdef TensorBase flat_nonzero(TensorBase x):
+    """Positions of what is not zero (nan is not), counted in row-major order: int64, 1-d."""
+    cdef TensorBase out, mask = x
+    cdef ssize n
+    if not x.is_contiguous_ or (x.dtype_ != BOOL and x.dtype_ != UINT8):
+        mask = empty_tensor(BOOL, x.ndim_, x.sizes)
+        copy_into(mask, x)                              # a cast to bool asks whether an element differs from 0
+    with nogil:
+        n = count_nonzero(<uint8_t*>mask.data_, mask.numel_)
+    out = empty_tensor(INT64, 1, &n)
+    if n > 0:
+        with nogil:
+            find_nonzero(<uint8_t*>mask.data_, last_nonzero(<uint8_t*>mask.data_, mask.numel_), <int64_t*>out.data_)
+    return out
+
+
+cdef void unravel_column(int64_t* out, const int64_t* positions, ssize n, ssize inner, ssize size) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = positions[i] // inner % size
+
+
+cdef TensorBase unravel(TensorBase positions, TensorBase x, int dim):
+    """Index along dimension `dim` of each flat position in a tensor of x's shape."""
+    cdef TensorBase out = empty_tensor(INT64, 1, positions.sizes)
+    cdef ssize inner = 1
+    cdef int d
+    for d in range(dim + 1, x.ndim_):
+        inner *= x.sizes[d]
+    with nogil:
+        unravel_column(<int64_t*>out.data_, <int64_t*>positions.data_, positions.numel_, inner, x.sizes[dim])
+    return out
+
+
+# ---------------------------------------------------------------- nonzero
+cdef TensorBase nonzero_columns(TensorBase x):
+    """One row for each dimension: the indices of all elements that are not zero. A 0-d tensor has no dimension."""
+    cdef TensorBase positions = flat_nonzero(x), out
+    cdef ssize[2] sizes
+    cdef ssize inner = 1
+    cdef int d
+    sizes[0] = x.ndim_
+    sizes[1] = positions.numel_
+    out = empty_tensor(INT64, 2, sizes)
+    with nogil:
+        for d in range(x.ndim_ - 1, -1, -1):
+            unravel_column(<int64_t*>out.data_ + d * sizes[1], <int64_t*>positions.data_, sizes[1], inner, x.sizes[d])
+            inner *= x.sizes[d]
+    return out
+
+
+cdef TensorBase nonzero_matrix(TensorBase x):
+    """The transpose: one row for each element that is not zero. Its strides, column after column, are PyTorch's."""
+    cdef TensorBase columns = nonzero_columns(x)
+    cdef ssize[2] sizes, strides
+    sizes[0] = columns.sizes[1]
+    sizes[1] = columns.sizes[0]
+    strides[0] = 1
+    strides[1] = columns.sizes[1]
+    return alias_as(columns, 2, sizes, strides, columns.data_)
+
+
+def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):
+    """Where elements are not zero.
+
+    Parameters
+    ----------
+    input : Tensor
+    as_tuple : bool; give one vector for each dimension, which together index those elements
+
+    Returns
+    -------
+    Tensor of int64, shape (number of elements that are not zero, dimensions of `input`), or a tuple of vectors
+
+    >>> import tensorlab
+    >>> tensorlab.nonzero(tensorlab.tensor([0, 5, 0, 7]))
+    tensor([[1],
+            [3]])
+    """
+    cdef TensorBase columns
+    cdef ssize one = 1
+    cdef int d
+    if not as_tuple:
+        return store_out("nonzero", nonzero_matrix(input), out, False)
+    if input.ndim_ == 0:
+        return (flat_nonzero(input),)                   # counts as a vector of one element
+    columns = nonzero_columns(input)
+    return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + 8 * d * columns.sizes[1])
+                  for d in range(input.ndim_)])
+
+
+def argwhere(TensorBase input not None):
+    """Where elements are not zero, one row of indices each: `nonzero` by another name.
+
+    >>> import tensorlab
+    >>> tensorlab.argwhere(tensorlab.tensor([[1, 0], [0, 1]]))
+    tensor([[0, 0],
+            [1, 1]])
+    """
+    return nonzero_matrix(input)

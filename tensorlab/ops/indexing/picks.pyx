@@ -1,0 +1,324 @@
+"""The walk behind all indexing by tensors.
+
+Two sides face each other: x, of which elements are picked by positions, and a `flat` tensor, which has one place for each
+position. The same walk serves reading (flat = x), writing (x = flat) and accumulating (x += flat).
+
+    for each block of 512 positions:                wrap negative ones, check them, turn them into offsets in x
+        for each index of the dimensions that are kept, but for the innermost run:
+            for each position of the block:         move one run of elements
+
+A block's offsets stay in the L1 cache while all the kept dimensions are walked, so they are made once. What is written is
+checked beforehand in a pass of its own, because a call that raises must change nothing.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memcpy
+
+from tensorlab._core.dtypes cimport (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    item_size,
+    number,
+)
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loops cimport convert, thread_count
+from tensorlab._core.tensor cimport TensorBase
+
+from tensorlab.errors import IndexOutOfRange
+
+cdef enum:
+    BLOCK = 512                 # positions whose offsets are made at once
+    GRAIN = 16384               # elements that make a thread worth starting
+    NOGIL_WORK = 8192           # elements from which the GIL is let go
+
+ctypedef fused word:            # elements that are only moved need no type, only a size
+    uint8_t
+    uint16_t
+    int32_t
+    int64_t
+
+
+# ---------------------------------------------------------------- inner loops: one block of positions
+cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                    ssize run_step) noexcept nogil:
+    cdef ssize i, j
+    if run == 1 and index_step == 1:
+        for i in range(count):
+            flat[i] = x[offsets[i]]
+    elif run < 16:
+        for i in range(count):
+            for j in range(run):
+                flat[i * index_step + j] = x[offsets[i] + j]
+    else:
+        for i in range(count):
+            memcpy(flat + i * index_step, x + offsets[i], run * sizeof(word))
+
+
+cdef void put_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                   ssize run_step) noexcept nogil:
+    cdef ssize i, j
+    cdef word value
+    if run == 1:
+        for i in range(count):
+            x[offsets[i]] = flat[i * index_step]
+    elif run_step == 0:
+        for i in range(count):
+            value = flat[i * index_step]
+            for j in range(run):
+                x[offsets[i] + j] = value
+    elif run < 16:
+        for i in range(count):
+            for j in range(run):
+                x[offsets[i] + j] = flat[i * index_step + j]
+    else:
+        for i in range(count):
+            memcpy(x + offsets[i], flat + i * index_step, run * sizeof(word))
+
+
+cdef void add_loop(number* x, number* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                   ssize run_step) noexcept nogil:
+    cdef ssize i, j
+    cdef number* to
+    cdef number* source
+    if run == 1:
+        for i in range(count):
+            x[offsets[i]] += flat[i * index_step]
+        return
+    for i in range(count):
+        to = x + offsets[i]
+        source = flat + i * index_step
+        if run_step == 0:
+            for j in range(run):
+                to[j] += source[0]
+        else:
+            for j in range(run):
+                to[j] += source[j]
+
+
+cdef void add_bool_loop(uint8_t* x, uint8_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                        ssize run_step) noexcept nogil:
+    cdef ssize i, j
+    for i in range(count):
+        for j in range(run):
+            x[offsets[i] + j] |= flat[i * index_step + j * run_step]
+
+
+cdef inline void add_halves(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                            ssize run_step, int dtype) noexcept nogil:
+    """Each sum is rounded to the half type, as if it were added there."""
+    cdef float a, b
+    cdef ssize i, j
+    for i in range(count):
+        for j in range(run):
+            convert(&a, FLOAT32, 1, &x[offsets[i] + j], dtype, 1, 1)
+            convert(&b, FLOAT32, 1, &flat[i * index_step + j * run_step], dtype, 1, 1)
+            a += b
+            convert(&x[offsets[i] + j], dtype, 1, &a, FLOAT32, 1, 1)
+
+
+cdef void add_float16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                           ssize run_step) noexcept nogil:
+    add_halves(x, flat, offsets, count, index_step, run, run_step, FLOAT16)
+
+
+cdef void add_bfloat16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
+                            ssize run_step) noexcept nogil:
+    add_halves(x, flat, offsets, count, index_step, run, run_step, BFLOAT16)
+
+
+cdef pick_loop add_loops[10]
+add_loops[BOOL] = <pick_loop>add_bool_loop
+add_loops[UINT8] = <pick_loop>add_loop[uint8_t]
+add_loops[INT8] = <pick_loop>add_loop[int8_t]
+add_loops[INT16] = <pick_loop>add_loop[int16_t]
+add_loops[INT32] = <pick_loop>add_loop[int32_t]
+add_loops[INT64] = <pick_loop>add_loop[int64_t]
+add_loops[FLOAT16] = <pick_loop>add_float16_loop
+add_loops[BFLOAT16] = <pick_loop>add_bfloat16_loop
+add_loops[FLOAT32] = <pick_loop>add_loop[float]
+add_loops[FLOAT64] = <pick_loop>add_loop[double]
+
+
+cdef pick_loop loop_for(int mode, int dtype) noexcept nogil:
+    cdef int size = item_size[dtype]
+    if mode == ADD:
+        return add_loops[dtype]
+    if mode == TAKE:
+        return (<pick_loop>take_loop[uint8_t] if size == 1 else <pick_loop>take_loop[uint16_t] if size == 2 else
+                <pick_loop>take_loop[int32_t] if size == 4 else <pick_loop>take_loop[int64_t])
+    return (<pick_loop>put_loop[uint8_t] if size == 1 else <pick_loop>put_loop[uint16_t] if size == 2 else
+            <pick_loop>put_loop[int32_t] if size == 4 else <pick_loop>put_loop[int64_t])
+
+
+# ---------------------------------------------------------------- setting up
+cdef void add_kept_dim(Picks* picks, ssize size, ssize x_step, ssize flat_step) noexcept nogil:
+    """One more dimension that is not indexed, outermost first; joined with the one before if it continues it."""
+    cdef int d = picks.ndim - 1
+    if size == 1:
+        return
+    if d >= 0 and picks.x_steps[d] == x_step * size and picks.flat_steps[d] == flat_step * size:
+        picks.sizes[d] *= size
+        picks.x_steps[d] = x_step
+        picks.flat_steps[d] = flat_step
+        return
+    picks.sizes[d + 1] = size
+    picks.x_steps[d + 1] = x_step
+    picks.flat_steps[d + 1] = flat_step
+    picks.ndim += 1
+
+
+cdef void finish_kept_dims(Picks* picks) noexcept nogil:
+    """Make the last kept dimension the run, if it can be one."""
+    cdef int d = picks.ndim - 1
+    picks.run = 1
+    picks.run_step = 1
+    if d >= 0 and picks.x_steps[d] == 1 and 0 <= picks.flat_steps[d] <= 1:
+        picks.run = picks.sizes[d]
+        picks.run_step = picks.flat_steps[d]
+        picks.ndim = d
+
+
+# ---------------------------------------------------------------- positions
+cdef bint find_offsets(Picks* picks, ssize begin, ssize count, ssize* offsets) noexcept nogil:
+    """Offsets in x of a block of positions; False if one is out of range."""
+    cdef ssize i, bound, stride
+    cdef int64_t at
+    cdef bint bad = False
+    cdef const int64_t* index
+    cdef int k
+    for k in range(picks.indices):
+        index = picks.index[k] + begin
+        bound = picks.bound[k]
+        stride = picks.stride[k]
+        if k == 0:
+            for i in range(count):
+                at = index[i] + (bound if index[i] < 0 else 0)
+                bad |= <uint64_t>at >= <uint64_t>bound
+                offsets[i] = at * stride
+        else:
+            for i in range(count):
+                at = index[i] + (bound if index[i] < 0 else 0)
+                bad |= <uint64_t>at >= <uint64_t>bound
+                offsets[i] += at * stride
+    return not bad
+
+
+cdef int raise_bad_position(Picks* picks, str where) except -1:
+    """Say which position is out of range."""
+    cdef ssize i
+    cdef int k
+    for k in range(picks.indices):
+        for i in range(picks.n):
+            if picks.index[k][i] < -picks.bound[k] or picks.index[k][i] >= picks.bound[k]:
+                raise IndexOutOfRange(f"{where}: index {picks.index[k][i]} is out of range for a dimension of size "
+                                      f"{picks.bound[k]}; valid are {-picks.bound[k]} to {picks.bound[k] - 1}")
+    return 0
+
+
+cdef int check_positions(Picks* picks, str where) except -1:
+    """Raise if a position is out of range."""
+    cdef ssize[BLOCK] offsets
+    cdef ssize begin
+    cdef bint good = True
+    for begin in range(0, picks.n, 512):
+        good = good and find_offsets(picks, begin, min(picks.n - begin, BLOCK), offsets)
+    if not good:
+        raise_bad_position(picks, where)
+    return 0
+
+
+# ---------------------------------------------------------------- the walk
+cdef bint run_block(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize begin, ssize count) noexcept nogil:
+    """One block of positions, for all indices of the kept dimensions; False if a position is out of range."""
+    cdef ssize[BLOCK] offsets
+    cdef ssize[MAX_NDIM] index
+    cdef int d
+    if not find_offsets(picks, begin, count, offsets):
+        return False
+    flat += begin * picks.index_step * size
+    for d in range(picks.ndim):
+        index[d] = 0
+    while True:
+        loop(x, flat, offsets, count, picks.index_step, picks.run, picks.run_step)
+        d = picks.ndim - 1
+        while d >= 0:                                   # the odometer
+            index[d] += 1
+            x += picks.x_steps[d] * size
+            flat += picks.flat_steps[d] * size
+            if index[d] < picks.sizes[d]:
+                break
+            x -= picks.sizes[d] * picks.x_steps[d] * size
+            flat -= picks.sizes[d] * picks.flat_steps[d] * size
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            return True
+
+
+cdef bint run_range(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize begin, ssize end) noexcept nogil:
+    cdef ssize i
+    cdef bint good = True
+    for i in range(begin, end, 512):
+        good = run_block(picks, loop, x, flat, size, i, min(end - i, BLOCK)) and good
+    return good
+
+
+cdef bint run_share(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize part, ssize parts,
+                    int axis) noexcept nogil:
+    """One thread's share: of the positions (axis 0), of the run (1), or of the outermost kept dimension (2)."""
+    cdef Picks mine = picks[0]
+    cdef ssize whole = picks.n if axis == 0 else picks.run if axis == 1 else picks.sizes[0]
+    cdef ssize begin = whole * part // parts, end = whole * (part + 1) // parts
+    if begin == end:
+        return True
+    if axis == 0:
+        return run_range(picks, loop, x, flat, size, begin, end)
+    if axis == 1:
+        mine.run = end - begin
+        return run_range(&mine, loop, x + begin * size, flat + begin * picks.run_step * size, size, 0, picks.n)
+    mine.sizes[0] = end - begin
+    return run_range(&mine, loop, x + begin * picks.x_steps[0] * size, flat + begin * picks.flat_steps[0] * size, size, 0,
+                     picks.n)
+
+
+cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str where) except -1:
+    """Move everything. Writing needs `check_positions` before; reading checks on the way.
+
+    Threads share the positions where they only read them. Where they write, a place may be meant by several positions, so
+    that a thread must have all of them: then the run or the outermost kept dimension is shared.
+    """
+    cdef pick_loop loop = loop_for(mode, x.dtype_)
+    cdef ssize work = picks.n * picks.run, part
+    cdef int d, axis = -1, threads, size = item_size[x.dtype_], bad = 0
+    for d in range(picks.ndim):
+        work *= picks.sizes[d]
+    if work == 0:
+        return 0
+    if work < NOGIL_WORK:
+        if not run_range(picks, loop, x.data_, flat.data_, size, 0, picks.n):
+            raise_bad_position(picks, where)
+        return 0
+    threads = thread_count(work, GRAIN)
+    if mode == TAKE and picks.n >= 64 * threads:
+        axis = 0
+    elif picks.run >= 32 * threads:
+        axis = 1
+    elif picks.ndim > 0 and picks.sizes[0] >= threads:
+        axis = 2
+    if axis < 0 or threads == 1:
+        with nogil:
+            bad = not run_range(picks, loop, x.data_, flat.data_, size, 0, picks.n)
+    else:
+        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+            bad += not run_share(picks, loop, x.data_, flat.data_, size, part, threads, axis)
+    if bad:
+        raise_bad_position(picks, where)
+    return 0

@@ -1,0 +1,23 @@
+"""Reading x[...]: what stands between the brackets."""
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef enum:
+    # what a subscript did last, which names the node that PyTorch's chain of views ends with
+    ALIAS = 0
+    SELECT = 1
+    SLICE = 2
+    UNSQUEEZE = 3
+
+cdef struct Subscript:          # the view that the ints, slices, None and Ellipsis of a subscript make
+    char* data
+    int ndim
+    int last                    # ALIAS, SELECT, ...
+    ssize[MAX_NDIM] sizes
+    ssize[MAX_NDIM] strides
+
+cdef int read_int(TensorBase x, ssize i, Subscript* out) except -1
+cdef int read_slice(TensorBase x, object index, Subscript* out) except -1
+cdef list read_subscript(TensorBase x, object index, Subscript* out)
+cdef tuple canonical(object index)
+cdef TensorBase view_of(TensorBase x, Subscript* subscript)

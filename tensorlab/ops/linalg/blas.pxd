@@ -1,0 +1,16 @@
+"""Products of strided matrices, by BLAS where it pays."""
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef struct Matrix:             # a matrix anywhere in memory
+    char* data                  # its first element
+    ssize rows
+    ssize columns
+    ssize row_step              # elements from one row to the next
+    ssize column_step
+
+cdef void set_matrix(Matrix* matrix, TensorBase x, bint is_transposed) noexcept nogil
+cdef int load_blas() except -1
+cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) except -1
+cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) except -1
+cdef int inner_product(int dtype, void* out, const void* x, ssize x_step, const void* y, ssize y_step, ssize n) except -1

@@ -1,0 +1,7 @@
+"""Matrix products as ops."""
+from tensorlab._core.tensor cimport TensorBase
+
+cdef object run_mm(TensorBase x, TensorBase y)
+cdef object run_matmul(TensorBase x, TensorBase y)
+cdef TensorBase transposed(TensorBase x)
+cdef int check_product(str where, TensorBase x, TensorBase y) except -1
