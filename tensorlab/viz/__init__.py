@@ -1,6 +1,8 @@
 """Pictures of live objects, as text and as SVG: what the book's figures are drawn with."""
 
+from .graph import graph
 from .picture import Picture
 from .strides import strides
+from .versions import Versions
 
-__all__ = ["Picture", "strides"]
+__all__ = ["Picture", "Versions", "graph", "strides"]

@@ -6,6 +6,10 @@ pages both show it, and nothing in it is told by colour alone.  Each shape means
     cell of a storage     a rectangle with square corners and a solid outline
     element of a tensor   a rectangle with round corners
     nothing here          a dot
+    whole tensor          a rectangle with two outlines
+    node of a graph       a pill
+    edge of a graph       a line with a head, the way that gradients go
+    version               a number in a circle where it changes, in a square where it is kept
 
 A notebook shows it in place; `save` writes a file that brings its own ink; `str` gives the same
 facts as plain text.  Left out: layout by measuring text.  Numbers are set in a fixed pitch, and the
