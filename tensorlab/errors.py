@@ -5,6 +5,7 @@ PyTorch catches ours too.
 
     TensorlabError
     |-- ShapeError        (RuntimeError)         sizes that do not fit together
+    |   `-- TargetError      (ValueError)         a loss: a target that does not fit the prediction
     |-- DTypeError        (RuntimeError)         an element type that an operation cannot take
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
     |-- DimensionError    (IndexError)           a dimension that a tensor does not have
@@ -24,6 +25,10 @@ class TensorlabError(Exception):
 
 class ShapeError(TensorlabError, RuntimeError):
     """Sizes do not fit together."""
+
+
+class TargetError(ShapeError, ValueError):
+    """The target of a loss has not the size that the prediction asks for."""
 
 
 class DTypeError(TensorlabError, RuntimeError):

@@ -27,4 +27,5 @@ cdef struct Lines:
 
 cdef void start_lines(Lines* lines, TensorBase x, int dim) noexcept
 cdef void add_lines(Lines* lines, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept
+cdef void add_points(Lines* lines, TensorBase x, int dim) noexcept
 cdef int run_lines(Lines* lines, line_loop loop, void* parameter, ssize grain) except -1

@@ -53,6 +53,14 @@ cdef void add_lines(Lines* lines, TensorBase x, int dim, int kernel_dtype, bint 
     lines.operands += 1
 
 
+cdef void add_points(Lines* lines, TensorBase x, int dim) noexcept:
+    """Add an operand of which the loop only gets the address of each line's first element, to reach for what it needs."""
+    cdef LineOperand* operand = &lines.operand[lines.operands]
+    add_lines(lines, x, dim, x.dtype_, False)
+    operand.length = 1
+    operand.step = 1
+
+
 cdef void collapse(Lines* lines) noexcept:
     """Drop dimensions of size 1, put operand 0's smallest step last, merge dimensions that continue one another."""
     cdef int i, j, k, last = 0, ndim = 0

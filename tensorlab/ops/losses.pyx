@@ -1,0 +1,428 @@
+"""Losses of classification: what a prediction costs, given the right class.
+
+First the targets are brought into an easy form (`read_targets`): a valid class and a weight for each sample, 0 where the
+sample is ignored. `cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way is saved,
+and the gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a function of the input,
+so that the gradient differentiates again.
+"""
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.graph cimport needs_grad, thread_state
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.loops cimport convert, copy_into, fill_with
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, line_loop, run_lines, start_lines
+from tensorlab.ops.reductions cimport sum_into
+from tensorlab.ops.rows cimport exp_row, largest, log_of, sum_row
+from tensorlab.ops.softmax cimport SOFTMAX
+
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
+from tensorlab.ops.softmax import log_softmax
+
+cdef enum:
+    GRAIN = 8192                # elements that make a thread worth starting
+
+cdef struct ClassLine:          # what the loops below know besides their rows
+    bint keeps_softmax
+    ssize class_step            # from one class to the next, in elements
+    int dtype                   # of the prediction, as stored
+    double scale                # of the gradient
+
+
+# ---------------------------------------------------------------- targets
+cdef class Targets:
+    """The classes of all samples, in an easy form."""
+    cdef TensorBase classes             # int64, row-major; 0 where the sample is ignored
+    cdef TensorBase weights             # in the type of computing; 0 where the sample is ignored
+    cdef double total                   # sum of the weights
+    cdef int dim                        # of the prediction's classes
+
+
+cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index):
+    """Check the targets against prediction x, (classes), (batch, classes) or (batch, classes, ...)."""
+    cdef Targets read = Targets.__new__(Targets)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef ssize count, i
+    cdef int64_t* classes
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with .float()")
+    if target.dtype_ != INT64 and target.dtype_ != UINT8:
+        raise DTypeError(f"{where}: target has type {dtype_object(target.dtype_)}; class indices must be int64, convert with "
+                         f".long()")
+    check_target_shape(where, x, target)
+    read.dim = 0 if x.ndim_ == 1 else 1
+    count = x.sizes[read.dim]
+    if weight is not None and (weight.ndim_ != 1 or weight.numel_ != count):
+        raise ShapeError(f"{where}: weight has shape {tuple(weight.shape)}, but there are {count} classes; it needs one "
+                         f"number for each class")
+    if weight is not None and weight.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with .to()")
+    read.classes = empty_tensor(INT64, target.ndim_, target.sizes)
+    copy_into(read.classes, target)
+    classes = <int64_t*>read.classes.data_
+    for i in range(target.numel_):
+        if classes[i] != ignore_index and (classes[i] < 0 or classes[i] >= count):
+            raise IndexOutOfRange(f"{where}: target {classes[i]} is out of range for {count} classes; classes are counted "
+                                  f"from 0 to {count - 1}, and ignore_index is {ignore_index}")
+    read.weights = empty_tensor(kernel, target.ndim_, target.sizes)
+    if kernel == FLOAT64:
+        read.total = weigh(<double*>read.weights.data_, classes, weight, ignore_index, target.numel_)
+    else:
+        read.total = weigh(<float*>read.weights.data_, classes, weight, ignore_index, target.numel_)
+    return read
+
+
+cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -1:
+    """The target has the input's shape without the classes."""
+    cdef int i
+    if x.ndim_ == 0:
+        raise ShapeError(f"{where}: the input has no dimensions; expected (classes), (batch, classes) or (batch, classes, ...)")
+    if x.ndim_ == 1 and target.ndim_ <= 1 and target.numel_ == 1:
+        return 0
+    if x.ndim_ > 1 and target.ndim_ > 0 and x.sizes[0] != target.sizes[0]:
+        raise TargetError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; their batch "
+                          f"sizes {x.sizes[0]} and {target.sizes[0]} must be equal")
+    if target.ndim_ == x.ndim_ - 1 and x.ndim_ > 1:
+        for i in range(1, target.ndim_):
+            if target.sizes[i] != x.sizes[i + 1]:
+                break
+        else:
+            return 0
+    raise ShapeError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; expected the "
+                     f"input's shape without dimension {0 if x.ndim_ == 1 else 1}, the classes")
+
+
+cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) noexcept:
+    """Weights of n samples, and their sum; ignored classes become 0."""
+    cdef double total = 0
+    cdef ssize i
+    for i in range(n):
+        if classes[i] == ignore_index:
+            classes[i] = 0
+            out[i] = 0
+            continue
+        out[i] = 1
+        if weight is not None:
+            convert(&out[i], FLOAT64 if real is double else kernel_dtype(weight.dtype_), 1,
+                    weight.data_ + classes[i] * weight.strides[0] * item_size[weight.dtype_], weight.dtype_, 1, 1)
+        total += out[i]
+    return total
+
+
+cdef object check_reduction(str where, object reduction):
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{where}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
+
+
+cdef TensorBase reduce_losses(TensorBase losses, TensorBase x, str reduction, double scale):
+    """What is made of the losses of all samples, in the type of x."""
+    cdef TensorBase total
+    if reduction == "none":
+        return losses if losses.dtype_ == x.dtype_ else losses.to(x.dtype)
+    total = sum_into(losses, (<unsigned int>1 << losses.ndim_) - 1, False, losses.dtype_, NULL, 0)
+    if total.dtype_ == FLOAT64:
+        (<double*>total.data_)[0] *= scale
+    else:
+        (<float*>total.data_)[0] *= <float>scale
+    return total if total.dtype_ == x.dtype_ else total.to(x.dtype)
+
+
+cdef double scale_of(str reduction, double total) noexcept:
+    """The factor of a mean over weights; nan if there are none, as 0 / 0 is."""
+    cdef double zero = 0
+    if reduction != "mean":
+        return 1
+    return 1 / total if total != 0 else zero / zero
+
+
+cdef TensorBase spread_over(TensorBase grad, TensorBase classes):
+    """The gradient of a loss, one for each sample: that of a mean or a sum is the same for all."""
+    cdef ssize[MAX_NDIM] zeros
+    cdef int i
+    if grad.ndim_ > 0 or classes.ndim_ == 0:
+        return grad
+    for i in range(classes.ndim_):
+        zeros[i] = 0
+    return alias_as(grad, classes.ndim_, classes.sizes, zeros, grad.data_)
+
+
+# ---------------------------------------------------------------- nll_loss
+cdef void nll_line(void** rows, ssize n, ClassLine* line, real* as_this) noexcept nogil:
+    cdef real* loss = <real*>rows[0]
+    cdef ssize at = (<int64_t*>rows[2])[0] * line.class_step * item_size[line.dtype]
+    loss[0] = 0
+    if (<real*>rows[3])[0] != 0:
+        convert(loss, 9 if real is double else 8, 1, <char*>rows[1] + at, line.dtype, 1, 1)     # FLOAT64, FLOAT32
+        loss[0] *= -(<real*>rows[3])[0]
+
+cdef void nll_line_float(void** rows, ssize n, void* line) noexcept nogil:
+    nll_line[float](rows, n, <ClassLine*>line, NULL)
+
+cdef void nll_line_double(void** rows, ssize n, void* line) noexcept nogil:
+    nll_line[double](rows, n, <ClassLine*>line, NULL)
+
+cdef Op NLL_LOSS = Op("nll_loss(x: Tensor, target: Tensor, weights: Tensor, dim: int, scale: float) -> Tensor")
+
+@NLL_LOSS.derivative("x")
+def nll_loss_derivative(grad, x_shape, target, weights, dim, scale):
+    return nll_loss_backward(grad, target, weights, x_shape, dim, scale)
+
+def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
+             reduction="mean"):
+    """Minus the log probability of the right class (negative log likelihood).
+
+    Parameters
+    ----------
+    input : Tensor of log probabilities, shape (classes), (batch, classes) or (batch, classes, ...)
+    target : Tensor of int64, the input's shape without the classes
+    weight : Tensor, shape (classes), optional: how much each class counts
+    ignore_index : int, a target that counts for nothing
+    reduction : "mean" (over the weights), "sum" or "none"
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not belong together.
+    IndexOutOfRange
+        If a target is not a class.
+
+    >>> import tensorlab
+    >>> log_probabilities = tensorlab.tensor([[0.5, 0.5], [0.25, 0.75]]).log()
+    >>> tensorlab.nn.functional.nll_loss(log_probabilities, tensorlab.tensor([0, 1]), reduction="none")
+    tensor([0.6931, 0.2877])
+    """
+    cdef Targets targets
+    cdef TensorBase losses
+    cdef ClassLine line
+    cdef Lines lines
+    cdef double scale
+    check_reduction("nll_loss", reduction)
+    targets = read_targets("nll_loss", input, target, weight, ignore_index)
+    scale = scale_of(reduction, targets.total)
+    losses = empty_tensor(targets.weights.dtype_, target.ndim_, target.sizes)
+    line.class_step = input.strides[targets.dim]
+    line.dtype = input.dtype_
+    start_lines(&lines, losses, -1)
+    add_lines(&lines, losses, -1, losses.dtype_, True)
+    add_points(&lines, input, targets.dim)
+    add_lines(&lines, targets.classes, -1, INT64, False)
+    add_lines(&lines, targets.weights, -1, losses.dtype_, False)
+    run_lines(&lines, nll_line_double if losses.dtype_ == FLOAT64 else nll_line_float, &line, GRAIN)
+    out = reduce_losses(losses, input, reduction, scale)
+    return finish(NLL_LOSS, out, (input, targets.classes, targets.weights, targets.dim, scale))
+
+
+# ---------------------------------------------------------------- nll_loss_backward
+cdef void nll_backward_line(void** rows, ssize n, real scale) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef ssize i
+    for i in range(n):
+        out[i] = 0
+    out[(<int64_t*>rows[2])[0]] = -(<real*>rows[1])[0] * (<real*>rows[3])[0] * scale
+
+cdef void nll_backward_line_float(void** rows, ssize n, void* line) noexcept nogil:
+    nll_backward_line[float](rows, n, <float>(<ClassLine*>line).scale)
+
+cdef void nll_backward_line_double(void** rows, ssize n, void* line) noexcept nogil:
+    nll_backward_line[double](rows, n, (<ClassLine*>line).scale)
+
+cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(grad: Tensor, target: Tensor, weights: Tensor, sizes: int[], dim: int, "
+                               "scale: float) -> Tensor")
+
+@NLL_LOSS_BACKWARD.derivative("grad")
+def nll_loss_backward_derivative(grad, target, weights, dim, scale):
+    return grad.gather(dim, target.unsqueeze(dim)).squeeze(dim) * weights * -scale
+
+def nll_loss_backward(TensorBase grad not None, TensorBase target not None, TensorBase weights not None, sizes, int dim,
+                      double scale):
+    """The gradient of nll_loss: -grad * weight at the right class of each sample, 0 elsewhere."""
+    cdef TensorBase out = grad.new_empty(sizes), each = spread_over(grad, target)
+    cdef ClassLine line
+    cdef Lines lines
+    line.scale = scale
+    start_lines(&lines, out, dim)
+    add_lines(&lines, out, dim, weights.dtype_, True)
+    add_lines(&lines, each, -1, weights.dtype_, False)
+    add_lines(&lines, target, -1, INT64, False)
+    add_lines(&lines, weights, -1, weights.dtype_, False)
+    run_lines(&lines, nll_backward_line_double if weights.dtype_ == FLOAT64 else nll_backward_line_float, &line, GRAIN)
+    return finish(NLL_LOSS_BACKWARD, out, (grad, target, weights, sizes, dim, scale))
+
+
+# ---------------------------------------------------------------- cross_entropy
+cdef void cross_entropy_line(void** rows, ssize n, ClassLine* line, real* as_this) noexcept nogil:
+    """The loss of a sample, and (over x's scratch copy or in the last operand) the softmax."""
+    cdef real* x = <real*>rows[0]
+    cdef real* probabilities = <real*>rows[4]           # the last operand, or the scratch memory
+    cdef real shift = largest(x, n), total, factor, weight = (<real*>rows[3])[0]
+    cdef ssize i
+    exp_row(probabilities, x, shift, n)
+    total = sum_row(probabilities, n)
+    (<real*>rows[1])[0] = weight * (log_of(total) + (shift - x[(<int64_t*>rows[2])[0]])) if weight != 0 else <real>0
+    if line.keeps_softmax:
+        factor = 1 / total
+        for i in range(n):
+            probabilities[i] *= factor
+
+cdef void cross_entropy_line_float(void** rows, ssize n, void* line) noexcept nogil:
+    cross_entropy_line[float](rows, n, <ClassLine*>line, NULL)
+
+cdef void cross_entropy_line_double(void** rows, ssize n, void* line) noexcept nogil:
+    cross_entropy_line[double](rows, n, <ClassLine*>line, NULL)
+
+cdef Op CROSS_ENTROPY = Op("cross_entropy(x: Tensor, probabilities: Tensor, target: Tensor, weights: Tensor, dim: int, "
+                           "scale: float) -> Tensor", node="NllLossBackward0")
+
+@CROSS_ENTROPY.derivative("x")
+def cross_entropy_derivative(grad, probabilities, target, weights, dim, scale):
+    return cross_entropy_backward(grad, probabilities, target, weights, dim, scale)
+
+cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction):
+    """Cross-entropy with class indices, in one pass."""
+    cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
+    cdef TensorBase losses = empty_tensor(targets.weights.dtype_, target.ndim_, target.sizes), probabilities = None
+    cdef double scale = scale_of(reduction, targets.total)
+    cdef int kernel = losses.dtype_
+    cdef ClassLine line
+    cdef Lines lines
+    line.keeps_softmax = thread_state().grad_enabled and needs_grad(x)
+    start_lines(&lines, x, targets.dim)
+    add_lines(&lines, x, targets.dim, kernel, False)
+    add_lines(&lines, losses, -1, kernel, True)
+    add_lines(&lines, targets.classes, -1, INT64, False)
+    add_lines(&lines, targets.weights, -1, kernel, False)
+    if line.keeps_softmax:
+        probabilities = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+        add_lines(&lines, probabilities, targets.dim, kernel, True)
+    else:
+        lines.scratch = x.sizes[targets.dim] * item_size[kernel]
+    run_lines(&lines, cross_entropy_line_double if kernel == FLOAT64 else cross_entropy_line_float, &line, GRAIN)
+    out = reduce_losses(losses, x, reduction, scale)
+    if not line.keeps_softmax:
+        return out
+    finish(SOFTMAX, probabilities, (x, targets.dim, None))
+    return finish(CROSS_ENTROPY, out, (x, probabilities, targets.classes, targets.weights, targets.dim, scale))
+
+cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction,
+                                   double label_smoothing):
+    """Cross-entropy with class indices, a share of each target spread evenly over all classes."""
+    cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
+    cdef int dim = targets.dim
+    scores = log_softmax(x, dim)
+    one_hot = nll_loss(scores, target, weight, ignore_index=ignore_index, reduction=reduction)
+    even = -(scores if weight is None else scores * along(weight, dim, x.ndim_)).sum(dim)
+    even = even.masked_fill(target == ignore_index, 0)
+    if reduction != "none":
+        even = even.sum() * scale_of(reduction, targets.total)
+    return one_hot * (1 - label_smoothing) + even * (label_smoothing / x.sizes[dim])
+
+cdef object cross_entropy_of_probabilities(TensorBase x, TensorBase target, TensorBase weight, str reduction,
+                                           double label_smoothing):
+    """Cross-entropy with a probability for each class as target."""
+    cdef int dim = 0 if x.ndim_ <= 1 else 1
+    cdef ssize count = x.sizes[dim] if x.ndim_ > 0 else 1
+    if not is_floating(target.dtype_):
+        raise DTypeError(f"cross_entropy: a target of the input's shape holds probabilities, but has type {target.dtype}; "
+                         f"give a floating target, or class indices of the shape without the classes")
+    expected = target if label_smoothing == 0 else target * (1 - label_smoothing) + label_smoothing / count
+    losses = -(log_softmax(x, dim) * expected)
+    if weight is not None:
+        losses = losses * along(weight, dim, x.ndim_)
+    losses = losses.sum(dim)
+    if reduction == "none":
+        return losses
+    losses = losses.sum()
+    return losses if reduction == "sum" else losses / (x.numel_ // count if count else 0)
+
+cdef object along(object weight, int dim, int ndim):
+    """The weights of classes, shaped to broadcast over dimension `dim`."""
+    return weight.reshape([-1 if i == dim else 1 for i in range(ndim)])
+
+def cross_entropy(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
+                  reduction="mean", label_smoothing=0.0):
+    """Minus the log of the softmax's probability of the right class.
+
+    Parameters
+    ----------
+    input : Tensor of scores (logits), shape (classes), (batch, classes) or (batch, classes, ...)
+    target : Tensor of int64, the right class of each sample: the input's shape without the classes;
+        or a floating Tensor of the input's shape, the probability of each class
+    weight : Tensor, shape (classes), optional: how much each class counts
+    ignore_index : int, a class index that counts for nothing
+    reduction : "mean" (over the weights), "sum" or "none"
+    label_smoothing : float from 0 to 1, the share of the target that is spread evenly over all classes
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not belong together.
+    IndexOutOfRange
+        If a target is not a class.
+
+    Notes
+    -----
+    Label smoothing: Szegedy et al. 2016, "Rethinking the Inception Architecture for Computer Vision", section 7.
+
+    >>> import tensorlab
+    >>> scores = tensorlab.tensor([[2., 2.], [0., 3.]])
+    >>> tensorlab.nn.functional.cross_entropy(scores, tensorlab.tensor([0, 1]), reduction="none")
+    tensor([0.6931, 0.0486])
+    """
+    check_reduction("cross_entropy", reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise ShapeError(f"cross_entropy: label_smoothing is {label_smoothing}; expected a number from 0 to 1")
+    if tuple(target.shape) == tuple(input.shape):
+        return cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)
+    if label_smoothing > 0:
+        return smoothed_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
+    return fused_cross_entropy(input, target, weight, ignore_index, reduction)
+
+
+# ---------------------------------------------------------------- cross_entropy_backward
+cdef void cross_entropy_backward_line(void** rows, ssize n, real scale) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* probabilities = <real*>rows[1]
+    cdef real factor = (<real*>rows[2])[0] * (<real*>rows[4])[0] * scale
+    cdef ssize i
+    for i in range(n):
+        out[i] = probabilities[i] * factor
+    out[(<int64_t*>rows[3])[0]] -= factor
+
+cdef void cross_entropy_backward_line_float(void** rows, ssize n, void* line) noexcept nogil:
+    cross_entropy_backward_line[float](rows, n, <float>(<ClassLine*>line).scale)
+
+cdef void cross_entropy_backward_line_double(void** rows, ssize n, void* line) noexcept nogil:
+    cross_entropy_backward_line[double](rows, n, (<ClassLine*>line).scale)
+
+cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(grad: Tensor, probabilities: Tensor, target: Tensor, "
+                                    "weights: Tensor, dim: int, scale: float) -> Tensor")
+
+@CROSS_ENTROPY_BACKWARD.derivative("grad")
+def cross_entropy_backward_derivative_grad(grad, probabilities, target, weights, dim, scale):
+    chosen = grad.gather(dim, target.unsqueeze(dim)).squeeze(dim)
+    return ((grad * probabilities).sum(dim) - chosen) * weights * scale
+
+@CROSS_ENTROPY_BACKWARD.derivative("probabilities")
+def cross_entropy_backward_derivative_probabilities(grad, grad_, weights, dim, scale):
+    return grad * (grad_ * weights * scale).unsqueeze(dim)
+
+def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities not None, TensorBase target not None,
+                           TensorBase weights not None, int dim, double scale):
+    """The gradient of cross_entropy: grad * weight * (softmax - one-hot), in one pass."""
+    cdef TensorBase out = empty_tensor(probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
+    cdef TensorBase each = spread_over(grad, target)
+    cdef int kernel = weights.dtype_
+    cdef ClassLine line
+    cdef Lines lines
+    line.scale = scale
+    start_lines(&lines, out, dim)
+    add_lines(&lines, out, dim, kernel, True)
+    add_lines(&lines, probabilities, dim, kernel, False)
+    add_lines(&lines, each, -1, kernel, False)
+    add_lines(&lines, target, -1, INT64, False)
+    add_lines(&lines, weights, -1, kernel, False)
+    run_lines(&lines, cross_entropy_backward_line_double if kernel == FLOAT64 else cross_entropy_backward_line_float, &line,
+              GRAIN)
+    return finish(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weights, dim, scale))
