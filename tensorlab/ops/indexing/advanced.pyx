@@ -13,11 +13,11 @@ The gradient of reading is accumulating into zeros, and the other way round.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, refuse_self_overlap, start_inplace
+from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
-from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, extent, is_dense, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, extent, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_like, empty_strided_tensor, empty_tensor, item_size
+from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor, item_size
 from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.picks cimport (
@@ -233,9 +233,8 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     cdef ssize[MAX_NDIM + 1][MAX_NDIM] operands
     cdef const ssize* rows[MAX_NDIM + 1]
     cdef ssize[MAX_NDIM] strides
-    cdef int d, shift, count = 1
+    cdef int d, count = 1
     cdef bint plain = x.is_contiguous_
-    cdef TensorBase index
     for entry in tensors:
         plain = plain and (entry is None or (<TensorBase>entry).is_contiguous_)
     if plain:
@@ -246,16 +245,31 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     for entry in tensors:
         if entry is None:
             continue
-        index = <TensorBase>entry
-        shift = plan.first + plan.index_ndim - index.ndim_
-        for d in range(plan.result_ndim):
-            operands[count][d] = 0
-        for d in range(index.ndim_):
-            operands[count][shift + d] = 0 if index.sizes[d] != plan.result_sizes[shift + d] else index.strides[d]
+        index_strides(<TensorBase>entry, plan, operands[count])
         rows[count] = operands[count]
         count += 1
     dense_strides(plan.result_ndim, plan.result_sizes, count, rows, strides)
     return empty_strided_tensor(x.dtype_, plan.result_ndim, plan.result_sizes, strides)
+
+
+cdef int index_strides(TensorBase index, Plan* plan, ssize* strides) noexcept:
+    """Strides of an index tensor in the result's dimensions: broadcast, then viewed with a 1 for each kept dimension."""
+    cdef ssize[MAX_NDIM] expanded, view
+    cdef int d, shift = plan.index_ndim - index.ndim_
+    for d in range(plan.index_ndim - 1, -1, -1):
+        if d >= shift:
+            expanded[d] = index.strides[d - shift] if index.sizes[d - shift] == plan.index_sizes[d] else 0
+        elif plan.index_sizes[d] == 1:
+            expanded[d] = expanded[d + 1] * plan.index_sizes[d + 1] if d + 1 < plan.index_ndim else 1
+        else:
+            expanded[d] = 0
+    for d in range(plan.result_ndim):
+        view[d] = 1 if plan.source[d] >= 0 else plan.result_sizes[d]
+    view_strides(plan.index_ndim, plan.index_sizes, expanded, plan.result_ndim, view, strides)
+    for d in range(plan.result_ndim):
+        if plan.source[d] >= 0 and plan.result_sizes[d] != 1:
+            strides[d] = 0
+    return 0
 
 
 # ---------------------------------------------------------------- index
@@ -343,10 +357,15 @@ cdef int refuse_shared_memory(TensorBase x, TensorBase y, str where, str what) e
     return 0
 
 
-cdef int check_put(TensorBase x, list indices, TensorBase values, str where) except -1:
+cdef int check_types(TensorBase x, TensorBase values, str where) except -1:
     if x.dtype_ != values.dtype_:
         raise DTypeError(f"{where}: the values have type {values.dtype}, but the tensor has type {x.dtype}; convert them with "
                          f".to() first")
+    return 0
+
+
+cdef int check_put(TensorBase x, list indices, TensorBase values, str where) except -1:
+    check_types(x, values, where)
     refuse_shared_memory(x, values, where, "the values")
     for index in indices:
         if index is not None:
@@ -421,7 +440,7 @@ def index_put(TensorBase input not None, indices, values, bint accumulate=False)
     """
     cdef list entries = index_list(indices, "index_put")
     cdef TensorBase given = values_tensor(values, "index_put"), out
-    check_put(input, entries, given, "index_put")
+    check_types(input, given, "index_put")
     out = empty_like(input, input.dtype_)
     copy_into(out, input)
     write_picks(out, entries, given, ADD if accumulate else PUT, "index_put")

@@ -90,17 +90,15 @@ cdef int read_slice(TensorBase x, object index, Subscript* out) except -1:
 
 # ---------------------------------------------------------------- items that become tensors
 cdef TensorBase index_tensor(object item):
-    """A tensor from a list, an array or another sequence."""
+    """A tensor from a list, an array or another sequence: bools make a mask, other numbers are read as ints."""
     cdef TensorBase out
-    if isinstance(item, str) or not (hasattr(item, "__array__") or hasattr(item, "__getitem__")):
-        if isinstance(item, str):
-            raise TypeError("index: a str is no index")
+    if isinstance(item, str):
+        raise TypeError("index: a str is no index")
+    if not hasattr(item, "__getitem__") or getattr(item, "ndim", 1) == 0:
         raise IndexOutOfRange(f"index: {type(item).__name__} is no index; use ints, slices, None, Ellipsis, bools, "
                               f"or tensors, arrays and lists of ints or bools")
     out = tensor_from(item, NO_DTYPE)
-    if out.dtype_ == BOOL or hasattr(item, "__array__"):
-        return out
-    return out if out.dtype_ == INT64 else tensor_from(item, INT64)     # [] and [1.0] are read as ints
+    return out if out.dtype_ == BOOL or out.dtype_ == INT64 else tensor_from(item, INT64)
 
 
 cdef bint is_like_tuple(list items):
