@@ -9,6 +9,7 @@ from tensorlab._core.graph cimport (
     SavedTensor,
     already_released,
     as_view,
+    bump_version,
     bury,
     check_inplace,
     enter_release,
@@ -184,6 +185,8 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
             if (<TensorBase>one).base is not None and tensors > 1:
                 raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
                                     f"several outputs; only one is possible then")
+    for one in node.dirty:              # forward may have written where no op of ours could count it
+        bump_version(<TensorBase?>one)
     if is_recorded:
         set_metas(node, [one if isinstance(one, TensorBase) else None for one in outputs])
     for i in range(len(outputs)):

@@ -67,9 +67,26 @@ def test_a_dirty_input_is_returned_itself_with_a_new_history():
     y = x * 1
     z = Triple.apply(y)
     assert z is y
-    assert y._version == 1
+    assert y._version == 2  # mul_ counts, and mark_dirty does, for a write that no op of ours made
     z.sum().backward()
     assert x.grad.item() == 3.0
+
+
+def test_marking_dirty_counts_a_version_whoever_wrote():
+    class TripleByNumPy(Triple):
+        @staticmethod
+        def forward(ctx, x):
+            x.detach().numpy()[...] *= 3
+            ctx.mark_dirty(x)
+            return x
+
+    x = leaf(2.0)
+    y = x * 1
+    z = y * y
+    TripleByNumPy.apply(y)
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="version 1 but was saved at 0"):
+        z.sum().backward()
 
 
 def test_a_dirty_view_changes_the_history_of_its_base():
