@@ -79,6 +79,41 @@ from tensorlab.ops.pointwise.arithmetic import (
     sub,
     subtract,
 )
+from tensorlab.ops.pointwise.bounds import (
+    clamp,
+    clamp_,
+    clamp_max,
+    clamp_max_,
+    clamp_min,
+    clamp_min_,
+    clip,
+    clip_,
+    fmax,
+    fmin,
+    maximum,
+    minimum,
+)
+from tensorlab.ops.pointwise.comparison import (
+    allclose,
+    eq,
+    equal,
+    ge,
+    greater,
+    greater_equal,
+    gt,
+    isclose,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    le,
+    less,
+    less_equal,
+    lt,
+    ne,
+    not_equal,
+)
 from tensorlab.ops.pointwise.division import (
     div,
     divide,
@@ -112,6 +147,18 @@ from tensorlab.ops.pointwise.elementary import (
     tanh,
     tanh_,
 )
+from tensorlab.ops.pointwise.logic import (
+    bitwise_and,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+)
 from tensorlab.ops.pointwise.powers import (
     float_power,
     pow,
@@ -122,6 +169,23 @@ from tensorlab.ops.pointwise.powers import (
     square,
     square_,
 )
+from tensorlab.ops.pointwise.rounding import (
+    ceil,
+    ceil_,
+    fix,
+    fix_,
+    floor,
+    floor_,
+    frac,
+    frac_,
+    nan_to_num,
+    nan_to_num_,
+    round,
+    round_,
+    trunc,
+    trunc_,
+)
+from tensorlab.ops.pointwise.selection import masked_fill, where
 from tensorlab.ops.pointwise.trigonometry import (
     acos,
     acos_,

@@ -9,7 +9,18 @@ from tensorlab.ops import extrema, products, reductions, softmax
 from tensorlab.ops import copying, creation, dimensions, joining, reshaping, slicing, splitting, strided
 from tensorlab.ops.indexing import advanced, getitem, masks
 from tensorlab.ops.linalg import matrices
-from tensorlab.ops.pointwise import arithmetic, division, elementary, powers, trigonometry
+from tensorlab.ops.pointwise import (
+    arithmetic,
+    bounds,
+    comparison,
+    division,
+    elementary,
+    logic,
+    powers,
+    rounding,
+    selection,
+    trigonometry,
+)
 from tensorlab.printing import tensor_format, tensor_repr
 
 
@@ -312,6 +323,112 @@ class Tensor(TensorBase):
     dot = matrices.dot
     __matmul__ = matrices.matmul_operator
     __rmatmul__ = matrices.matmul_reflected
+
+    # rounding and bounds
+    floor = rounding.floor
+    floor_ = rounding.floor_
+    ceil = rounding.ceil
+    ceil_ = rounding.ceil_
+    trunc = rounding.trunc
+    trunc_ = rounding.trunc_
+    fix = rounding.fix
+    fix_ = rounding.fix_
+    round = rounding.round
+    round_ = rounding.round_
+    frac = rounding.frac
+    frac_ = rounding.frac_
+    nan_to_num = rounding.nan_to_num
+    nan_to_num_ = rounding.nan_to_num_
+    clamp = bounds.clamp
+    clamp_ = bounds.clamp_
+    clip = bounds.clip
+    clip_ = bounds.clip_
+    clamp_min = bounds.clamp_min
+    clamp_min_ = bounds.clamp_min_
+    clamp_max = bounds.clamp_max
+    clamp_max_ = bounds.clamp_max_
+    maximum = bounds.maximum
+    minimum = bounds.minimum
+    fmax = bounds.fmax
+    fmin = bounds.fmin
+
+    # comparison
+    eq = comparison.eq
+    eq_ = comparison.eq_
+    ne = comparison.ne
+    ne_ = comparison.ne_
+    lt = comparison.lt
+    lt_ = comparison.lt_
+    le = comparison.le
+    le_ = comparison.le_
+    gt = comparison.gt
+    gt_ = comparison.gt_
+    ge = comparison.ge
+    ge_ = comparison.ge_
+    not_equal = comparison.not_equal
+    not_equal_ = comparison.not_equal_
+    less = comparison.less
+    less_ = comparison.less_
+    less_equal = comparison.less_equal
+    less_equal_ = comparison.less_equal_
+    greater = comparison.greater
+    greater_ = comparison.greater_
+    greater_equal = comparison.greater_equal
+    greater_equal_ = comparison.greater_equal_
+    isnan = comparison.isnan
+    isinf = comparison.isinf
+    isfinite = comparison.isfinite
+    isposinf = comparison.isposinf
+    isneginf = comparison.isneginf
+    isclose = comparison.isclose
+    allclose = comparison.allclose
+    equal = comparison.equal
+    __eq__ = comparison.eq_operator
+    __ne__ = comparison.ne_operator
+    __lt__ = comparison.lt_operator
+    __le__ = comparison.le_operator
+    __gt__ = comparison.gt_operator
+    __ge__ = comparison.ge_operator
+
+    # logic and bits
+    logical_not = logic.logical_not
+    logical_not_ = logic.logical_not_
+    logical_and = logic.logical_and
+    logical_and_ = logic.logical_and_
+    logical_or = logic.logical_or
+    logical_or_ = logic.logical_or_
+    logical_xor = logic.logical_xor
+    logical_xor_ = logic.logical_xor_
+    bitwise_not = logic.bitwise_not
+    bitwise_not_ = logic.bitwise_not_
+    bitwise_and = logic.bitwise_and
+    bitwise_and_ = logic.bitwise_and_
+    bitwise_or = logic.bitwise_or
+    bitwise_or_ = logic.bitwise_or_
+    bitwise_xor = logic.bitwise_xor
+    bitwise_xor_ = logic.bitwise_xor_
+    bitwise_left_shift = logic.bitwise_left_shift
+    bitwise_left_shift_ = logic.bitwise_left_shift_
+    bitwise_right_shift = logic.bitwise_right_shift
+    bitwise_right_shift_ = logic.bitwise_right_shift_
+    __invert__ = logic.bitwise_not_operator
+    __and__ = __rand__ = logic.bitwise_and_operator
+    __iand__ = logic.bitwise_and_operator_
+    __or__ = __ror__ = logic.bitwise_or_operator
+    __ior__ = logic.bitwise_or_operator_
+    __xor__ = __rxor__ = logic.bitwise_xor_operator
+    __ixor__ = logic.bitwise_xor_operator_
+    __lshift__ = logic.bitwise_left_shift_operator
+    __rlshift__ = logic.bitwise_left_shift_reflected
+    __ilshift__ = logic.bitwise_left_shift_operator_
+    __rshift__ = logic.bitwise_right_shift_operator
+    __rrshift__ = logic.bitwise_right_shift_reflected
+    __irshift__ = logic.bitwise_right_shift_operator_
+
+    # selection
+    where = selection.where_method
+    masked_fill = selection.masked_fill
+    masked_fill_ = selection.masked_fill_
 
     __hash__ = object.__hash__
 

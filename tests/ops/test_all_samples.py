@@ -145,10 +145,9 @@ def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtyp
     theirs = [make_tensor(torch, array, dtype) for array in arrays]
     try:
         expected = sample.call(torch, *theirs)
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError):
         with pytest.raises((RuntimeError, TypeError)):
             sample.call(tensorlab, *ours)
-        assert error
         return
     assert_same(sample.call(tensorlab, *ours), expected, sample, f"{sample.name} in {dtype}")
 
@@ -207,6 +206,10 @@ def test_in_place_it_writes_over_the_input_and_differentiates(sample):
         def call(T, x, *rest):
             return sample.inplace(T, x * 1, *rest)
 
+        try:
+            first_gradients(torch, torch.autograd.grad, sample, arrays, call)
+        except NotImplementedError:         # PyTorch cannot: "the derivative for 'inplace version of asinh' ..."
+            return
         compare_derivatives(sample, arrays, "in place", call)
 
 
@@ -226,7 +229,8 @@ def test_out_gets_the_result_and_refuses_what_needs_a_gradient(sample):
         assert tuple(resized.shape) == tuple(expected.shape)
         results.append(out)
         if sample.derivatives:
-            tensors[0] = make_tensor(T, arrays[0], requires_grad=True)
+            first = next(i for i, array in enumerate(arrays) if is_floating(array))
+            tensors[first] = make_tensor(T, arrays[first], requires_grad=True)
             with pytest.raises(RuntimeError):
                 sample.out(T, *tensors, out=out)
     assert_same(results[0], results[1], sample, "out=")
@@ -239,9 +243,9 @@ def test_bad_input_raises_what_pytorch_raises_and_changes_nothing(sample):
         with pytest.raises(Exception) as theirs:  # noqa: PT011 (which class is what we ask)
             call(torch, *[make_tensor(torch, array) for array in arrays])
         tensors = [make_tensor(tensorlab, array) for array in arrays]
-        before = [x.tolist() for x in tensors]
+        before = [repr(x.tolist()) for x in tensors]
         with pytest.raises(Exception) as ours:  # noqa: PT011
             call(tensorlab, *tensors)
         builtin = next(c for c in type(theirs.value).__mro__ if c.__module__ == "builtins")
         assert isinstance(ours.value, builtin), f"bad call {number}: {ours.value!r}"
-        assert [x.tolist() for x in tensors] == before
+        assert [repr(x.tolist()) for x in tensors] == before

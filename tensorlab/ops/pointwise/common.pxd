@@ -24,3 +24,10 @@ cdef inline object zeros_as(TensorBase x):
     cdef float zero = 0
     fill_with(out, &zero, 8)
     return out
+
+
+cdef inline int check_tensor(str where, str name, object x) except -1:
+    """Raise unless x is a tensor."""
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+    return 0

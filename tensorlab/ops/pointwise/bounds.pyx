@@ -1,0 +1,330 @@
+"""Bounds and extremes of pairs: clamp, maximum, minimum, fmax, fmin. nan wins in all but the last two."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    run_binary,
+    run_binary_inplace,
+    run_out,
+    run_out_2,
+    run_quaternary,
+    run_ternary,
+    run_ternary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+
+# A comparison with nan is false: `x if x >= low else low` gives nan for a bound that is nan, and `x != x` keeps x's.
+cdef inline number at_least(number x, number low) noexcept nogil:
+    return x if (x >= low) | (x != x) else low
+
+cdef inline number at_most(number x, number high) noexcept nogil:
+    return x if (x <= high) | (x != x) else high
+
+
+# ---------------------------------------------------------------- clamp
+cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_most(at_least(x[i], low[i]), high[i])
+
+cdef Op CLAMP = Op("clamp(x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+floating_loops(CLAMP, <void*>clamp_loop[float], <void*>clamp_loop[double])
+integer_loops(CLAMP, <void*>clamp_loop[uint8_t], <void*>clamp_loop[int8_t], <void*>clamp_loop[int16_t],
+              <void*>clamp_loop[int32_t], <void*>clamp_loop[int64_t])
+
+@CLAMP.derivative("x")
+def clamp_derivative_x(grad, x, min, max):
+    return run_quaternary(CLAMP_BACKWARD, grad, x, min, max)
+
+@CLAMP.derivative("min")
+def clamp_derivative_min(grad, x, min, max):
+    return grad.masked_fill(~((x < min) & (min < max)), 0)
+
+@CLAMP.derivative("max")
+def clamp_derivative_max(grad, x, min, max):
+    return grad.masked_fill(~((x > max) | (min > max)), 0)
+
+cdef object run_clamp(object x, object low, object high, object out):
+    """The op for the bounds that are given."""
+    cdef PyObject* operands[3]
+    if low is None and high is None:
+        raise RuntimeError("clamp: min and max are both None; give at least one bound")
+    if low is None:
+        return run_binary(CLAMP_MAX, x, high) if out is None else run_out_2(CLAMP_MAX, x, high, out)
+    if high is None:
+        return run_binary(CLAMP_MIN, x, low) if out is None else run_out_2(CLAMP_MIN, x, low, out)
+    if out is None:
+        return run_ternary(CLAMP, x, low, high)
+    operands[0] = <PyObject*>x
+    operands[1] = <PyObject*>low
+    operands[2] = <PyObject*>high
+    return run_out(CLAMP, operands, 3, out)
+
+def clamp(TensorBase input not None, min=None, max=None, *, out=None):
+    """Each element, moved to the nearer bound if it lies outside of [min, max].
+
+    Parameters
+    ----------
+    min, max : number or Tensor, broadcast; None for no bound. Where min > max, the result is max.
+
+    Returns
+    -------
+    Tensor of the broadcast shape and the promoted dtype. The derivative is 1 at the bounds themselves.
+
+    >>> import tensorlab
+    >>> tensorlab.clamp(tensorlab.tensor([-2., 0.5, 2.]), -1, 1)
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    return run_clamp(input, min, max, out)
+
+def clamp_(TensorBase input not None, min=None, max=None):
+    """`clamp`, written over `input`."""
+    if min is None and max is None:
+        raise RuntimeError("clamp_: min and max are both None; give at least one bound")
+    if min is None:
+        return run_binary_inplace(CLAMP_MAX, input, max)
+    if max is None:
+        return run_binary_inplace(CLAMP_MIN, input, min)
+    return run_ternary_inplace(CLAMP, input, min, max)
+
+
+# ---------------------------------------------------------------- clamp_backward
+cdef void clamp_backward_loop(real* out, real* grad, real* x, real* low, real* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
+
+cdef Op CLAMP_BACKWARD = Op("clamp_backward(grad: Tensor, x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote")
+floating_loops(CLAMP_BACKWARD, <void*>clamp_backward_loop[float], <void*>clamp_backward_loop[double])
+
+@CLAMP_BACKWARD.derivative("grad")
+def clamp_backward_derivative(grad, x, min, max):
+    return run_quaternary(CLAMP_BACKWARD, grad, x, min, max)
+
+
+# ---------------------------------------------------------------- clamp_min
+cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_least(x[i], low[i])
+
+cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
+integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[int8_t], <void*>clamp_min_loop[int16_t],
+              <void*>clamp_min_loop[int32_t], <void*>clamp_min_loop[int64_t])
+CLAMP_MIN.loops[BOOL] = <void*>clamp_min_loop[uint8_t]
+
+@CLAMP_MIN.derivative("x")
+def clamp_min_derivative_x(grad, x, min):
+    return run_ternary(KEEP_GRAD, grad, min, x)
+
+@CLAMP_MIN.derivative("min")
+def clamp_min_derivative_min(grad, x, min):
+    return grad.masked_fill(x >= min, 0)
+
+def clamp_min(TensorBase input not None, min, *, out=None):
+    """Each element, but at least `min`.
+
+    >>> import tensorlab
+    >>> tensorlab.clamp_min(tensorlab.tensor([-2., 2.]), 0)
+    tensor([0., 2.])
+    """
+    return run_binary(CLAMP_MIN, input, min) if out is None else run_out_2(CLAMP_MIN, input, min, out)
+
+def clamp_min_(TensorBase input not None, min):
+    """`clamp_min`, written over `input`."""
+    return run_binary_inplace(CLAMP_MIN, input, min)
+
+
+# ---------------------------------------------------------------- clamp_max
+cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_most(x[i], high[i])
+
+cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
+integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[int8_t], <void*>clamp_max_loop[int16_t],
+              <void*>clamp_max_loop[int32_t], <void*>clamp_max_loop[int64_t])
+CLAMP_MAX.loops[BOOL] = <void*>clamp_max_loop[uint8_t]
+
+@CLAMP_MAX.derivative("x")
+def clamp_max_derivative_x(grad, x, max):
+    return run_ternary(KEEP_GRAD, grad, x, max)
+
+@CLAMP_MAX.derivative("max")
+def clamp_max_derivative_max(grad, x, max):
+    return grad.masked_fill(x <= max, 0)
+
+def clamp_max(TensorBase input not None, max, *, out=None):
+    """Each element, but at most `max`.
+
+    >>> import tensorlab
+    >>> tensorlab.clamp_max(tensorlab.tensor([-2., 2.]), 0)
+    tensor([-2.,  0.])
+    """
+    return run_binary(CLAMP_MAX, input, max) if out is None else run_out_2(CLAMP_MAX, input, max, out)
+
+def clamp_max_(TensorBase input not None, max):
+    """`clamp_max`, written over `input`."""
+    return run_binary_inplace(CLAMP_MAX, input, max)
+
+
+# ---------------------------------------------------------------- keep_grad
+cdef void keep_grad_loop(real* out, real* grad, real* low, real* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] if low[i] <= high[i] else 0
+
+cdef Op KEEP_GRAD = Op("keep_grad(grad: Tensor, low: Tensor, high: Tensor) -> Tensor", dtype="promote")
+floating_loops(KEEP_GRAD, <void*>keep_grad_loop[float], <void*>keep_grad_loop[double])
+
+@KEEP_GRAD.derivative("grad")
+def keep_grad_derivative(grad, low, high):
+    return run_ternary(KEEP_GRAD, grad, low, high)
+
+
+# ---------------------------------------------------------------- maximum
+cdef void maximum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_least(x[i], y[i])
+
+cdef Op MAXIMUM = Op("maximum(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(MAXIMUM, <void*>maximum_loop[float], <void*>maximum_loop[double])
+integer_loops(MAXIMUM, <void*>maximum_loop[uint8_t], <void*>maximum_loop[int8_t], <void*>maximum_loop[int16_t],
+              <void*>maximum_loop[int32_t], <void*>maximum_loop[int64_t])
+MAXIMUM.loops[BOOL] = <void*>maximum_loop[uint8_t]
+
+@MAXIMUM.derivative("x")
+def maximum_derivative_x(grad, x, y):
+    return run_ternary(LARGER_GRAD, grad, x, y)
+
+@MAXIMUM.derivative("y")
+def maximum_derivative_y(grad, x, y):
+    return run_ternary(LARGER_GRAD, grad, y, x)
+
+def maximum(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Larger element of each pair; nan if one is nan. Equal elements share the gradient.
+
+    >>> import tensorlab
+    >>> tensorlab.maximum(tensorlab.tensor([1., 5.]), tensorlab.tensor([3., 2.]))
+    tensor([3., 5.])
+    """
+    return run_binary(MAXIMUM, input, other) if out is None else run_out_2(MAXIMUM, input, other, out)
+
+
+# ---------------------------------------------------------------- minimum
+cdef void minimum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_most(x[i], y[i])
+
+cdef Op MINIMUM = Op("minimum(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(MINIMUM, <void*>minimum_loop[float], <void*>minimum_loop[double])
+integer_loops(MINIMUM, <void*>minimum_loop[uint8_t], <void*>minimum_loop[int8_t], <void*>minimum_loop[int16_t],
+              <void*>minimum_loop[int32_t], <void*>minimum_loop[int64_t])
+MINIMUM.loops[BOOL] = <void*>minimum_loop[uint8_t]
+
+@MINIMUM.derivative("x")
+def minimum_derivative_x(grad, x, y):
+    return run_ternary(LARGER_GRAD, grad, y, x)
+
+@MINIMUM.derivative("y")
+def minimum_derivative_y(grad, x, y):
+    return run_ternary(LARGER_GRAD, grad, x, y)
+
+def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Smaller element of each pair; nan if one is nan. Equal elements share the gradient.
+
+    >>> import tensorlab
+    >>> tensorlab.minimum(tensorlab.tensor([1., 5.]), tensorlab.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return run_binary(MINIMUM, input, other) if out is None else run_out_2(MINIMUM, input, other, out)
+
+
+# ---------------------------------------------------------------- larger_grad
+cdef void larger_grad_loop(real* out, real* grad, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real share
+    for i in range(n):
+        share = grad[i] * <real>0.5 if x[i] == y[i] else grad[i]
+        out[i] = 0 if x[i] < y[i] else share
+
+cdef Op LARGER_GRAD = Op("larger_grad(grad: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(LARGER_GRAD, <void*>larger_grad_loop[float], <void*>larger_grad_loop[double])
+
+@LARGER_GRAD.derivative("grad")
+def larger_grad_derivative(grad, x, y):
+    return run_ternary(LARGER_GRAD, grad, x, y)
+
+
+# ---------------------------------------------------------------- fmax
+cdef void fmax_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] if (x[i] >= y[i]) | (y[i] != y[i]) else y[i]
+
+cdef Op FMAX = Op("fmax(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(FMAX, <void*>fmax_loop[float], <void*>fmax_loop[double])
+integer_loops(FMAX, <void*>fmax_loop[uint8_t], <void*>fmax_loop[int8_t], <void*>fmax_loop[int16_t],
+              <void*>fmax_loop[int32_t], <void*>fmax_loop[int64_t])
+FMAX.loops[BOOL] = <void*>fmax_loop[uint8_t]
+
+@FMAX.derivative("x")
+def fmax_derivative_x(grad, x, y):
+    return grad.masked_fill(~((x >= y) | y.isnan()), 0)
+
+@FMAX.derivative("y")
+def fmax_derivative_y(grad, x, y):
+    return grad.masked_fill((x >= y) | y.isnan(), 0)
+
+def fmax(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Larger element of each pair; if one is nan, the other.
+
+    >>> import tensorlab
+    >>> tensorlab.fmax(tensorlab.tensor([1., float("nan")]), tensorlab.tensor([3., 2.]))
+    tensor([3., 2.])
+    """
+    return run_binary(FMAX, input, other) if out is None else run_out_2(FMAX, input, other, out)
+
+
+# ---------------------------------------------------------------- fmin
+cdef void fmin_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] if (x[i] <= y[i]) | (y[i] != y[i]) else y[i]
+
+cdef Op FMIN = Op("fmin(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(FMIN, <void*>fmin_loop[float], <void*>fmin_loop[double])
+integer_loops(FMIN, <void*>fmin_loop[uint8_t], <void*>fmin_loop[int8_t], <void*>fmin_loop[int16_t],
+              <void*>fmin_loop[int32_t], <void*>fmin_loop[int64_t])
+FMIN.loops[BOOL] = <void*>fmin_loop[uint8_t]
+
+@FMIN.derivative("x")
+def fmin_derivative_x(grad, x, y):
+    return grad.masked_fill(~((x <= y) | y.isnan()), 0)
+
+@FMIN.derivative("y")
+def fmin_derivative_y(grad, x, y):
+    return grad.masked_fill((x <= y) | y.isnan(), 0)
+
+def fmin(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Smaller element of each pair; if one is nan, the other.
+
+    >>> import tensorlab
+    >>> tensorlab.fmin(tensorlab.tensor([1., float("nan")]), tensorlab.tensor([3., 2.]))
+    tensor([1., 2.])
+    """
+    return run_binary(FMIN, input, other) if out is None else run_out_2(FMIN, input, other, out)
+
+
+# another name that PyTorch has for the same function
+clip, clip_ = clamp, clamp_

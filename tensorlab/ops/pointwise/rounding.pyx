@@ -1,0 +1,278 @@
+"""Rounding to whole numbers, fractions, and the removal of nan and inf.
+
+Rounding is flat between its steps, so its derivative is 0 everywhere. Integers are returned as they are.
+"""
+from cpython.object cimport PyObject
+from libc.math cimport INFINITY, ceil as c_ceil, floor as c_floor, rint, trunc as c_trunc
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    run_out,
+    run_out_1,
+    run_quaternary,
+    run_quaternary_inplace,
+    run_ternary,
+    run_ternary_inplace,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, is_floating, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport zeros_as
+
+from tensorlab._core.dtypes import finfo
+from tensorlab.errors import UnsupportedDType
+
+
+cdef void keep_loop(number* out, number* x, ssize n) noexcept nogil:
+    """What rounding does to integers."""
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i]
+
+
+# ---------------------------------------------------------------- floor
+cdef void floor_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>c_floor(x[i])
+
+cdef Op FLOOR = Op("floor(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(FLOOR, <void*>floor_loop[float], <void*>floor_loop[double])
+integer_loops(FLOOR, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
+              <void*>keep_loop[int64_t])
+
+@FLOOR.derivative("x")
+def floor_derivative(grad):
+    return zeros_as(grad)
+
+def floor(TensorBase input not None, *, out=None):
+    """Largest whole number not above each element.
+
+    >>> import tensorlab
+    >>> tensorlab.floor(tensorlab.tensor([1.7, -1.7]))
+    tensor([ 1., -2.])
+    """
+    return run_unary(FLOOR, input) if out is None else run_out_1(FLOOR, input, out)
+
+def floor_(TensorBase input not None):
+    """`floor`, written over `input`."""
+    return run_unary_inplace(FLOOR, input)
+
+
+# ---------------------------------------------------------------- ceil
+cdef void ceil_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>c_ceil(x[i])
+
+cdef Op CEIL = Op("ceil(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(CEIL, <void*>ceil_loop[float], <void*>ceil_loop[double])
+integer_loops(CEIL, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
+              <void*>keep_loop[int64_t])
+
+@CEIL.derivative("x")
+def ceil_derivative(grad):
+    return zeros_as(grad)
+
+def ceil(TensorBase input not None, *, out=None):
+    """Smallest whole number not below each element.
+
+    >>> import tensorlab
+    >>> tensorlab.ceil(tensorlab.tensor([1.7, -1.7]))
+    tensor([ 2., -1.])
+    """
+    return run_unary(CEIL, input) if out is None else run_out_1(CEIL, input, out)
+
+def ceil_(TensorBase input not None):
+    """`ceil`, written over `input`."""
+    return run_unary_inplace(CEIL, input)
+
+
+# ---------------------------------------------------------------- trunc
+cdef void trunc_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>c_trunc(x[i])
+
+cdef Op TRUNC = Op("trunc(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(TRUNC, <void*>trunc_loop[float], <void*>trunc_loop[double])
+integer_loops(TRUNC, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
+              <void*>keep_loop[int64_t])
+
+@TRUNC.derivative("x")
+def trunc_derivative(grad):
+    return zeros_as(grad)
+
+def trunc(TensorBase input not None, *, out=None):
+    """Whole part of each element: rounded towards zero.
+
+    >>> import tensorlab
+    >>> tensorlab.trunc(tensorlab.tensor([1.7, -1.7]))
+    tensor([ 1., -1.])
+    """
+    return run_unary(TRUNC, input) if out is None else run_out_1(TRUNC, input, out)
+
+def trunc_(TensorBase input not None):
+    """`trunc`, written over `input`."""
+    return run_unary_inplace(TRUNC, input)
+
+
+# ---------------------------------------------------------------- round
+cdef void round_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>rint(x[i])
+
+cdef Op ROUND = Op("round(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(ROUND, <void*>round_loop[float], <void*>round_loop[double])
+integer_loops(ROUND, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
+              <void*>keep_loop[int64_t])
+
+@ROUND.derivative("x")
+def round_derivative(grad):
+    return zeros_as(grad)
+
+cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>rint(x[i] * factor[i] / divisor[i]) / factor[i] * divisor[i]
+
+cdef Op ROUND_DECIMALS = Op("round_decimals(x: Tensor, factor: number, divisor: number) -> Tensor", dtype="promote",
+                            node="RoundBackward1")
+floating_loops(ROUND_DECIMALS, <void*>round_decimals_loop[float], <void*>round_decimals_loop[double])
+
+@ROUND_DECIMALS.derivative("x")
+def round_decimals_derivative(grad):
+    return zeros_as(grad)
+
+cdef tuple powers_of_ten(str where, TensorBase x, int decimals):
+    """What to multiply and divide by before rounding; one of them is 1, so that both are exact."""
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: decimals is {decimals}, which is not implemented for {x.dtype}; convert with "
+                               f".to(float) first")
+    return 10.0 ** max(decimals, 0), 10.0 ** max(-decimals, 0)
+
+def round(TensorBase input not None, *, int decimals=0, out=None):
+    """Nearest whole number to each element; halves go to the even one.
+
+    Parameters
+    ----------
+    decimals : int, digits after the point that are kept; negative: digits before it that become 0
+
+    >>> import tensorlab
+    >>> tensorlab.round(tensorlab.tensor([0.5, 1.5, -1.7]))
+    tensor([ 0.,  2., -2.])
+    >>> tensorlab.round(tensorlab.tensor([3.14159]), decimals=2)
+    tensor([3.1400])
+    """
+    cdef PyObject* operands[3]
+    if decimals == 0:
+        return run_unary(ROUND, input) if out is None else run_out_1(ROUND, input, out)
+    factor, divisor = powers_of_ten("round", input, decimals)
+    if out is None:
+        return run_ternary(ROUND_DECIMALS, input, factor, divisor)
+    operands[0] = <PyObject*>input
+    operands[1] = <PyObject*>factor
+    operands[2] = <PyObject*>divisor
+    return run_out(ROUND_DECIMALS, operands, 3, out)
+
+def round_(TensorBase input not None, *, int decimals=0):
+    """`round`, written over `input`."""
+    if decimals == 0:
+        return run_unary_inplace(ROUND, input)
+    factor, divisor = powers_of_ten("round_", input, decimals)
+    return run_ternary_inplace(ROUND_DECIMALS, input, factor, divisor)
+
+
+# ---------------------------------------------------------------- frac
+cdef void frac_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] - <real>c_trunc(x[i])
+
+cdef Op FRAC = Op("frac(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(FRAC, <void*>frac_loop[float], <void*>frac_loop[double])
+
+@FRAC.derivative("x")
+def frac_derivative(grad):
+    return grad
+
+def frac(TensorBase input not None, *, out=None):
+    """What `trunc` cuts off each element, with its sign.
+
+    >>> import tensorlab
+    >>> tensorlab.frac(tensorlab.tensor([1.5, -1.5]))
+    tensor([ 0.5000, -0.5000])
+    """
+    return run_unary(FRAC, input) if out is None else run_out_1(FRAC, input, out)
+
+def frac_(TensorBase input not None):
+    """`frac`, written over `input`."""
+    return run_unary_inplace(FRAC, input)
+
+
+# ---------------------------------------------------------------- nan_to_num
+cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, number* neginf, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef number y
+    for i in range(n):
+        if number is float or number is double:
+            y = nan[i] if x[i] != x[i] else x[i]
+            y = posinf[i] if x[i] == INFINITY else y
+            out[i] = neginf[i] if x[i] == -INFINITY else y
+        else:
+            out[i] = x[i]
+
+cdef Op NAN_TO_NUM = Op("nan_to_num(x: Tensor, nan: number, posinf: number, neginf: number) -> Tensor", dtype="promote")
+floating_loops(NAN_TO_NUM, <void*>nan_to_num_loop[float], <void*>nan_to_num_loop[double])
+integer_loops(NAN_TO_NUM, <void*>nan_to_num_loop[uint8_t], <void*>nan_to_num_loop[int8_t], <void*>nan_to_num_loop[int16_t],
+              <void*>nan_to_num_loop[int32_t], <void*>nan_to_num_loop[int64_t])
+NAN_TO_NUM.loops[BOOL] = <void*>nan_to_num_loop[uint8_t]
+
+@NAN_TO_NUM.derivative("x")
+def nan_to_num_derivative(grad, x):
+    return grad * x.isfinite()
+
+cdef tuple replacements(TensorBase x, object nan, object posinf, object neginf):
+    """The three numbers; the limits of the type where none is given."""
+    if not is_floating(x.dtype_):
+        return False, False, False
+    most = finfo(x.dtype).max
+    return (0.0 if nan is None else float(nan), most if posinf is None else float(posinf),
+            -most if neginf is None else float(neginf))
+
+def nan_to_num(TensorBase input not None, nan=None, posinf=None, neginf=None, *, out=None):
+    """Each element, or a number in its place if it is nan or infinite.
+
+    Parameters
+    ----------
+    nan : float, 0 unless given
+    posinf, neginf : float, the largest and the smallest number of the type unless given
+
+    >>> import tensorlab
+    >>> tensorlab.nan_to_num(tensorlab.tensor([float("nan"), float("inf"), 2.]), posinf=9)
+    tensor([0., 9., 2.])
+    """
+    cdef PyObject* operands[4]
+    nan, posinf, neginf = replacements(input, nan, posinf, neginf)
+    if out is None:
+        return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf)
+    operands[0] = <PyObject*>input
+    operands[1] = <PyObject*>nan
+    operands[2] = <PyObject*>posinf
+    operands[3] = <PyObject*>neginf
+    return run_out(NAN_TO_NUM, operands, 4, out)
+
+def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
+    """`nan_to_num`, written over `input`."""
+    nan, posinf, neginf = replacements(input, nan, posinf, neginf)
+    return run_quaternary_inplace(NAN_TO_NUM, input, nan, posinf, neginf)
+
+
+# another name that PyTorch has for the same function
+fix, fix_ = trunc, trunc_

@@ -1,0 +1,164 @@
+"""Choosing between elements by a mask: where and masked_fill."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    as_number,
+    floating_loops,
+    integer_loops,
+    is_operand,
+    run_out,
+    run_ternary,
+    run_ternary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, UINT8, number
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport check_tensor
+
+import math
+
+from tensorlab._core.dtypes import finfo, iinfo
+from tensorlab.errors import DTypeError, ShapeError
+
+
+# ---------------------------------------------------------------- where
+cdef void where_loop(number* out, number* condition, number* x, number* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] if condition[i] != 0 else y[i]
+
+# A bool promotes to every type, so the condition does not change the type of the result.
+cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(WHERE, <void*>where_loop[float], <void*>where_loop[double])
+integer_loops(WHERE, <void*>where_loop[uint8_t], <void*>where_loop[int8_t], <void*>where_loop[int16_t],
+              <void*>where_loop[int32_t], <void*>where_loop[int64_t])
+WHERE.loops[BOOL] = <void*>where_loop[uint8_t]
+
+@WHERE.derivative("x")
+def where_derivative_x(grad, condition):
+    return run_ternary(WHERE, condition, grad, 0)
+
+@WHERE.derivative("y")
+def where_derivative_y(grad, condition):
+    return run_ternary(WHERE, condition, 0, grad)
+
+def where(TensorBase condition not None, input=None, other=None, *, out=None):
+    """Elements of `input` where `condition` is True, and of `other` elsewhere; all three broadcast.
+
+    Parameters
+    ----------
+    condition : Tensor of bools (or uint8)
+    input, other : Tensor or number; without both, the indices of the True elements are returned as `nonzero` gives them
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of the broadcast shape and the promoted dtype, or a tuple of index tensors, one for each dimension
+
+    Raises
+    ------
+    DTypeError
+        If `condition` is neither bool nor uint8.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([-1., 2.])
+    >>> tensorlab.where(x > 0, x, 0)
+    tensor([0., 2.])
+    """
+    cdef PyObject* operands[3]
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if not is_operand(input) or not is_operand(other):
+        raise TypeError(f"where: input is {type(input).__name__} and other is {type(other).__name__}; each must be a Tensor "
+                        f"or a number")
+    if condition.dtype_ == UINT8:
+        condition = condition != 0
+    if condition.dtype_ != BOOL:
+        raise DTypeError(f"where: condition is {condition.dtype}; it must be a tensor of bools. Did you mean condition != 0?")
+    if out is None:
+        return run_ternary(WHERE, condition, input, other)
+    operands[0] = <PyObject*>condition
+    operands[1] = <PyObject*>input
+    operands[2] = <PyObject*>other
+    return run_out(WHERE, operands, 3, out)
+
+def where_method(TensorBase self not None, TensorBase condition not None, other):
+    """`where` as a method: elements of `self` where `condition` is True, and of `other` elsewhere."""
+    return where(condition, self, other)
+
+
+# ---------------------------------------------------------------- masked_fill
+cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = value[i] if mask[i] != 0 else x[i]
+
+cdef Op MASKED_FILL = Op("masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Tensor", dtype="promote")
+floating_loops(MASKED_FILL, <void*>masked_fill_loop[float], <void*>masked_fill_loop[double])
+integer_loops(MASKED_FILL, <void*>masked_fill_loop[uint8_t], <void*>masked_fill_loop[int8_t],
+              <void*>masked_fill_loop[int16_t], <void*>masked_fill_loop[int32_t], <void*>masked_fill_loop[int64_t])
+MASKED_FILL.loops[BOOL] = <void*>masked_fill_loop[uint8_t]
+
+@MASKED_FILL.derivative("x")
+def masked_fill_derivative_x(grad, mask):
+    return run_ternary(MASKED_FILL, grad, mask, 0)
+
+@MASKED_FILL.derivative("value")
+def masked_fill_derivative_value(grad, mask):
+    return run_ternary(WHERE, mask, grad, 0)
+
+cdef object checked_value(str where, TensorBase x, object mask, object value):
+    """The value in the type of x, so that it does not change the type of the result."""
+    check_tensor(where, "mask", mask)
+    if (<TensorBase>mask).dtype_ != BOOL:
+        raise DTypeError(f"{where}: mask is {mask.dtype}; it must be a tensor of bools. Did you mean mask != 0?")
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim_ > 0:
+            raise ShapeError(f"{where}: value has shape {tuple(value.shape)}; it must be a number or a tensor of shape (). "
+                             f"Use where(mask, value, input) for one value each")
+        return value if (<TensorBase>value).dtype_ == x.dtype_ else value.to(x.dtype)
+    value = as_number(value)
+    if value is None:
+        raise TypeError(f"{where}: argument 'value' must be a Tensor or a number")
+    return fitting_number(where, value, x)
+
+cdef object fitting_number(str where, object value, TensorBase x):
+    """A number cut to x's category; raises if x's type has no such number."""
+    if x.dtype_ == BOOL:
+        return bool(value)
+    if x.is_floating_point():
+        if math.isfinite(value) and not -finfo(x.dtype).max <= value <= finfo(x.dtype).max:
+            raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
+        return float(value)
+    limits = iinfo(x.dtype)
+    if not math.isfinite(value) or not (-limits.max if x.dtype_ == UINT8 else limits.min) <= int(value) <= limits.max:
+        raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
+    return int(value)
+
+def masked_fill(TensorBase input not None, mask, value):
+    """A copy of `input` with `value` where `mask` is True.
+
+    Parameters
+    ----------
+    mask : Tensor of bools, broadcast with `input`
+    value : number or Tensor of shape ()
+
+    Raises
+    ------
+    DTypeError
+        If `mask` is not bool, or `value` does not fit in the type of `input`.
+    ShapeError
+        If `value` is a tensor with dimensions.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1., 2.])
+    >>> tensorlab.masked_fill(x, x > 1, -1)
+    tensor([ 1., -1.])
+    """
+    return run_ternary(MASKED_FILL, input, mask, checked_value("masked_fill", input, mask, value))
+
+def masked_fill_(TensorBase input not None, mask, value):
+    """`masked_fill`, written over `input`."""
+    return run_ternary_inplace(MASKED_FILL, input, mask, checked_value("masked_fill_", input, mask, value))
