@@ -18,6 +18,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 BUILT = DOCS / "_build/html"
+FIRST_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<title>tensorlab</title>
+<link rel="icon" href="_static/icon.svg">
+<meta http-equiv="refresh" content="0; url=docs/index.html">
+<p><a href="docs/index.html">The book</a></p>
+</html>
+"""
 STAMP = DOCS / "_build/last-good-build"
 
 
@@ -53,6 +62,7 @@ def build(again):
         "-W", "-n", "--keep-going",
     ]  # fmt: skip
     run("pages, with every chapter executed", *jupyter_book, *(["--all"] if again else []))
+    (BUILT / "index.html").write_text(FIRST_PAGE, encoding="utf-8")
     run("notebooks to download", DOCS / "make_notebooks.py", BUILT / "notebooks")
     run("check of the pages", DOCS / "check_book.py", "pages")
     STAMP.write_text("")
