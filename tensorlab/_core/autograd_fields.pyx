@@ -27,9 +27,9 @@ def set_requires_grad(TensorBase x not None, value):
     """Switch the flag of a leaf."""
     if not isinstance(value, bool):
         raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
-    if grad_fn_of(x) is not None and not value:
-        raise GradientError("requires_grad can be switched off for leaves only; this tensor was computed. Use detach() for "
-                            "a copy outside the graph")
+    if grad_fn_of(x) is not None:
+        raise GradientError("requires_grad can be switched for leaves only; this tensor was computed. Use detach() for a "
+                            "copy outside the graph")
     requires_grad_(x, value)
 
 

@@ -96,7 +96,7 @@ from tensorlab._core.layout cimport (
     ssize,
 )
 from tensorlab._core.loops cimport MAX_OPERANDS, Walk, binary_loop, copy_into, run_walk, set_operand, unary_loop
-from tensorlab._core.storage cimport Storage
+from tensorlab._core.storage cimport new_storage
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
     TensorBase,
@@ -236,7 +236,7 @@ cdef class OpNode(Node):
         if grad is None:
             return (None,) * n
         if op.takes_list:
-            return tuple(self.call_formula(0, grad))
+            return tuple(list(self.call_formula(0, grad)))
         out = PyTuple_New(n)
         for j in range(n):
             one = None
@@ -896,9 +896,21 @@ cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1:
         kept[i] = sizes[i]
     needed = (offset + product(ndim, kept)) * item_size[x.dtype_]
     if needed > x.storage_.nbytes_:
-        x.storage_.resize(needed)
+        grow_storage(x, needed)
     x.data_ = x.storage_.address + offset * item_size[x.dtype_] if x.storage_.address != NULL else NULL
     set_layout(x, ndim, kept, NULL)
+    return 0
+
+
+cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
+    """Give x's storage more bytes. It moves, so no other tensor may look at it."""
+    if (<PyObject*>x.storage_).ob_refcnt == 1:
+        x.storage_.resize(nbytes)
+    elif x.storage_.nbytes_ == 0:
+        x.storage_ = new_storage(nbytes)
+    else:
+        raise MemoryLayoutError(f"resize: the tensor would need {nbytes} bytes, but other tensors look at its storage of "
+                                f"{x.storage_.nbytes_} bytes, which therefore cannot move; clone the tensor first")
     return 0
 
 

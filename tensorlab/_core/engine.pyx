@@ -14,7 +14,8 @@ meanwhile, keeps its positions in a dict, so that the two cannot disturb each ot
 cimport cython
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from libc.stdlib cimport free, realloc
 
 from tensorlab._core.dtypes cimport dtype_object, is_floating
@@ -29,10 +30,13 @@ from tensorlab._core.graph cimport (
     needs_grad,
     thread_state,
 )
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.layout cimport is_dense, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import GradientError
+
+cdef extern from *:
+    Py_ssize_t references "Py_REFCNT"(PyObject*)
 
 cdef unsigned long task_serial = 0
 cdef int tasks_running = 0
@@ -226,14 +230,27 @@ cdef int deliver(Task task, Node node, int output_number, object grad) except -1
     """Add a gradient to what waits at a node."""
     cdef Py_ssize_t slot = task.find(node)
     cdef list several
-    cdef object waiting = task.waiting[slot]
     if node.output_count == 1:
-        task.waiting[slot] = grad if waiting is None else waiting + grad
+        add_to(task.waiting, slot, grad)
         return 0
+    if task.waiting[slot] is None:
+        task.waiting[slot] = [None] * node.output_count
+    several = <list>task.waiting[slot]
+    add_to(several, output_number, grad)
+    return 0
+
+
+cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
+    """gradients[i] += grad; in the memory of the first, if nobody else can see that."""
+    cdef TensorBase waiting = <TensorBase>PyList_GET_ITEM(gradients, i)
     if waiting is None:
-        waiting = task.waiting[slot] = [None] * node.output_count
-    several = <list>waiting
-    several[output_number] = grad if several[output_number] is None else several[output_number] + grad
+        gradients[i] = grad
+    elif (not thread_state().grad_enabled and references(<PyObject*>waiting) == 2 and references(
+            <PyObject*>waiting.storage_) == 1
+            and is_dense(waiting.ndim_, waiting.sizes, waiting.strides)):
+        (<object>waiting).add_(grad)            # 2 references: the list's and ours
+    else:
+        gradients[i] = waiting + grad
     return 0
 
 
@@ -313,9 +330,10 @@ cdef int run(Task task, ReadyQueue ready) except -1:
                 continue
             next_node = <Node>PyTuple_GET_ITEM(edges, i)
             number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
-            one = <object>PyTuple_GET_ITEM(out, i)
+            one = take(out, i)
             if one is not None:
-                deliver(task, next_node, number, fit(one, &next_node.metas[number], node))
+                one = fit(one, &next_node.metas[number], node)
+                deliver(task, next_node, number, one)
                 one = None
             slot = task.find(next_node)
             task.missing[slot] -= 1
@@ -323,6 +341,15 @@ cdef int run(Task task, ReadyQueue ready) except -1:
                 ready.push(next_node)
         out = None
     return 0
+
+
+cdef inline object take(tuple out, Py_ssize_t i):
+    """Move item i out of a tuple that nobody else holds, so that its reference count tells who else wants it."""
+    cdef object one = <object>PyTuple_GET_ITEM(out, i)
+    Py_INCREF(None)
+    PyTuple_SET_ITEM(out, i, None)              # does not count down what was there: that reference is freed here
+    Py_DECREF(one)
+    return one
 
 
 cdef bint leads_on(Task task, Node node):

@@ -15,7 +15,6 @@ what it holds aside, and the outermost one lets go of that, one thing after the 
 """
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_REFCNT
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 
@@ -39,6 +38,10 @@ from tensorlab._core.tensor cimport (
 
 from tensorlab._core.modes import switch_grad_mode
 from tensorlab.errors import GradientError, VersionError
+
+cdef extern from *:
+    Py_ssize_t references "Py_REFCNT"(PyObject*)
+
 
 # ---------------------------------------------------------------- freeing without deep recursion
 cdef enum:
@@ -197,7 +200,7 @@ cdef class AccumulateGrad(Node):
         if new is None:
             return ()
         if variable.gradient is None:
-            if not thread_state().grad_enabled and Py_REFCNT(new) <= 3 and keeps_layout(new, variable):
+            if not thread_state().grad_enabled and references(<PyObject*>new) == 1 and keeps_layout(new, variable):
                 variable.gradient = alias(new)      # nobody else holds it: no copy
             else:
                 variable.gradient = copy_in_layout(new, variable)
@@ -267,10 +270,24 @@ cdef Node grad_fn_of(TensorBase x):
         finally:
             switch_grad_mode(was_enabled)
         x.node = again.node
+        if x.node is None:                  # x itself was made to require grad, its base does not: the way back ends here
+            x.node = DeadEnd.__new__(DeadEnd)
+            set_metas(<Node>x.node, x)
         x.output_number = 0
         x.view_version = x.counter.value
         move_retained(x, old, x.node)
     return x.node
+
+
+@cython.final
+cdef class DeadEnd(Node):
+    """The node of a refreshed view whose base needs no gradient."""
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        return ()
+
+    cdef str label(self):
+        return "AsStridedBackward0"
 
 
 cdef Node gradient_edge(TensorBase x):
@@ -451,6 +468,8 @@ cdef class CopySlices(Node):
                                  tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
         if self.function is None:
             raise already_released("CopySlices")
+        if task.is_selective and is_wanted(task, self.edges[0]):
+            task.needed.add(self.function.edges[0])     # the op still points at the view's node, which the base replaced
         # a copy, because the op's backward may keep what it is given, and `part` is written to below
         grads = self.function.apply(part.clone(), task)
         out = list(grads)
