@@ -1,0 +1,431 @@
+"""Normalisation: bringing groups of values to mean 0 and variance 1.
+
+layer_norm's gradient. With xhat = (x - mean) * r, r = 1 / sqrt(variance + eps), n values in a row and g the gradient times the
+weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat)): what is left of g when its share along the ones and
+its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
+"""
+from cython.parallel cimport prange
+from libc.math cimport sqrt
+from libc.string cimport memset
+
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.loops cimport copy_into, thread_count
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.rows cimport sum_row
+
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+
+cdef enum:
+    LANES = 64
+    STRIP = 512                 # columns whose sums are kept in the L1 cache
+    GRAIN = 16384               # elements that make a thread worth starting
+
+cdef struct Rows:               # m rows of n values, next to each other, in the type of computing
+    ssize m
+    ssize n
+    double eps
+    void* x
+    void* grad
+    void* weight                # NULL if there is none
+    void* bias
+    void* mean
+    void* rstd
+    void* out
+
+ctypedef void (*rows_loop)(Rows* rows, ssize begin, ssize end) noexcept nogil
+
+
+# ---------------------------------------------------------------- arguments
+cdef TensorBase plain(TensorBase x, int dtype):
+    """x, or a copy of it, row-major and of this type."""
+    cdef TensorBase copied
+    if x is None or (x.is_contiguous_ and x.dtype_ == dtype):
+        return x
+    copied = empty_tensor(dtype, x.ndim_, x.sizes)
+    copy_into(copied, x)
+    return copied
+
+
+cdef inline void* data_of(TensorBase x) noexcept:
+    return x.data_ if x is not None else NULL
+
+
+cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where) except -1:
+    """How many rows of how many values the last dimensions make."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int count, i
+    if not isinstance(normalized_shape, (tuple, list)):
+        raise TypeError(f"{where}: normalized_shape must be a tuple of ints, not {type(normalized_shape).__name__}")
+    count = read_sizes(normalized_shape, sizes, where)
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with .float()")
+    if count == 0:
+        raise ShapeError(f"{where}: normalized_shape is empty; name at least one of the last sizes of the input")
+    rows.n = 1
+    for i in range(count):
+        if count > x.ndim_ or x.sizes[x.ndim_ - count + i] != sizes[i]:
+            raise ShapeError(f"{where}: normalized_shape is {tuple(normalized_shape)}, but the input has shape "
+                             f"{shape_text(x.ndim_, x.sizes)}; it must be the input's last sizes")
+        rows.n *= sizes[i]
+    rows.m = x.numel_ // rows.n if rows.n else 0
+    return count
+
+
+cdef int check_parameter(TensorBase parameter, str name, TensorBase x, int count, str where) except -1:
+    """Weight and bias have the normalized shape and the input's type (float32 beside half types)."""
+    if parameter is None:
+        return 0
+    if tuple(parameter.shape) != tuple(x.shape)[x.ndim_ - count:]:
+        raise ShapeError(f"{where}: {name} has shape {tuple(parameter.shape)}; expected the normalized shape, "
+                         f"{tuple(x.shape)[x.ndim_ - count:]}")
+    if parameter.dtype_ != x.dtype_ and parameter.dtype_ != kernel_dtype(x.dtype_):
+        raise DTypeError(f"{where}: {name} has type {parameter.dtype} and the input {x.dtype}; convert one of them with .to()")
+    return 0
+
+
+cdef int run_rows(Rows* rows, rows_loop loop) except -1:
+    """All rows, split over threads."""
+    cdef int threads = thread_count(rows.m * rows.n, GRAIN), part
+    if threads > rows.m:
+        threads = <int>rows.m
+    if threads <= 1:
+        if rows.m * rows.n < 8192:
+            loop(rows, 0, rows.m)
+        else:
+            with nogil:
+                loop(rows, 0, rows.m)
+        return 0
+    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+        loop(rows, rows.m * part // threads, rows.m * (part + 1) // threads)
+    return 0
+
+
+# ---------------------------------------------------------------- layer_norm: loops
+cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
+    """Of what is left without the mean; lanes as in rows.pxd."""
+    cdef real[64] lane                                  # LANES
+    cdef real total = 0
+    cdef ssize i = 0
+    cdef int k, half = LANES // 2
+    if n >= LANES:
+        for k in range(LANES):
+            lane[k] = 0
+        while i + LANES <= n:
+            for k in range(LANES):
+                lane[k] += (x[i + k] - mean) * (x[i + k] - mean)
+            i += LANES
+        while half > 0:
+            for k in range(half):
+                lane[k] += lane[k + half]
+            half //= 2
+        total = lane[0]
+    while i < n:
+        total += (x[i] - mean) * (x[i] - mean)
+        i += 1
+    return total
+
+cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, real mean, real rstd, ssize n) noexcept nogil:
+    cdef ssize i
+    if weight == NULL and bias == NULL:
+        for i in range(n):
+            out[i] = (x[i] - mean) * rstd
+    elif bias == NULL:
+        for i in range(n):
+            out[i] = (x[i] - mean) * rstd * weight[i]
+    elif weight == NULL:
+        for i in range(n):
+            out[i] = (x[i] - mean) * rstd + bias[i]
+    else:
+        for i in range(n):
+            out[i] = (x[i] - mean) * rstd * weight[i] + bias[i]
+
+cdef inline void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+    cdef real* rstds = <real*>rows.rstd
+    cdef real* x
+    cdef ssize i, n = rows.n
+    for i in range(begin, end):
+        x = <real*>rows.x + i * n
+        means[i] = sum_row(x, n) / n
+        rstds[i] = <real>(1 / sqrt(<double>sum_of_squares(x, means[i], n) / n + rows.eps))
+        normalize_row(<real*>rows.out + i * n, x, <real*>rows.weight, <real*>rows.bias, means[i], rstds[i], n)
+
+cdef void layer_norm_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    layer_norm_loop(rows, begin, end, <float*>rows.mean)
+
+cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    layer_norm_loop(rows, begin, end, <double*>rows.mean)
+
+
+# ---------------------------------------------------------------- layer_norm
+cdef Op LAYER_NORM = Op("layer_norm(x: Tensor, weight: Tensor?, bias: Tensor?, count: int, eps: float, mean: Tensor, "
+                        "rstd: Tensor) -> Tensor", node="NativeLayerNormBackward0")
+
+@LAYER_NORM.derivative("x")
+def layer_norm_derivative_x(grad, x, weight, count, eps, mean, rstd):
+    return layer_norm_backward(grad, x, weight, count, eps, mean, rstd)
+
+@LAYER_NORM.derivative("weight")
+def layer_norm_derivative_weight(grad, x, count, eps, mean, rstd):
+    return layer_norm_backward_weight(grad, x, count, eps, mean, rstd)
+
+@LAYER_NORM.derivative("bias")
+def layer_norm_derivative_bias(grad, bias_shape):
+    return grad.sum_to_size(bias_shape)
+
+def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None, double eps=1e-5):
+    """Bring the last dimensions to mean 0 and variance 1, then scale by weight and add bias.
+
+    Parameters
+    ----------
+    input : Tensor, shape (*, *normalized_shape), floating
+    normalized_shape : tuple of int
+    weight, bias : Tensor, shape normalized_shape, optional
+    eps : float, added to the variance
+
+    Returns
+    -------
+    Tensor of the input's shape, row-major
+
+    Raises
+    ------
+    ShapeError
+        If the last sizes of the input, or the shapes of weight and bias, are others.
+
+    Notes
+    -----
+    Source: Ba, Kiros and Hinton 2016, "Layer Normalization", equation 4.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.layer_norm(tensorlab.tensor([[1., 3.], [0., 8.]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
+    """
+    cdef Rows rows
+    cdef int count = split(input, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(input.dtype_)
+    cdef TensorBase x, w, b, mean, rstd, out
+    check_parameter(weight, "weight", input, count, "layer_norm")
+    check_parameter(bias, "bias", input, count, "layer_norm")
+    x, w, b = plain(input, kernel), plain(weight, kernel), plain(bias, kernel)
+    mean = empty_tensor(kernel, 1, &rows.m)
+    rstd = empty_tensor(kernel, 1, &rows.m)
+    out = empty_tensor(kernel, input.ndim_, input.sizes)
+    rows.eps = eps
+    rows.x, rows.weight, rows.bias = x.data_, data_of(w), data_of(b)
+    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
+    run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
+    return finish(LAYER_NORM, plain(out, input.dtype_), (input, weight, bias, count, eps, mean, rstd))
+
+
+# ---------------------------------------------------------------- layer_norm_backward
+cdef inline real weighted_sums(real* grad, real* weight, real* x, real mean, ssize n, real* with_x) noexcept nogil:
+    """sum(g), returned, and sum(g * (x - mean)), where g = grad * weight."""
+    cdef real[32] lane
+    cdef real[32] lane_with_x
+    cdef real total = 0, g
+    cdef ssize i = 0
+    cdef int k
+    with_x[0] = 0
+    if n >= 32:
+        for k in range(32):
+            lane[k] = 0
+            lane_with_x[k] = 0
+        if weight != NULL:
+            while i + 32 <= n:
+                for k in range(32):
+                    g = grad[i + k] * weight[i + k]
+                    lane[k] += g
+                    lane_with_x[k] += g * (x[i + k] - mean)
+                i += 32
+        else:
+            while i + 32 <= n:
+                for k in range(32):
+                    lane[k] += grad[i + k]
+                    lane_with_x[k] += grad[i + k] * (x[i + k] - mean)
+                i += 32
+        for k in range(32):
+            total += lane[k]
+            with_x[0] += lane_with_x[k]
+    while i < n:
+        g = grad[i] * (weight[i] if weight != NULL else <real>1)
+        total += g
+        with_x[0] += g * (x[i] - mean)
+        i += 1
+    return total
+
+cdef inline void layer_norm_backward_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+    cdef real* weight = <real*>rows.weight
+    cdef real* x
+    cdef real* grad
+    cdef real* out
+    cdef real rstd, mean, with_x, shared, slope
+    cdef ssize i, j, n = rows.n
+    for i in range(begin, end):
+        x, grad, out = <real*>rows.x + i * n, <real*>rows.grad + i * n, <real*>rows.out + i * n
+        mean, rstd = means[i], (<real*>rows.rstd)[i]
+        shared = weighted_sums(grad, weight, x, mean, n, &with_x) / n
+        slope = with_x * rstd * rstd / n
+        if weight == NULL:
+            for j in range(n):
+                out[j] = (grad[j] - shared - (x[j] - mean) * slope) * rstd
+        else:
+            for j in range(n):
+                out[j] = (grad[j] * weight[j] - shared - (x[j] - mean) * slope) * rstd
+
+cdef void layer_norm_backward_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    layer_norm_backward_loop(rows, begin, end, <float*>rows.mean)
+
+cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    layer_norm_backward_loop(rows, begin, end, <double*>rows.mean)
+
+cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor?, count: int, eps: float, "
+                                 "mean: Tensor, rstd: Tensor) -> Tensor")
+
+# The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the gradient that
+# arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be differentiated further.
+@LAYER_NORM_BACKWARD.derivative("grad")
+def layer_norm_backward_derivative_grad(grad, x, weight, count, eps, mean, rstd):
+    projected = layer_norm_backward(grad, x, None, count, eps, mean, rstd)
+    return projected if weight is None else projected * weight
+
+@LAYER_NORM_BACKWARD.derivative("weight")
+def layer_norm_backward_derivative_weight(grad, grad_, x, count, eps, mean, rstd):
+    return grad_ * layer_norm_backward(grad, x, None, count, eps, mean, rstd)
+
+@LAYER_NORM_BACKWARD.derivative("x")
+def layer_norm_backward_derivative_x(grad, grad_, x, weight, count, eps):
+    dims = tuple(range(-count, 0))
+    xhat, rstd = standardize(x, dims, eps)
+    a, b = grad, grad_ if weight is None else grad_ * weight
+    a, b = a - a.mean(dims, True), b - b.mean(dims, True)
+    a_along, b_along = (a * xhat).mean(dims, True), (b * xhat).mean(dims, True)
+    rest = (a * b).mean(dims, True) - a_along * b_along
+    return -rstd * rstd * (xhat * (rest - 2 * a_along * b_along) + b_along * a + a_along * b)
+
+def standardize(x, dims, eps):
+    """((x - mean) * rstd, rstd) in tensor operations."""
+    centred = x - x.mean(dims, True)
+    rstd = ((centred * centred).mean(dims, True) + eps).rsqrt()
+    return centred * rstd, rstd
+
+def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorBase weight, int count, double eps,
+                        TensorBase mean not None, TensorBase rstd not None):
+    """The gradient of layer_norm by its input, in two passes over each row."""
+    cdef int kernel = mean.dtype_
+    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
+    cdef TensorBase out = empty_tensor(kernel, x.ndim_, x.sizes)
+    cdef Rows rows
+    rows.m = mean.numel_
+    rows.n = x.numel_ // rows.m if rows.m else 0
+    rows.grad, rows.x, rows.weight = plain_grad.data_, plain_x.data_, data_of(plain_weight)
+    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
+    run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
+    return finish(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
+
+
+# ---------------------------------------------------------------- layer_norm_backward_weight
+cdef inline void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
+    """Columns `begin` to `end`, in strips."""
+    cdef real* total = <real*>rows.out
+    cdef real* rstds = <real*>rows.rstd
+    cdef real* x
+    cdef real* grad
+    cdef real mean, rstd
+    cdef ssize i, j, at = begin, stop
+    while at < end:
+        stop = min(end, at + STRIP)
+        for i in range(rows.m):
+            x, grad = <real*>rows.x + i * rows.n, <real*>rows.grad + i * rows.n
+            mean, rstd = means[i], rstds[i]
+            for j in range(at, stop):
+                total[j] += grad[j] * ((x[j] - mean) * rstd)
+        at = stop
+
+cdef void backward_weight_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    backward_weight_loop(rows, begin, end, <float*>rows.mean)
+
+cdef void backward_weight_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
+    backward_weight_loop(rows, begin, end, <double*>rows.mean)
+
+cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(grad: Tensor, x: Tensor, count: int, eps: float, "
+                                        "mean: Tensor, rstd: Tensor) -> Tensor")
+
+@LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
+def layer_norm_backward_weight_derivative_grad(grad, x, count, eps):
+    return grad * standardize(x, tuple(range(-count, 0)), eps)[0]
+
+@LAYER_NORM_BACKWARD_WEIGHT.derivative("x")
+def layer_norm_backward_weight_derivative_x(grad, grad_, x, count, eps, mean, rstd):
+    return layer_norm_backward(grad_, x, grad, count, eps, mean, rstd)
+
+def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, int count, double eps,
+                               TensorBase mean not None, TensorBase rstd not None):
+    """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
+    cdef int kernel = mean.dtype_, threads, part
+    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
+    cdef TensorBase out = empty_tensor(kernel, count, &x.sizes[x.ndim_ - count])
+    cdef Rows rows
+    cdef rows_loop loop = backward_weight_double if kernel == FLOAT64 else backward_weight_float
+    rows.m, rows.n = mean.numel_, out.numel_
+    rows.grad, rows.x = plain_grad.data_, plain_x.data_
+    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
+    memset(out.data_, 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
+    threads = min(thread_count(x.numel_, GRAIN), <int>min(rows.n // 64 + 1, <ssize>1024))
+    if threads == 1:
+        with nogil:
+            loop(&rows, 0, rows.n)
+    else:
+        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+            loop(&rows, rows.n * part // threads, rows.n * (part + 1) // threads)
+    return finish(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
+
+
+# ---------------------------------------------------------------- rms_norm: from other ops
+def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, eps=None):
+    """Divide the last dimensions by their root mean square, then scale by weight.
+
+    Parameters
+    ----------
+    input : Tensor, shape (*, *normalized_shape), floating
+    normalized_shape : tuple of int
+    weight : Tensor, shape normalized_shape, optional
+    eps : float, added to the mean square; the type's epsilon if not given
+
+    Notes
+    -----
+    Source: Zhang and Sennrich 2019, "Root Mean Square Layer Normalization", equation 4.
+    """
+    from tensorlab._core.dtypes import finfo
+    cdef Rows rows
+    cdef int count = split(input, normalized_shape, &rows, "rms_norm")
+    check_parameter(weight, "weight", input, count, "rms_norm")
+    mean_square = (input * input).mean(tuple(range(-count, 0)), True)
+    out = input * (mean_square + (finfo(input.dtype).eps if eps is None else eps)).rsqrt()
+    return out if weight is None else out * weight
+
+
+# ---------------------------------------------------------------- group_norm: from other ops
+def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, TensorBase bias=None, eps=1e-5):
+    """Normalise each sample within groups of channels, then scale and shift each channel.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, *), floating
+    num_groups : int, a divisor of channels
+    weight, bias : Tensor, shape (channels,), optional
+    eps : float, added to the variance
+
+    Notes
+    -----
+    Source: Wu and He 2018, "Group Normalization", section 3.
+    """
+    if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
+        raise ShapeError(f"group_norm: the input has shape {tuple(input.shape)} and num_groups is {num_groups}; expected "
+                         f"(batch, channels, ...) and a divisor of channels")
+    groups = input.reshape([input.sizes[0], num_groups, -1])
+    out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(input.shape)
+    channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
+    if weight is not None:
+        out = out * weight.reshape(channels)
+    return out if bias is None else out + bias.reshape(channels)
