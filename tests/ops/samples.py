@@ -155,13 +155,13 @@ def make_empty_or(T, data, dtype, requires_grad):
 
 def transposed(array):
     """The same values with the dimensions reversed in memory."""
-    return np.ascontiguousarray(array.T).T
+    return np.ascontiguousarray(array.T).T.reshape(array.shape, order="A")
 
 
 def stepped(array):
     """The same values, two elements apart in every dimension."""
     wide = np.zeros([2 * size for size in array.shape], array.dtype)
-    view = wide[tuple(slice(None, None, 2) for _ in array.shape)]
+    view = wide[(slice(None, None, 2),) * array.ndim + (...,)]
     view[...] = array
     return view
 

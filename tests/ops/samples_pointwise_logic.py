@@ -207,7 +207,7 @@ SELECTION = [
             lambda T, x, c: x.to(T.float16).masked_fill(c, 1e9),
         ],
     ),
-    form(
+    Sample(
         "masked_fill tensor",
         lambda T, x, c, y: T.masked_fill(x, c, y),
         normal(3, 4),

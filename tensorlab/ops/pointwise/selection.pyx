@@ -157,7 +157,11 @@ def masked_fill(TensorBase input not None, mask, value):
     >>> tensorlab.masked_fill(x, x > 1, -1)
     tensor([ 1., -1.])
     """
-    return run_ternary(MASKED_FILL, input, mask, checked_value("masked_fill", input, mask, value))
+    value = checked_value("masked_fill", input, mask, value)
+    if not input.is_contiguous_ or not (<TensorBase>mask).is_contiguous_:       # the result is row-major in any case
+        input = input.contiguous()
+        mask = mask.contiguous()
+    return run_ternary(MASKED_FILL, input, mask, value)
 
 def masked_fill_(TensorBase input not None, mask, value):
     """`masked_fill`, written over `input`."""
