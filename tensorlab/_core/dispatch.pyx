@@ -440,7 +440,7 @@ cdef object finish_inplace(OpNode node, TensorBase x):
         if node.wants_output:
             node.saved_output = save_tensor(x, True)
             if x.base is not None:
-                node.saved_output.node = PyWeakref_NewRef(x.node, None)
+                node.saved_output.slices = PyWeakref_NewRef(x.base.node, None)
     return x
 
 

@@ -41,7 +41,7 @@ cdef class SavedTensor:
     cdef unsigned long version
     cdef bint is_output
     cdef int output_number
-    cdef object node            # of a saved output of an in-place op on a view: weak reference to the view's node
+    cdef object slices          # of an output that was written into a view: weak reference to the base's CopySlices
     cdef TensorBase unpack(self, Node owner)
 
 cdef class AccumulateGrad(Node):
@@ -54,6 +54,7 @@ cdef class CopySlices(Node):
     cdef ssize[MAX_NDIM] view_strides
     cdef ssize view_offset      # elements from the base's first element to the view's
     cdef Node function          # the node of the in-place op
+    cdef TensorBase view_again(self, TensorBase saved)
 
 cdef bint needs_grad(TensorBase x) noexcept
 cdef Node grad_fn_of(TensorBase x)

@@ -18,7 +18,7 @@ from cpython.object cimport PyObject
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_floating, item_size
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, shape_text, ssize
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.tensor cimport (
@@ -197,7 +197,7 @@ cdef class AccumulateGrad(Node):
     cdef tuple apply(self, object grad, GraphTask task):
         cdef TensorBase variable = self.variable
         cdef TensorBase new = <TensorBase>grad
-        if new is None:
+        if new is None or not variable.wants_grad:
             return ()
         if variable.gradient is None:
             if not thread_state().grad_enabled and references(<PyObject*>new) == 1 and keeps_layout(new, variable):
@@ -482,6 +482,13 @@ cdef class CopySlices(Node):
             out[0] = result
         return tuple(out)
 
+    cdef TensorBase view_again(self, TensorBase saved):
+        """The view as it was right after the write, from a detached alias of it: a view of a base whose node is this one."""
+        cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
+        cdef TensorBase base = alias_as(saved, self.base_meta.ndim, self.base_meta.sizes, self.base_strides, data)
+        set_history(base, self, 0)
+        return as_strided(base, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
+
     cdef int release_saved(self) except -1:
         if self.function is not None:
             self.function.release_saved()
@@ -518,8 +525,10 @@ cdef class SavedTensor:
                 f"Clone it before that operation, or use the out-of-place one.")
         if not self.is_output:
             return self.tensor
+        if self.slices is not None:
+            return (<CopySlices>self.slices()).view_again(self.tensor)
         out = alias(self.tensor)
-        out.node = owner if self.node is None else self.node()
+        out.node = owner
         out.output_number = self.output_number
         return out
 
