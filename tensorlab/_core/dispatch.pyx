@@ -126,6 +126,7 @@ cdef enum:
     OUT = -2
     SHAPE = -3
     DTYPE = -4
+    GRADS = -5
 
 REGISTRY = {}                   # name: Op
 
@@ -171,7 +172,7 @@ cdef class Op:
             cdef int position = self.params.index(param), code
             for name in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
                 if name in ("grad", "grads"):
-                    code = GRAD
+                    code = GRAD if name == "grad" else GRADS
                 elif name.rstrip("_") in self.params:           # grad_: an argument of the op that is called grad
                     code = self.params.index(name.rstrip("_"))
                     saves |= <unsigned int>1 << code
@@ -263,6 +264,8 @@ cdef class OpNode(Node):
         cdef object value
         if code == GRAD:
             return grad
+        if code == GRADS:
+            return grad if self.output_count != 1 else [grad]
         if code == SHAPE:
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
