@@ -273,7 +273,35 @@ from tensorlab.ops.splitting import (
     unbind,
     vsplit,
 )
+from tensorlab.ops.grids import (
+    broadcast_shapes,
+    broadcast_tensors,
+    cartesian_prod,
+    combinations,
+    meshgrid,
+)
+from tensorlab.ops.ranges import arange, eye, linspace, logspace
+from tensorlab.ops.rearranging import (
+    flip,
+    fliplr,
+    flipud,
+    repeat_interleave,
+    roll,
+    rot90,
+    tile,
+)
+from tensorlab.ops.resizing import resize_as_
 from tensorlab.ops.strided import as_strided
+from tensorlab.ops.triangles import (
+    block_diag,
+    diag,
+    diag_embed,
+    diagflat,
+    tril,
+    tril_indices,
+    triu,
+    triu_indices,
+)
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 

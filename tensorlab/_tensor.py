@@ -6,7 +6,18 @@ The functions live with their ops; here each is given a name, and nothing more. 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import extrema, products, reductions, softmax
-from tensorlab.ops import copying, creation, dimensions, joining, reshaping, slicing, splitting, strided
+from tensorlab.ops import (
+    copying,
+    creation,
+    dimensions,
+    rearranging,
+    reshaping,
+    resizing,
+    slicing,
+    splitting,
+    strided,
+    triangles,
+)
 from tensorlab.ops.indexing import advanced, getitem, masks
 from tensorlab.ops.linalg import matrices
 from tensorlab.ops.pointwise import (
@@ -26,6 +37,8 @@ from tensorlab.printing import tensor_format, tensor_repr
 
 class Tensor(TensorBase):
     """A multi-dimensional array of one dtype, whose history autograd can follow."""
+
+    __new__ = staticmethod(creation.new_of_class)       # kernels do not go through it
 
     # values in and out
     item = exchange.item
@@ -92,6 +105,7 @@ class Tensor(TensorBase):
     ravel = reshaping.ravel
     unflatten = reshaping.unflatten
     as_strided = strided.as_strided
+    as_strided_ = strided.as_strided_
 
     # views: dimensions
     permute = dimensions.permute
@@ -128,6 +142,28 @@ class Tensor(TensorBase):
     vsplit = splitting.vsplit
     dsplit = splitting.dsplit
     unbind = splitting.unbind
+
+    # rearranged copies
+    flip = rearranging.flip
+    fliplr = rearranging.fliplr
+    flipud = rearranging.flipud
+    roll = rearranging.roll
+    rot90 = rearranging.rot90
+    repeat = rearranging.repeat
+    tile = rearranging.tile
+    repeat_interleave = rearranging.repeat_interleave
+    tril = triangles.tril
+    tril_ = triangles.tril_
+    triu = triangles.triu
+    triu_ = triangles.triu_
+    diag = triangles.diag
+    diag_embed = triangles.diag_embed
+    diagflat = triangles.diagflat
+
+    # other memory
+    resize_ = resizing.resize_
+    resize_as_ = resizing.resize_as_
+    set_ = resizing.set_
 
     # arithmetic
     add = arithmetic.add

@@ -45,7 +45,7 @@ from tensorlab._core.tensor cimport (
     empty_tensor,
     make_size,
 )
-from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides
+from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides, lies_channels_last
 
 from tensorlab._core.device import CPU, check_device, contiguous_format, device, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
@@ -83,10 +83,12 @@ cdef TensorBase run_clone(TensorBase x):
     return finish(CLONE, copy_of(x, x.dtype_, None, "clone"), (x, None))
 
 
+cdef TensorBase run_row_major_clone(TensorBase x):
+    return finish(CLONE, copy_of(x, x.dtype_, contiguous_format, "clone"), (x, contiguous_format))
+
+
 cdef TensorBase run_contiguous(TensorBase x):
-    if x.is_contiguous_:
-        return x
-    return finish(CLONE, copy_of(x, x.dtype_, contiguous_format, "contiguous"), (x, contiguous_format))
+    return x if x.is_contiguous_ else run_row_major_clone(x)
 
 
 def clone(TensorBase input not None, *, memory_format=None):
@@ -143,9 +145,14 @@ cdef TensorBase run_cast(TensorBase x, int dtype):
     return finish(TO_COPY, copy_of(x, dtype, None, "to"), (x, None, None))
 
 
+cdef str likely_format(TensorBase x):
+    """The format that strides suggest, even where sizes of 1 leave it open."""
+    return "contiguous" if not lies_channels_last(x) else "channels_last" if x.ndim_ == 4 else "channels_last_3d"
+
+
 cdef object run_to(TensorBase x, int code, bint copy, object memory_format):
     if code == x.dtype_ and not copy:
-        if memory_format is None or memory_format == "preserve" or is_contiguous(x, memory_format):
+        if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
     return finish(TO_COPY, copy_of(x, code, memory_format, "to"), (x, None, None))
 

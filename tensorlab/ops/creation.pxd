@@ -9,3 +9,4 @@ cdef int check_number(object value, int dtype, str where) except -1
 cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssize* sizes, ssize* strides, str where) except -1
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where)
 cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object dtype, int default, object layout, object device, bint requires_grad, str where)
+cdef bint lies_channels_last(TensorBase x) noexcept

@@ -39,11 +39,14 @@ from tensorlab._core.tensor cimport (
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
+    tensor_class,
 )
 
 from tensorlab._core.device import check_device
 from tensorlab._core.device import strided as strided_layout
 from tensorlab._core.exchange import tensor as make_tensor
+from tensorlab._core.subclass import make_subclass
+from tensorlab._core.tensor import Size
 from tensorlab.errors import DTypeError, GradientError, ShapeError
 
 
@@ -81,7 +84,7 @@ cdef int check_number(object value, int dtype, str where) except -1:
             if not -2**63 <= value < 2**63:
                 raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
             return 0
-        elif -(1 << (8 * item_size[dtype] - 1)) <= value < 1 << (8 * item_size[dtype] - 1):
+        elif -(<long long>1 << (8 * item_size[dtype] - 1)) <= value < <long long>1 << (8 * item_size[dtype] - 1):
             return 0
     else:
         x = value
@@ -194,6 +197,24 @@ cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssiz
         strides[0] = strides[2] * max(sizes[2], 1)
         return 1
     raise TypeError(f"{where}: memory_format must be one such as tensorlab.contiguous_format, not {memory_format!r}")
+
+
+cdef bint lies_channels_last(TensorBase x) noexcept:
+    """Are its strides those of channels_last or channels_last_3d, by PyTorch's test, which asks for no exact size?"""
+    cdef int i, d
+    cdef ssize least = 0
+    if x.ndim_ != 4 and x.ndim_ != 5 or x.strides[1] == 0:
+        return False
+    for i in range(x.ndim_):                    # from the channels inwards out: dimensions 1, ndim - 1, ..., 2, 0
+        d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
+        if x.sizes[d] == 0 or x.strides[d] < least:
+            return False
+        if d == 0 and least == x.strides[1]:    # all other sizes are 1: the strides do not tell
+            return False
+        least = x.strides[d]
+        if x.sizes[d] > 1:
+            least *= x.sizes[d]
+    return True
 
 
 # ---------------------------------------------------------------- empty, zeros, ones, full
@@ -433,6 +454,18 @@ def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout
     check_place(layout, device, "new_empty_strided")
     return apply_flags(make_strided(size, stride, dtype_code(dtype, self.dtype_), "new_empty_strided"), requires_grad,
                        "new_empty_strided")
+
+
+def new_of_class(cls, *args):
+    """What `Tensor(...)` makes: an empty tensor of some sizes, or a float copy of a sequence; prefer `tensor` and `empty`."""
+    cdef TensorBase made
+    if len(args) == 1 and isinstance(args[0], TensorBase):
+        made = args[0].to(dtype_object(default_float())).detach()
+    elif len(args) == 1 and not PyLong_Check(args[0]) and not isinstance(args[0], Size):
+        made = make_tensor(args[0], dtype=dtype_object(default_float()))
+    else:
+        made = empty(*args) if args else empty(0)
+    return made if cls is tensor_class else make_subclass(cls, made)
 
 
 def new_tensor(TensorBase self not None, data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):

@@ -50,7 +50,7 @@ cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
                           char* data):
     """Give x itself another layout over its memory, and record that. `arguments[0]` is x."""
-    cdef PyObject* pointers[4]
+    cdef PyObject* pointers[8]
     cdef OpNode node = None
     cdef object old
     cdef bint wanted = thread_state().grad_enabled and needs_grad(x)

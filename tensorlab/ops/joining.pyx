@@ -1,13 +1,13 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport Op, finish, refuse_overlap, store_out
+from tensorlab._core.dispatch cimport Op, can_cast, finish, refuse_overlap, store_out
 from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_strided_tensor, empty_tensor
-from tensorlab.ops.creation cimport format_strides
+from tensorlab.ops.creation cimport format_strides, lies_channels_last
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
@@ -61,24 +61,6 @@ cdef bint is_skipped(TensorBase x) noexcept:
     return x.ndim_ == 1 and x.sizes[0] == 0
 
 
-cdef bint lies_channels_last(TensorBase x) noexcept:
-    """Are its strides those of channels_last or channels_last_3d, by PyTorch's test, which asks for no exact size?"""
-    cdef int i, d
-    cdef ssize least = 0
-    if x.ndim_ != 4 and x.ndim_ != 5 or x.strides[1] == 0:
-        return False
-    for i in range(x.ndim_):                    # from the channels inwards out: dimensions 1, ndim - 1, ..., 2, 0
-        d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
-        if x.sizes[d] == 0 or x.strides[d] < least:
-            return False
-        if d == 0 and least == x.strides[1]:    # all other sizes are 1: the strides do not tell
-            return False
-        least = x.strides[d]
-        if x.sizes[d] > 1:
-            least *= x.sizes[d]
-    return True
-
-
 cdef TensorBase join_into(list tensors, int dim, int ndim, const ssize* sizes):
     """A new tensor of the common dtype with the parts one after the other."""
     cdef TensorBase out, x
@@ -125,7 +107,7 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
             raise ShapeError(f"cat: tensor {position} is 0-d and has no dimension to join along; use stack")
         if first is None or is_skipped(first):
             first = x
-    at = wrap_dim(dim, first.ndim_, "cat")
+    at = 0 if is_skipped(first) else wrap_dim(dim, first.ndim_, "cat")
     ndim[0] = first.ndim_
     for i in range(first.ndim_):
         sizes[i] = first.sizes[i]
@@ -186,6 +168,9 @@ def cat(tensors, dim=0, *, out=None):
 cdef object join_out(str where, TensorBase result, object out, object tensors):
     """Give the result to out=, which must not be one of the tensors."""
     if isinstance(out, TensorBase):
+        if not can_cast(result.dtype_, (<TensorBase>out).dtype_):       # TypeError, where other ops raise RuntimeError
+            raise TypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
+                            f"{out.dtype}")
         for one in tensors:
             refuse_overlap(<TensorBase>out, <TensorBase>one, where)
             if one is out and (<TensorBase>out).numel_ > 0:
@@ -203,7 +188,6 @@ def stack_derivative(grad, dim):
 
 cdef TensorBase run_stack(list parts, object dim, str where):
     cdef TensorBase first, x, out
-    cdef ssize[MAX_NDIM] sizes
     cdef int i, at, position = 0
     cdef bint same
     if len(parts) == 0:
@@ -220,14 +204,34 @@ cdef TensorBase run_stack(list parts, object dim, str where):
         if not same:
             raise ShapeError(f"{where}: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first one has "
                              f"{shape_text(first.ndim_, first.sizes)}; all must be equal")
-    for i in range(first.ndim_ + 1):
-        sizes[i] = len(parts) if i == at else first.sizes[i - (i > at)]
-    out = empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
+    out = stack_result(parts, at)
     for position in range(len(parts)):
         place(out, inserted(<TensorBase>parts[position], at), at, position)
     if not any_needs_grad(parts):
         return out
     return finish(STACK, out, (parts, at))
+
+
+cdef TensorBase stack_result(list parts, int dim):
+    """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and the rest."""
+    cdef TensorBase first = <TensorBase>parts[0]
+    cdef ssize[MAX_NDIM] sizes, joined, strides
+    cdef ssize n = len(parts)
+    cdef int i
+    cdef bint channels_last = dim < first.ndim_
+    for i in range(first.ndim_ + 1):
+        sizes[i] = n if i == dim else first.sizes[i - (i > dim)]
+    for one in parts:
+        channels_last = channels_last and lies_channels_last(<TensorBase>one)
+    if not channels_last:
+        return empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
+    for i in range(first.ndim_):
+        joined[i] = first.sizes[i] * (n if i == dim else 1)
+    format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides, "stack")
+    for i in range(first.ndim_, dim, -1):
+        strides[i] = strides[i - 1]
+    strides[dim] = strides[dim + 1] * first.sizes[dim]
+    return empty_strided_tensor(common_dtype(parts), first.ndim_ + 1, sizes, strides)
 
 
 cdef TensorBase inserted(TensorBase x, int dim):

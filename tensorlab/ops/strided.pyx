@@ -13,15 +13,14 @@ one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the sum
 over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from libc.stdint cimport uint16_t
-
-from tensorlab._core.dispatch cimport Op, finish, finish_inplace, run_view, start_record
-from tensorlab._core.dtypes cimport BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT64, item_size, kernel_dtype, real
+from tensorlab._core.dispatch cimport Op, finish, run_view
+from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, make_size, offset_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, offset_of
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.dimensions cimport change_layout
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
 
@@ -175,6 +174,16 @@ def as_strided(TensorBase input not None, size, stride, storage_offset=None):
                     (input, tuple(size), tuple(stride), to.offset, input.stride(), offset_of(input)))
 
 set_as_strided(as_strided)
+
+
+def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
+    """`as_strided` of the tensor itself."""
+    cdef Geometry to
+    read_geometry(&to, size, stride, offset_of(self) if storage_offset is None else storage_offset, "as_strided_")
+    check_bounds(self, &to, "as_strided_")
+    return change_layout(AS_STRIDED, self,
+                         (self, tuple(size), tuple(stride), to.offset, self.stride(), offset_of(self)),
+                         to.ndim, to.sizes, to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
 
 
 # ---------------------------------------------------------------- restride

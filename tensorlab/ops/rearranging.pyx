@@ -1,0 +1,363 @@
+"""Copies that put elements in other places, or in several: flip, roll, rot90, repeat, tile, repeat_interleave.
+
+A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the walk of
+_core/loops.pyx does all the work, and what is left here is to describe the layouts.
+"""
+from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.dtypes cimport INT32, INT64, item_size
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
+from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_like, empty_tensor, set_layout
+from tensorlab.ops.copying cimport run_row_major_clone
+from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
+from tensorlab.ops.reshaping cimport reshape_to
+from tensorlab.ops.slicing cimport part_of
+
+from tensorlab.errors import ShapeError, UnsupportedDType
+
+
+# ---------------------------------------------------------------- flip
+cdef Op FLIP = Op("flip(x: Tensor, dims: int[]) -> Tensor")
+
+@FLIP.derivative("x")
+def flip_derivative(grad, dims):
+    return flip(grad, dims)
+
+cdef TensorBase flipped(TensorBase x, int n, const int* dims):
+    """A copy of x with some dimensions reversed."""
+    cdef ssize[MAX_NDIM] strides
+    cdef char* data = x.data_
+    cdef TensorBase out = empty_like(x, x.dtype_)
+    cdef int i
+    for i in range(x.ndim_):
+        strides[i] = x.strides[i]
+    if x.numel_ == 0:
+        return out
+    if x.ndim_ > 0:
+        for i in range(n):                      # begin at the last index and go backwards
+            data += (x.sizes[dims[i]] - 1) * x.strides[dims[i]] * item_size[x.dtype_]
+            strides[dims[i]] = -strides[dims[i]]
+    copy_into(out, alias_as(x, x.ndim_, x.sizes, strides, data))
+    return out
+
+
+def flip(TensorBase input not None, *order, dims=None):
+    """A copy with the order of some dimensions reversed.
+
+    Parameters
+    ----------
+    dims : ints, or one tuple of them; each dimension at most once
+
+    >>> import tensorlab
+    >>> tensorlab.flip(tensorlab.tensor([[1, 2], [3, 4]]), (0,))
+    tensor([[3, 4],
+            [1, 2]])
+    """
+    cdef int[MAX_NDIM] numbers
+    cdef int n, i
+    if dims is None:
+        if len(order) == 0:
+            raise TypeError("flip: the dimensions to reverse are needed, as in flip(0)")
+        dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
+    n = read_dims(dims, input.ndim_, numbers, "flip")
+    return finish(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
+
+
+def fliplr(TensorBase input not None):
+    """A copy with dimension 1 reversed: left and right exchanged."""
+    if input.ndim_ < 2:
+        raise ShapeError(f"fliplr: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
+    return flip(input, 1)
+
+
+def flipud(TensorBase input not None):
+    """A copy with dimension 0 reversed: top and bottom exchanged."""
+    if input.ndim_ < 1:
+        raise ShapeError("flipud: a tensor with at least 1 dimension is needed, not a 0-d one")
+    return flip(input, 0)
+
+
+# ---------------------------------------------------------------- rot90
+cdef Op ROT90 = Op("rot90(x: Tensor, k: int, dims: int[]) -> Tensor", node="Rot90Backward0")
+
+@ROT90.derivative("x")
+def rot90_derivative(grad, k, dims):
+    return rot90(grad, -k, dims)
+
+def rot90(TensorBase input not None, k=1, dims=(0, 1)):
+    """A copy turned by `k` times 90 degrees in a plane, from the first of two dimensions towards the second.
+
+    >>> import tensorlab
+    >>> tensorlab.rot90(tensorlab.tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
+    cdef int[MAX_NDIM] plane
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int turns, i
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
+    if input.ndim_ < 2:
+        raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
+    read_dims(dims, input.ndim_, plane, "rot90")
+    turns = PyNumber_AsSsize_t(k, OverflowError) & 3
+    if turns == 0:
+        out = contiguous_copy(input)
+    elif turns == 2:
+        out = flipped(input, 2, plane)
+    else:
+        out = flipped(input, 1, &plane[1] if turns == 1 else &plane[0])
+        for i in range(out.ndim_):
+            sizes[i] = out.sizes[i]
+            strides[i] = out.strides[i]
+        sizes[plane[0]], sizes[plane[1]] = sizes[plane[1]], sizes[plane[0]]
+        strides[plane[0]], strides[plane[1]] = strides[plane[1]], strides[plane[0]]
+        set_layout(out, out.ndim_, sizes, strides)
+    return finish(ROT90, out, (input, turns, (plane[0], plane[1])))
+
+
+# ---------------------------------------------------------------- roll
+cdef Op ROLL = Op("roll(x: Tensor, shifts: int[], dims: int[]) -> Tensor")
+
+@ROLL.derivative("x")
+def roll_derivative(grad, shifts, dims):
+    return roll(grad, tuple([-shift for shift in shifts]), dims)
+
+cdef TensorBase rolled(TensorBase x, ssize shift, int dim):
+    """A row-major copy of x, shifted along one dimension."""
+    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef ssize size = x.sizes[dim], first
+    if x.numel_ == 0:
+        return out
+    first = shift % size                        # where index 0 goes; C's remainder may be negative
+    if first < 0:
+        first += size
+    copy_into(part_of(out, dim, first, size - first, 1), part_of(x, dim, 0, size - first, 1))
+    if first > 0:
+        copy_into(part_of(out, dim, 0, first, 1), part_of(x, dim, size - first, first, 1))
+    return out
+
+
+def roll(TensorBase input not None, shifts, dims=None):
+    """A copy with elements shifted along dimensions; what goes out at one end comes in at the other.
+
+    Parameters
+    ----------
+    shifts : int, or one for each of `dims`
+    dims : int or tuple of int; without them, all elements in row-major order are shifted together
+
+    >>> import tensorlab
+    >>> tensorlab.roll(tensorlab.tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
+    cdef list by = [shifts] if PyIndex_Check(shifts) else list(shifts)
+    cdef list along = [] if dims is None else [dims] if PyIndex_Check(dims) else list(dims)
+    cdef TensorBase out
+    cdef ssize[MAX_NDIM] sizes
+    cdef int i
+    if (len(along) != len(by) and not (len(along) == 0 and len(by) == 1)) or len(by) == 0:
+        raise ShapeError(f"roll: {len(by)} shifts and {len(along)} dims are given; each dimension needs one shift")
+    along = [wrap_dim(dim, input.ndim_, "roll") for dim in along]
+    for i in range(input.ndim_):
+        sizes[i] = input.sizes[i]
+    if len(along) == 0 or input.ndim_ == 0:
+        out = rolled(flat(input), by[0], 0)
+        set_layout(out, input.ndim_, sizes, NULL)
+    else:
+        out = input
+        for i in range(len(along)):
+            out = rolled(out, by[i], along[i])
+    return finish(ROLL, out, (input, tuple(by), tuple(along)))
+
+
+cdef TensorBase flat(TensorBase x):
+    """All elements of x in one row-major dimension, perhaps over x's memory; unknown to autograd."""
+    cdef TensorBase out = alias(x) if x.is_contiguous_ else contiguous_copy(x)
+    cdef ssize n = x.numel_
+    set_layout(out, 1, &n, NULL)
+    return out
+
+
+# ---------------------------------------------------------------- repeat
+cdef Op REPEAT = Op("repeat(x: Tensor, repeats: int[]) -> Tensor")
+
+@REPEAT.derivative("x")
+def repeat_derivative(grad, x_shape, repeats):
+    cdef list shape = [], summed = []
+    cdef int shift = len(repeats) - len(x_shape)
+    if 0 in repeats:
+        return grad.new_zeros(x_shape)
+    for i in range(len(repeats)):
+        if repeats[i] > 1 or i < shift:
+            summed.append(len(shape))
+            shape.append(repeats[i])
+        if i >= shift:
+            shape.append(x_shape[i - shift])
+    return grad.reshape(shape).sum(summed) if summed else grad
+
+
+cdef TensorBase repeated(TensorBase x, int ndim, const ssize* repeats):
+    """Copy x, seen with a stride of 0 for each repetition, into (repeats[0], sizes[0], repeats[1], sizes[1], ...)."""
+    cdef ssize[2 * MAX_NDIM] sizes, out_strides, x_strides
+    cdef ssize[MAX_NDIM] out_sizes
+    cdef ssize size
+    cdef int i, n = 0, shift = ndim - x.ndim_
+    cdef TensorBase out
+    for i in range(ndim):
+        out_sizes[i] = repeats[i] * (x.sizes[i - shift] if i >= shift else 1)
+    out = empty_tensor(x.dtype_, ndim, out_sizes)
+    if out.numel_ == 0:
+        return out
+    for i in range(ndim):
+        size = x.sizes[i - shift] if i >= shift else 1
+        if repeats[i] > 1:
+            sizes[n] = repeats[i]
+            out_strides[n] = out.strides[i] * size
+            x_strides[n] = 0
+            n += 1
+        if size > 1:
+            sizes[n] = size
+            out_strides[n] = out.strides[i]
+            x_strides[n] = x.strides[i - shift]
+            n += 1
+    if n > MAX_NDIM:
+        raise ShapeError(f"repeat: {ndim} dimensions are too many to repeat at once; repeat in two steps")
+    copy_into(alias_as(out, n, sizes, out_strides, out.data_), alias_as(x, n, sizes, x_strides, x.data_))
+    return out
+
+
+cdef object run_repeat(TensorBase x, int ndim, const ssize* repeats, str where):
+    cdef int i
+    for i in range(ndim):
+        if repeats[i] < 0:
+            raise ShapeError(f"{where}: {repeats[i]} repetitions are asked for; the number must be at least 0")
+    if ndim < x.ndim_:
+        raise ShapeError(f"{where}: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
+    return finish(REPEAT, repeated(x, ndim, repeats), (x, tuple([repeats[i] for i in range(ndim)])))
+
+
+def repeat(TensorBase self not None, *sizes, repeats=None):
+    """A copy that repeats the tensor along each dimension.
+
+    Parameters
+    ----------
+    repeats : ints, or one tuple of them; one for each dimension, and for each new one in front
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    if len(sizes) == 0 and repeats is None:
+        raise TypeError("repeat: the numbers of repetitions are needed, as in repeat(2, 1)")
+    return run_repeat(self, read_sizes(sizes if repeats is None else repeats, numbers, "repeat"), numbers, "repeat")
+
+
+def tile(TensorBase input not None, *sizes, dims=None):
+    """`repeat` with numbers for the last dimensions only; the others are kept.
+
+    >>> import tensorlab
+    >>> tensorlab.tile(tensorlab.tensor([[1], [2]]), (2,))
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim, i, shift
+    if len(sizes) == 0 and dims is None:
+        raise TypeError("tile: the numbers of repetitions are needed, as in tile((2,))")
+    ndim = read_sizes(sizes if dims is None else dims, numbers, "tile")
+    shift = input.ndim_ - ndim
+    if shift > 0:
+        for i in range(input.ndim_ - 1, -1, -1):
+            numbers[i] = numbers[i - shift] if i >= shift else 1
+        ndim = input.ndim_
+    return run_repeat(input, ndim, numbers, "tile")
+
+
+# ---------------------------------------------------------------- repeat_interleave
+cdef object read_repeats(TensorBase repeats, ssize n):
+    """The number of repetitions of each of n elements, as a list; the tensor may have one element for all."""
+    if repeats.ndim_ > 1:
+        raise ShapeError(f"repeat_interleave: repeats must be 0-d or 1-d, not of shape {tuple(repeats.shape)}")
+    if repeats.dtype_ != INT64 and repeats.dtype_ != INT32:
+        raise UnsupportedDType(f"repeat_interleave: repeats must be of an integer type, not {repeats.dtype}; convert it with "
+                               f".long() first")
+    counts = repeats.reshape(-1).tolist()
+    if n >= 0 and len(counts) == 1:
+        counts = counts * n
+    elif n >= 0 and len(counts) != n:
+        raise ShapeError(f"repeat_interleave: {len(counts)} numbers of repetitions are given for {n} elements; each needs one")
+    if any(count < 0 for count in counts):
+        raise ShapeError("repeat_interleave: a number of repetitions is negative; it must be at least 0")
+    return counts
+
+
+cdef TensorBase repeated_indices(list counts):
+    """0 counts[0] times, 1 counts[1] times, and so on."""
+    cdef ssize total = sum(counts), at = 0, count, i
+    cdef TensorBase out = empty_tensor(INT64, 1, &total)
+    cdef ssize index
+    for index in range(len(counts)):
+        count = counts[index]
+        for i in range(count):
+            (<int64_t*>out.data_)[at] = index
+            at += 1
+    return out
+
+
+def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, output_size=None):
+    """A copy that repeats each index of a dimension in place.
+
+    Parameters
+    ----------
+    repeats : int, or an integer tensor with a number for each index
+    dim : int; without it, all elements in row-major order are repeated
+    output_size : int; the size of `dim` in the result, checked if given
+
+    Notes
+    -----
+    `repeat_interleave(counts)` with one argument gives the indices: 0 as often as counts[0] says, and so on.
+
+    >>> import tensorlab
+    >>> tensorlab.repeat_interleave(tensorlab.tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase x = input, out
+    cdef ssize total, n
+    cdef int at, i
+    if repeats is None:
+        return repeated_indices(read_repeats(input, -1))
+    if dim is None or x.ndim_ == 0:
+        if dim is not None:
+            wrap_dim(dim, 0, "repeat_interleave")
+        total = x.numel_
+        x = reshape_to(x, 1, &total)
+        dim = 0
+    at = wrap_dim(dim, x.ndim_, "repeat_interleave")
+    if isinstance(repeats, TensorBase):
+        counts = read_repeats(<TensorBase>repeats, x.sizes[at])
+        check_output_size(output_size, sum(counts))
+        return x.index_select(at, repeated_indices(counts))
+    n = PyNumber_AsSsize_t(repeats, OverflowError)
+    if n < 0:
+        raise ShapeError(f"repeat_interleave: repeats must be at least 0, not {n}")
+    check_output_size(output_size, n * x.sizes[at])
+    for i in range(x.ndim_ + 1):
+        sizes[i] = n if i == at + 1 else x.sizes[i - (i > at)]
+    out = run_row_major_clone(expand_to(unsqueeze_dim(x, at + 1), x.ndim_ + 1, sizes))
+    sizes[at] *= n
+    for i in range(at + 1, x.ndim_):
+        sizes[i] = x.sizes[i]
+    return reshape_to(out, x.ndim_, sizes)
+
+
+cdef int check_output_size(object given, ssize size) except -1:
+    if given is not None and given != size:
+        raise ShapeError(f"repeat_interleave: output_size is {given}, but the result has size {size}")
+    return 0

@@ -1,0 +1,120 @@
+"""Changing what a tensor is over: resize_, resize_as_, set_.
+
+These look past autograd at the storage itself; a tensor that requires grad refuses them.
+"""
+from tensorlab._core.dispatch cimport resize_tensor
+from tensorlab._core.dtypes cimport dtype_object, item_size
+from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.storage cimport Storage, new_storage
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, offset_of, set_layout
+
+from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, ShapeError
+
+
+cdef object resize_to(TensorBase x, int ndim, const ssize* sizes, str where):
+    cdef int i
+    cdef bint same = ndim == x.ndim_
+    for i in range(ndim):
+        if sizes[i] < 0:
+            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+        same = same and sizes[i] == x.sizes[i]
+    if needs_grad(x):
+        raise GradientError(f"{where}: a tensor that requires grad cannot be resized, because its history would no longer fit; "
+                            f"resize its detach()")
+    check_inplace(x, False, where)
+    if not same:
+        resize_tensor(x, ndim, sizes)
+    bump_version(x)
+    return x
+
+
+def resize_(TensorBase self not None, *sizes, memory_format=None):
+    """Give the tensor another shape, row-major, over its storage, which grows if it must.
+
+    Elements keep their place in memory, so a shape with as many elements shows the same ones. New elements are zeros.
+
+    Raises
+    ------
+    GradientError
+        If the tensor requires grad.
+    MemoryLayoutError
+        If the storage must grow, but other tensors or NumPy arrays look at it, or it belongs to another object.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 2, 3, 4]).resize_(2, 1)
+    tensor([[1],
+            [2]])
+    """
+    cdef ssize[MAX_NDIM] numbers
+    if len(sizes) == 0:
+        raise TypeError("resize_: sizes are needed, as in resize_(2, 3)")
+    return resize_to(self, read_sizes(sizes, numbers, "resize_"), numbers, "resize_")
+
+
+def resize_as_(TensorBase self not None, TensorBase the_template not None, *, memory_format=None):
+    """`resize_` to the shape of another tensor."""
+    return resize_to(self, the_template.ndim_, the_template.sizes, "resize_as_")
+
+
+def set_(TensorBase self not None, source=None, storage_offset=0, size=None, stride=None):
+    """Make the tensor show other memory: that of a tensor, or a storage with a layout; nothing if no source is given.
+
+    Parameters
+    ----------
+    source : Tensor of the same dtype, or UntypedStorage
+    storage_offset : int; elements to the first one
+    size, stride : tuple of int; for a storage all of its elements in one dimension, unless given
+
+    Raises
+    ------
+    MemoryLayoutError
+        If the layout reaches outside the storage.
+    """
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef ssize offset = storage_offset
+    cdef Storage storage
+    cdef int ndim, i
+    if thread_state().grad_enabled and needs_grad(self):
+        raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or to its "
+                            "detach()")
+    check_inplace(self, False, "set_")
+    if isinstance(source, TensorBase):
+        if (<TensorBase>source).dtype_ != self.dtype_:
+            raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has {dtype_object(self.dtype_)}; they "
+                             f"must be equal")
+        storage = (<TensorBase>source).storage_
+        if size is None:
+            offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
+    elif source is None:
+        storage = new_storage(0)
+        size = (0,)
+    elif isinstance(source, Storage):
+        storage = <Storage>source
+        if size is None:
+            size = (storage.nbytes_ // item_size[self.dtype_] - offset,)
+    else:
+        raise TypeError(f"set_: source must be a Tensor or an UntypedStorage, not {type(source).__name__}")
+    ndim = read_sizes(size, sizes, "set_")
+    for i in range(ndim):
+        if sizes[i] < 0:
+            raise ShapeError(f"set_: size {sizes[i]} is negative")
+    if stride is None:
+        contiguous_strides(ndim, sizes, strides)
+    elif read_sizes(stride, strides, "set_") != ndim:
+        raise ShapeError(f"set_: {ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
+    for i in range(ndim):
+        if strides[i] < 0:
+            raise ShapeError(f"set_: stride {strides[i]} is negative")
+    if offset < 0 or (offset + extent(ndim, sizes, strides)) * item_size[self.dtype_] > storage.nbytes_ and extent(
+            ndim, sizes, strides) > 0:
+        raise MemoryLayoutError(f"set_: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} from offset "
+                                f"{offset} reach outside a storage of {storage.nbytes_} bytes")
+    self.base = None                        # it is no view of its old base any more
+    self.creation = VIEW_DEFAULT
+    self.storage_ = storage
+    self.data_ = storage.address + offset * item_size[self.dtype_]
+    set_layout(self, ndim, sizes, strides)
+    bump_version(self)
+    return self

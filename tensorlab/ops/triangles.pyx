@@ -1,0 +1,313 @@
+"""Triangles and diagonals of matrices: tril, triu, diag, diag_embed, diagflat, block_diag, and indices of triangles.
+
+Row i of the lower triangle of diagonal d keeps columns 0 to i + d; the upper one keeps columns i + d and beyond. All of
+them take batches: the last two dimensions are the matrix.
+"""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+
+from tensorlab._core.dispatch cimport Op, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dtypes cimport INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.copying cimport run_row_major_clone
+from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.joining cimport read_tensors
+from tensorlab.ops.reshaping cimport reshape_to
+from tensorlab.ops.slicing cimport part_of
+
+from tensorlab._core.device import check_device
+from tensorlab.errors import ShapeError, UnsupportedDType
+from tensorlab.ops.slicing import diagonal
+
+
+# ---------------------------------------------------------------- tril and triu
+cdef void clear_row(char* row, ssize step, int size, ssize first, ssize last) noexcept nogil:
+    """Zero columns first to last - 1."""
+    cdef ssize j
+    if last <= first:
+        return
+    if step == 1:
+        memset(row + first * size, 0, (last - first) * size)
+    else:
+        for j in range(first, last):
+            memset(row + j * step * size, 0, size)
+
+
+cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1:
+    """Zero what is not in the triangle, whatever the strides of x."""
+    cdef int size = item_size[x.dtype_], batch = x.ndim_ - 2, d
+    cdef ssize[MAX_NDIM] index
+    cdef ssize rows = x.sizes[batch], columns = x.sizes[batch + 1], i, edge
+    cdef char* matrix = x.data_
+    if x.numel_ == 0:
+        return 0
+    for d in range(batch):
+        index[d] = 0
+    with nogil:
+        while True:
+            for i in range(rows):
+                edge = min(max(i + diagonal + keep_lower, 0), columns)      # first column right of the edge
+                if keep_lower:
+                    clear_row(matrix + i * x.strides[batch] * size, x.strides[batch + 1], size, edge, columns)
+                else:
+                    clear_row(matrix + i * x.strides[batch] * size, x.strides[batch + 1], size, 0, edge)
+            d = batch - 1
+            while d >= 0:
+                index[d] += 1
+                matrix += x.strides[d] * size
+                if index[d] < x.sizes[d]:
+                    break
+                matrix -= x.sizes[d] * x.strides[d] * size
+                index[d] = 0
+                d -= 1
+            if d < 0:
+                break
+    return 0
+
+
+cdef Op TRIL = Op("tril(x: Tensor, diagonal: int) -> Tensor")
+
+@TRIL.derivative("x")
+def tril_derivative(grad, diagonal):
+    return tril(grad, diagonal)
+
+cdef Op TRIU = Op("triu(x: Tensor, diagonal: int) -> Tensor")
+
+@TRIU.derivative("x")
+def triu_derivative(grad, diagonal):
+    return triu(grad, diagonal)
+
+
+cdef int check_matrix(TensorBase x, str where) except -1:
+    if x.ndim_ < 2:
+        raise ShapeError(f"{where}: a tensor with at least 2 dimensions is needed, not {x.ndim_}")
+    return 0
+
+
+cdef object run_triangle(Op op, TensorBase x, object diagonal, object out):
+    cdef TensorBase result
+    check_matrix(x, op.name)
+    result = contiguous_copy(x)
+    clear_triangle(result, diagonal, op is TRIL)
+    if out is not None:
+        return store_out(op.name, result, out, needs_grad(x))
+    return finish(op, result, (x, diagonal))
+
+
+cdef object run_triangle_inplace(Op op, TensorBase x, object diagonal):
+    cdef object node
+    cdef ssize checked = diagonal
+    check_matrix(x, op.name + "_")
+    node = start_inplace(op, x, (x, diagonal))
+    clear_triangle(x, checked, op is TRIL)
+    return finish_inplace(node, x)
+
+
+def tril(TensorBase input not None, diagonal=0, *, out=None):
+    """The lower triangle of a matrix, or of each matrix of a batch; zeros elsewhere.
+
+    Parameters
+    ----------
+    diagonal : int; the highest diagonal that is kept: 0 the main one, positive above it
+
+    >>> import tensorlab
+    >>> tensorlab.tril(tensorlab.ones(2, 3))
+    tensor([[1., 0., 0.],
+            [1., 1., 0.]])
+    """
+    return run_triangle(TRIL, input, diagonal, out)
+
+
+def triu(TensorBase input not None, diagonal=0, *, out=None):
+    """The upper triangle of a matrix, or of each matrix of a batch; zeros elsewhere.
+
+    Parameters
+    ----------
+    diagonal : int; the lowest diagonal that is kept: 0 the main one, positive above it
+
+    >>> import tensorlab
+    >>> tensorlab.triu(tensorlab.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [0., 1., 1.]])
+    """
+    return run_triangle(TRIU, input, diagonal, out)
+
+
+def tril_(TensorBase input not None, diagonal=0):
+    """`tril`, written over `input`."""
+    return run_triangle_inplace(TRIL, input, diagonal)
+
+
+def triu_(TensorBase input not None, diagonal=0):
+    """`triu`, written over `input`."""
+    return run_triangle_inplace(TRIU, input, diagonal)
+
+
+cdef object triangle_indices(object row, object col, object offset, bint lower, object dtype, object device, str where):
+    cdef int code = dtype_code(dtype, INT64)
+    cdef ssize rows = row, columns = col, above = offset, i, j, n = 0, first, last
+    cdef ssize[2] sizes
+    cdef TensorBase out
+    if device is not None:
+        check_device(device, where)
+    if rows < 0 or columns < 0:
+        raise ShapeError(f"{where}: {rows} rows and {columns} columns are asked for; both must be at least 0")
+    if code != INT64 and code != INT32:
+        raise UnsupportedDType(f"{where}: indices are int64 or int32, not {dtype_object(code)}")
+    sizes[0] = 2
+    for i in range(rows):
+        n += min(max(i + above + 1, 0), columns) if lower else columns - min(max(i + above, 0), columns)
+    sizes[1] = n
+    out = empty_tensor(code, 2, sizes)
+    n = 0
+    for i in range(rows):
+        first = 0 if lower else min(max(i + above, 0), columns)
+        last = min(max(i + above + 1, 0), columns) if lower else columns
+        for j in range(first, last):
+            if code == INT64:
+                (<int64_t*>out.data_)[n] = i
+                (<int64_t*>out.data_)[n + sizes[1]] = j
+            else:
+                (<int32_t*>out.data_)[n] = <int32_t>i
+                (<int32_t*>out.data_)[n + sizes[1]] = <int32_t>j
+            n += 1
+    return out
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Indices of the lower triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns.
+
+    >>> import tensorlab
+    >>> tensorlab.tril_indices(2, 2)
+    tensor([[0, 1, 1],
+            [0, 0, 1]])
+    """
+    return triangle_indices(row, col, offset, True, dtype, device, "tril_indices")
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
+    """Indices of the upper triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns."""
+    return triangle_indices(row, col, offset, False, dtype, device, "triu_indices")
+
+
+# ---------------------------------------------------------------- diag_embed
+cdef Op DIAG_EMBED = Op("diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor")
+
+@DIAG_EMBED.derivative("x")
+def diag_embed_derivative(grad, offset, dim1, dim2):
+    return diagonal(grad, offset, dim1, dim2)
+
+def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
+    """Matrices with the last dimension of `input` on a diagonal, and zeros elsewhere.
+
+    Parameters
+    ----------
+    offset : int; above the main diagonal if positive, below if negative
+    dim1, dim2 : int; where the two dimensions of the matrices shall be
+
+    >>> import tensorlab
+    >>> tensorlab.diag_embed(tensorlab.tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
+    cdef int ndim = input.ndim_ + 1, first = wrap_dim(dim1, ndim, "diag_embed"), second = wrap_dim(dim2, ndim, "diag_embed")
+    cdef int i, k = 0
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize above = offset
+    cdef TensorBase out
+    if input.ndim_ == 0 or input.ndim_ == MAX_NDIM:
+        raise ShapeError(f"diag_embed: a tensor with 1 to {MAX_NDIM - 1} dimensions is needed, not {input.ndim_}")
+    if first == second:
+        raise ShapeError(f"diag_embed: dim1 and dim2 are both dimension {first}; they must differ")
+    for i in range(ndim):
+        if i == first or i == second:
+            sizes[i] = input.sizes[input.ndim_ - 1] + (above if above >= 0 else -above)
+        else:
+            sizes[i] = input.sizes[k]
+            k += 1
+    out = zeros_tensor(input.dtype_, ndim, sizes)
+    copy_into(diagonal(out, above, first, second), input)
+    return finish(DIAG_EMBED, out, (input, above, first, second))
+
+
+# ---------------------------------------------------------------- diag, diagflat
+cdef TensorBase copy_of_diagonal(TensorBase x, object offset):
+    return run_row_major_clone(diagonal(x, offset))
+
+
+def diag(TensorBase input not None, diagonal=0, *, out=None):
+    """A vector as the diagonal of a square matrix, or a copy of the diagonal of a matrix.
+
+    >>> import tensorlab
+    >>> tensorlab.diag(tensorlab.tensor([[1, 2], [3, 4]]), 1)
+    tensor([2])
+    """
+    cdef TensorBase result
+    if input.ndim_ == 1:
+        result = diag_embed(input, diagonal)
+    elif input.ndim_ == 2:
+        result = copy_of_diagonal(input, diagonal)
+    else:
+        raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use diagonal or "
+                         f"diag_embed for batches")
+    return store_out("diag", result, out, needs_grad(input))
+
+
+def diagflat(TensorBase input not None, offset=0):
+    """All elements, in row-major order, as the diagonal of a square matrix."""
+    cdef ssize n = input.numel_
+    return diag_embed(reshape_to(input, 1, &n), offset)
+
+
+# ---------------------------------------------------------------- block_diag
+cdef Op BLOCK_DIAG = Op("block_diag(tensors: Tensor[], shapes: Size[]) -> Tensor")
+
+@BLOCK_DIAG.derivative("tensors", is_list=True)
+def block_diag_derivative(grad, shapes):
+    cdef list out = []
+    cdef ssize row = 0, column = 0, rows, columns
+    for shape in shapes:
+        rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
+        out.append(grad.narrow(0, row, rows).narrow(1, column, columns).reshape(shape))
+        row += rows
+        column += columns
+    return out
+
+def block_diag(*tensors):
+    """A matrix with the given ones along its diagonal, and zeros elsewhere; vectors count as rows.
+
+    >>> import tensorlab
+    >>> tensorlab.block_diag(tensorlab.tensor([[1, 2]]), tensorlab.tensor(3))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
+    cdef list parts = read_tensors(tensors, "block_diag"), blocks = []
+    cdef ssize[2] sizes, size
+    cdef ssize row = 0, column = 0
+    cdef int dtype
+    cdef TensorBase x, out
+    if len(parts) == 0:
+        sizes[0], sizes[1] = 1, 0
+        return zeros_tensor(default_float(), 2, sizes)
+    sizes[0] = sizes[1] = 0
+    dtype = (<TensorBase>parts[0]).dtype_
+    for one in parts:
+        x = <TensorBase>one
+        if x.ndim_ > 2:
+            raise ShapeError(f"block_diag: tensors with at most 2 dimensions are needed, not {x.ndim_}")
+        dtype = promotion[dtype][x.dtype_]
+        size[0] = x.sizes[0] if x.ndim_ == 2 else 1
+        size[1] = x.sizes[x.ndim_ - 1] if x.ndim_ > 0 else 1
+        blocks.append(reshape_to(x.detach(), 2, size))
+        sizes[0] += size[0]
+        sizes[1] += size[1]
+    out = zeros_tensor(dtype, 2, sizes)
+    for one in blocks:
+        x = <TensorBase>one
+        copy_into(part_of(part_of(out, 0, row, x.sizes[0], 1), 1, column, x.sizes[1], 1), x)
+        row += x.sizes[0]
+        column += x.sizes[1]
+    return finish(BLOCK_DIAG, out, (parts, tuple([one.shape for one in parts])))
