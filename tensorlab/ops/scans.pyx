@@ -1,0 +1,376 @@
+"""Running sums, products and extremes along a dimension: result i is made of elements 0 to i.
+
+A running sum is serial by nature, one addition waits for the last, so float32 is summed in float64 at no cost.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NUM_DTYPES,
+    UINT8,
+    dtype_code,
+    is_floating,
+    kernel_dtype,
+    number,
+    real,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.rows cimport total
+
+from tensorlab import return_types
+from tensorlab.errors import ShapeError
+
+cdef enum:
+    GRAIN = 16384               # elements that make a thread worth starting
+
+
+cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, line_loop loop) except -1:
+    """out = the loop's lines of x along `dim`; out may be x."""
+    cdef Lines lines
+    start_lines(&lines, out, dim)
+    add_lines(&lines, out, dim, kernel, True)
+    add_lines(&lines, x, dim, kernel, False)
+    return run_lines(&lines, loop, NULL, GRAIN)
+
+
+cdef int scan_dtype(int code) noexcept:
+    """The type that a running sum or product of `code` is computed in."""
+    return kernel_dtype(code) if is_floating(code) else INT64
+
+
+# ---------------------------------------------------------------- cumsum
+cdef void cumsum_line(void** rows, ssize n, total* as_this) noexcept nogil:
+    cdef total* out = <total*>rows[0]
+    cdef total* x = <total*>rows[1]
+    cdef double wide = 0
+    cdef int64_t whole = 0
+    cdef ssize i
+    for i in range(n):
+        if total is int64_t:
+            whole += x[i]
+            out[i] = whole
+        else:
+            wide += x[i]
+            out[i] = <total>wide
+
+cdef void cumsum_from_end_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>rows[0]
+    cdef real* x = <real*>rows[1]
+    cdef double wide = 0
+    cdef ssize i
+    for i in range(n - 1, -1, -1):
+        wide += x[i]
+        out[i] = <real>wide
+
+cdef line_loop[NUM_DTYPES] cumsum_lines, cumsum_from_end_lines
+cumsum_lines[FLOAT32] = <line_loop>cumsum_line[float]
+cumsum_lines[FLOAT64] = <line_loop>cumsum_line[double]
+cumsum_lines[INT64] = <line_loop>cumsum_line[int64_t]
+cumsum_from_end_lines[FLOAT32] = <line_loop>cumsum_from_end_line[float]
+cumsum_from_end_lines[FLOAT64] = <line_loop>cumsum_from_end_line[double]
+
+cdef Op CUMSUM = Op("cumsum(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+
+@CUMSUM.derivative("x")
+def cumsum_derivative(grad, dim):
+    return cumsum_from_end(grad, dim)
+
+def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
+    """Running sum along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    dtype : the type to sum in; integers and bools are summed in int64 if it is not given
+    out : Tensor, optional; the result is written there
+
+    Returns
+    -------
+    Tensor of the same shape, row-major
+
+    Raises
+    ------
+    DimensionError
+        If the dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
+    tensor([1., 3., 6.])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "cumsum")
+    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
+    scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)])
+    if out is not None:
+        return store_out("cumsum", result, out, needs_grad(input))
+    return finish(CUMSUM, result, (input, d, dtype))
+
+def cumsum_(TensorBase input not None, dim, *, dtype=None):
+    """`cumsum`, written over `input`, in its type."""
+    cdef int d = wrap_dim(dim, input.ndim_, "cumsum_")
+    cdef int kernel = scan_dtype(input.dtype_)
+    cdef OpNode node
+    check_writable(input, "cumsum_")
+    node = start_inplace(CUMSUM, input, (input, d, None))
+    scan(input, input, d, kernel, cumsum_lines[kernel])
+    return finish_inplace(node, input)
+
+
+# ---------------------------------------------------------------- cumsum_from_end
+cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(x: Tensor, dim: int) -> Tensor")
+
+@CUMSUM_FROM_END.derivative("x")
+def cumsum_from_end_derivative(grad, dim):
+    return cumsum(grad, dim)
+
+def cumsum_from_end(TensorBase x not None, int dim):
+    """Sum of element i and all after it: the gradient of cumsum."""
+    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    scan(x, out, dim, kernel, cumsum_from_end_lines[kernel])
+    return finish(CUMSUM_FROM_END, out, (x, dim))
+
+
+# ---------------------------------------------------------------- cumprod
+cdef void cumprod_line(void** rows, ssize n, total* as_this) noexcept nogil:
+    cdef total* out = <total*>rows[0]
+    cdef total* x = <total*>rows[1]
+    cdef double wide = 1
+    cdef int64_t whole = 1
+    cdef ssize i
+    for i in range(n):
+        if total is int64_t:
+            whole *= x[i]
+            out[i] = whole
+        else:
+            wide *= x[i]
+            out[i] = <total>wide
+
+cdef line_loop[NUM_DTYPES] cumprod_lines
+cumprod_lines[FLOAT32] = <line_loop>cumprod_line[float]
+cumprod_lines[FLOAT64] = <line_loop>cumprod_line[double]
+cumprod_lines[INT64] = <line_loop>cumprod_line[int64_t]
+
+cdef Op CUMPROD = Op("cumprod(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+
+@CUMPROD.derivative("x")
+def cumprod_derivative(grad, x, dim, dtype):
+    return cumprod_backward(grad, x if dtype is None else x.to(dtype), dim)
+
+def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
+    """Running product along a dimension. Its gradient is right where elements are 0, too.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    dtype : the type to multiply in; integers and bools are multiplied in int64 if it is not given
+    out : Tensor, optional; the result is written there
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
+    tensor([1., 2., 6.])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "cumprod")
+    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
+    scan(input, result, d, scan_dtype(code), cumprod_lines[scan_dtype(code)])
+    if out is not None:
+        return store_out("cumprod", result, out, needs_grad(input))
+    return finish(CUMPROD, result, (input, d, dtype))
+
+def cumprod_(TensorBase input not None, dim, *, dtype=None):
+    """`cumprod`, written over `input`, in its type."""
+    cdef int d = wrap_dim(dim, input.ndim_, "cumprod_")
+    cdef int kernel = scan_dtype(input.dtype_)
+    cdef OpNode node
+    check_writable(input, "cumprod_")
+    node = start_inplace(CUMPROD, input, (input, d, None))
+    scan(input, input, d, kernel, cumprod_lines[kernel])
+    return finish_inplace(node, input)
+
+
+# ---------------------------------------------------------------- cumprod_backward
+cdef void cumprod_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    """out[k] = (product before k) * rest[k], where rest[k] = grad[k] + x[k + 1] * rest[k + 1]: no division, so zeros do."""
+    cdef real* out = <real*>rows[0]
+    cdef real* grad = <real*>rows[1]
+    cdef real* x = <real*>rows[2]
+    cdef double rest = 0, before = 1
+    cdef ssize i
+    for i in range(n - 1, -1, -1):
+        rest = grad[i] + (x[i + 1] * rest if i + 1 < n else 0)
+        out[i] = <real>rest
+    for i in range(n):
+        out[i] = <real>(out[i] * before)
+        before *= x[i]
+
+cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(grad: Tensor, x: Tensor, dim: int) -> Tensor")
+
+cdef tuple square_of(TensorBase x, int dim):
+    """Row k holds x with a 1 in place of x[k], along the last of two dimensions; the diagonal; what lies before it."""
+    import tensorlab.ops.creation as creation
+    x = x.movedim(dim, -1)
+    index = creation.arange(x.size(-1))
+    is_diagonal = index.unsqueeze(0) == index.unsqueeze(1)
+    is_before = index.unsqueeze(0) < index.unsqueeze(1)
+    return x.unsqueeze(-2).masked_fill(is_diagonal, 1), is_diagonal, is_before
+
+@CUMPROD_BACKWARD.derivative("grad")
+def cumprod_backward_derivative_grad(grad, x, dim):
+    # Row k of the cumprod of the square is the derivative of the results by x[k]. This costs memory for n * n numbers, but only
+    # second derivatives come here.
+    square, _, is_before = square_of(x, dim)
+    slopes = cumprod(square, -1).masked_fill(is_before, 0)
+    return (grad.movedim(dim, -1).unsqueeze(-1) * slopes).sum(-2).movedim(-1, dim)
+
+@CUMPROD_BACKWARD.derivative("x")
+def cumprod_backward_derivative_x(grad, grad_, x, dim):
+    square, is_diagonal, is_before = square_of(x, dim)
+    pairs = grad.movedim(dim, -1).unsqueeze(-1) * grad_.movedim(dim, -1).unsqueeze(-2)
+    slopes = cumprod_backward(pairs.masked_fill(is_before, 0), square, square.dim() - 1)
+    return slopes.masked_fill(is_diagonal, 0).sum(-2).movedim(-1, dim)
+
+def cumprod_backward(TensorBase grad not None, TensorBase x not None, int dim):
+    """The gradient of cumprod."""
+    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef Lines lines
+    if x.ndim_ == 0:
+        return grad
+    start_lines(&lines, out, dim)
+    add_lines(&lines, out, dim, kernel, True)
+    add_lines(&lines, grad, dim, kernel, False)
+    add_lines(&lines, x, dim, kernel, False)
+    run_lines(&lines, <line_loop>cumprod_backward_line[double] if kernel == FLOAT64 else
+              <line_loop>cumprod_backward_line[float], NULL, GRAIN)
+    return finish(CUMPROD_BACKWARD, out, (grad, x, dim))
+
+
+# ---------------------------------------------------------------- cummax, cummin
+cdef inline void running_extreme(void** rows, ssize n, number* values, bint is_min) noexcept nogil:
+    """The last of equal elements is chosen, and a nan stays."""
+    cdef number* x = <number*>rows[2]
+    cdef int64_t* indices = <int64_t*>rows[1]
+    cdef number best
+    cdef int64_t at = 0
+    cdef ssize i
+    if n > 0:
+        best = x[0]
+    for i in range(n):
+        if x[i] != x[i] or (best == best and (x[i] <= best if is_min else x[i] >= best)):
+            best = x[i]
+            at = i
+        values[i] = best
+        indices[i] = at
+
+cdef void cummax_line(void** rows, ssize n, number* as_this) noexcept nogil:
+    running_extreme(rows, n, <number*>rows[0], False)
+
+cdef void cummin_line(void** rows, ssize n, number* as_this) noexcept nogil:
+    running_extreme(rows, n, <number*>rows[0], True)
+
+cdef line_loop[NUM_DTYPES] cummax_lines, cummin_lines
+
+cdef void set_lines(int dtype, number as_this) noexcept:
+    cummax_lines[dtype] = <line_loop>cummax_line[number]
+    cummin_lines[dtype] = <line_loop>cummin_line[number]
+
+set_lines[uint8_t](BOOL, 0)
+set_lines[uint8_t](UINT8, 0)
+set_lines[int8_t](INT8, 0)
+set_lines[int16_t](INT16, 0)
+set_lines[int32_t](INT32, 0)
+set_lines[int64_t](INT64, 0)
+set_lines[float](FLOAT32, 0)
+set_lines[double](FLOAT64, 0)
+
+cdef Op CUMMAX = Op("cummax(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
+cdef Op CUMMIN = Op("cummin(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
+
+@CUMMAX.derivative("x")
+def cummax_derivative(grads, x_shape, dim, indices):
+    return from_chosen(grads[0], x_shape, dim, indices)
+
+@CUMMIN.derivative("x")
+def cummin_derivative(grads, x_shape, dim, indices):
+    return from_chosen(grads[0], x_shape, dim, indices)
+
+cdef object from_chosen(object grad, object x_shape, int dim, object indices):
+    """Each result's gradient goes to the element that was chosen for it."""
+    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad) if len(x_shape) > 0 else grad
+
+cdef object running(str where, Op op, TensorBase x, object dim, line_loop* loops, object out):
+    cdef int d = wrap_dim(dim, x.ndim_, where), kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase values = empty_tensor(x.dtype_, x.ndim_, x.sizes), indices = empty_tensor(INT64, x.ndim_, x.sizes)
+    cdef Lines lines
+    start_lines(&lines, values, d)
+    add_lines(&lines, values, d, kernel, True)
+    add_lines(&lines, indices, d, INT64, True)
+    add_lines(&lines, x, d, kernel, False)
+    run_lines(&lines, loops[kernel], NULL, GRAIN)
+    if out is not None:
+        return [store_out(where, values, out[0], needs_grad(x)), store_out(where, indices, out[1], False)]
+    return finish(op, [values, indices], (x, d, indices))
+
+def cummax(TensorBase input not None, dim, *, out=None):
+    """Running maximum along a dimension, with the index of each maximum (the last among equal elements).
+
+    Returns
+    -------
+    (values, indices)
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., 3., 2.]).cummax(0).values
+    tensor([1., 3., 3.])
+    """
+    return return_types.cummax(running("cummax", CUMMAX, input, dim, cummax_lines, out))
+
+def cummin(TensorBase input not None, dim, *, out=None):
+    """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See `cummax`."""
+    return return_types.cummin(running("cummin", CUMMIN, input, dim, cummin_lines, out))
+
+
+# ---------------------------------------------------------------- diff: from other ops
+def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None):
+    """Differences of neighbours along a dimension, taken n times.
+
+    Parameters
+    ----------
+    input : Tensor; for bools the difference is whether they differ
+    n : int, how many times
+    dim : int
+    prepend, append : Tensor, joined to the input first, optional
+
+    Returns
+    -------
+    Tensor, n elements shorter along `dim`
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1, 4, 9]).diff()
+    tensor([3, 5])
+    """
+    from tensorlab.ops.joining import cat
+    cdef int d = wrap_dim(dim, input.ndim_, "diff")
+    if input.ndim_ == 0:
+        raise ShapeError("diff: a 0-d tensor has no neighbours; expected at least one dimension")
+    if n < 0:
+        raise ShapeError(f"diff: n is {n}; expected 0 or more")
+    parts = [part for part in (prepend, input, append) if part is not None]
+    x = cat(parts, d) if len(parts) > 1 else input
+    for _ in range(min(n, x.size(d))):
+        length = x.size(d)
+        later, earlier = x.narrow(d, 1, length - 1), x.narrow(d, 0, length - 1)
+        x = later != earlier if input.dtype_ == BOOL else later - earlier
+    return x
