@@ -900,7 +900,7 @@ cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1:
     needed = (offset + product(ndim, kept)) * item_size[x.dtype_]
     if needed > x.storage_.nbytes_:
         grow_storage(x, needed)
-    x.data_ = x.storage_.address + offset * item_size[x.dtype_] if x.storage_.address != NULL else NULL
+    x.data_ = x.storage_.address + offset * item_size[x.dtype_]
     set_layout(x, ndim, kept, NULL)
     return 0
 

@@ -40,8 +40,8 @@ cdef class TensorBase:
     cdef list hooks             # of a leaf: (key, function)
 
 cdef inline ssize offset_of(TensorBase x) noexcept:
-    """Elements from the start of the storage to the first element."""
-    return (x.data_ - x.storage_.address) // item_size[x.dtype_] if x.storage_.address != NULL else 0
+    """Elements from the start of the storage to the first element (of an empty storage, too: its address is 0)."""
+    return (<ssize>x.data_ - <ssize>x.storage_.address) // item_size[x.dtype_]
 
 cdef object tensor_class
 cdef TensorBase new_tensor()
