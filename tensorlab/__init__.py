@@ -56,8 +56,12 @@ from tensorlab.ops.creation import (
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from tensorlab.ops.indexing.advanced import index_put, index_put_
+from tensorlab.ops.indexing.gather import gather, scatter, scatter_add, take_along_dim
+from tensorlab.ops.indexing.masked import masked_scatter, masked_select
 from tensorlab.ops.indexing.masks import argwhere, nonzero
+from tensorlab.ops.indexing.rows import index_add, index_copy, index_fill, index_select, take
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
+from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.arithmetic import (
     abs,
     abs_,
@@ -261,8 +265,10 @@ from tensorlab.ops.joining import cat as concat
 from tensorlab.ops.joining import cat as concatenate
 from tensorlab.ops.joining import vstack as row_stack
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
+from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff
 from tensorlab.ops.slicing import diagonal, narrow, select
 from tensorlab.ops.softmax import log_softmax, softmax
+from tensorlab.ops.sorting import argsort, msort, sort
 from tensorlab.ops.splitting import (
     chunk,
     dsplit,

@@ -5,7 +5,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import extrema, products, reductions, softmax
+from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting
 from tensorlab.ops import (
     copying,
     creation,
@@ -18,7 +18,7 @@ from tensorlab.ops import (
     strided,
     triangles,
 )
-from tensorlab.ops.indexing import advanced, getitem, masks
+from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, rows
 from tensorlab.ops.linalg import matrices
 from tensorlab.ops.pointwise import (
     arithmetic,
@@ -348,6 +348,23 @@ class Tensor(TensorBase):
     __contains__ = getitem.contains
     index_put = advanced.index_put
     index_put_ = advanced.index_put_
+    scatter = gather.scatter
+    scatter_ = gather.scatter_
+    scatter_add = gather.scatter_add
+    scatter_add_ = gather.scatter_add_
+    take_along_dim = gather.take_along_dim
+    gather = gather.gather
+    index_select = rows.index_select
+    index_add = rows.index_add
+    index_add_ = rows.index_add_
+    index_copy = rows.index_copy
+    index_copy_ = rows.index_copy_
+    index_fill = rows.index_fill
+    index_fill_ = rows.index_fill_
+    take = rows.take
+    masked_select = masked.masked_select
+    masked_scatter = masked.masked_scatter
+    masked_scatter_ = masked.masked_scatter_
     nonzero = masks.nonzero
     argwhere = masks.argwhere
 
@@ -465,6 +482,26 @@ class Tensor(TensorBase):
     where = selection.where_method
     masked_fill = selection.masked_fill
     masked_fill_ = selection.masked_fill_
+
+    # scans
+    cumsum = scans.cumsum
+    cumsum_ = scans.cumsum_
+    cumprod = scans.cumprod
+    cumprod_ = scans.cumprod_
+    cummax = scans.cummax
+    cummin = scans.cummin
+    diff = scans.diff
+
+    # sorting
+    sort = sorting.sort
+    argsort = sorting.argsort
+    msort = sorting.msort
+
+    # order statistics
+    topk = order_statistics.topk
+    kthvalue = order_statistics.kthvalue
+    median = order_statistics.median
+    nanmedian = order_statistics.nanmedian
 
     __hash__ = object.__hash__
 

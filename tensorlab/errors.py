@@ -10,6 +10,7 @@ PyTorch catches ours too.
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
     |-- DimensionError    (IndexError)           a dimension that a tensor does not have
     |-- IndexOutOfRange   (IndexError)           an index outside its dimension
+    |   `-- PositionOutOfRange (RuntimeError)    the same in gather, scatter and index_add
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
@@ -45,6 +46,10 @@ class DimensionError(TensorlabError, IndexError):
 
 class IndexOutOfRange(TensorlabError, IndexError):
     """An index lies outside its dimension."""
+
+
+class PositionOutOfRange(IndexOutOfRange, RuntimeError):
+    """An index lies outside its dimension, in an op whose index tensor PyTorch checks with a RuntimeError."""
 
 
 class MemoryLayoutError(TensorlabError, RuntimeError):

@@ -1,0 +1,108 @@
+"""Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
+from tensorlab._core.dispatch cimport finish, store_out
+from tensorlab._core.dtypes cimport BOOL
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
+from tensorlab._core.tensor cimport TensorBase, make_size
+from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
+from tensorlab.ops.indexing.masks cimport flat_nonzero
+
+from tensorlab.errors import DTypeError, ShapeError
+
+
+cdef TensorBase check_mask(object mask, str where):
+    if not isinstance(mask, TensorBase):
+        raise TypeError(f"{where}: argument 'mask' must be a Tensor, not {type(mask).__name__}")
+    if (<TensorBase>mask).dtype_ != BOOL:
+        raise DTypeError(f"{where}: the mask must be of type bool, not {mask.dtype}")
+    return <TensorBase>mask
+
+
+cdef object common_shape(TensorBase x, TensorBase mask, str where):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = 0
+    broadcast_into(x.ndim_, x.sizes, &ndim, sizes)
+    if broadcast_into(mask.ndim_, mask.sizes, &ndim, sizes) < 0:
+        raise ShapeError(f"{where}: a tensor of shape {shape_text(x.ndim_, x.sizes)} and a mask of shape "
+                         f"{shape_text(mask.ndim_, mask.sizes)} cannot be broadcast together: counted from the right, sizes "
+                         f"must be equal or 1")
+    return make_size(ndim, sizes)
+
+
+cdef object expanded(TensorBase x, object shape):
+    return x if x.shape == shape else x.expand(shape)
+
+
+# ---------------------------------------------------------------- masked_select
+def masked_select(TensorBase input not None, mask, *, out=None):
+    """The elements of `input` where `mask` is True, in row-major order.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool; the two are broadcast together
+
+    Returns
+    -------
+    Tensor, shape (number of True,)
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1, 2, 3])
+    >>> tensorlab.masked_select(x, tensorlab.tensor([True, False, True]))
+    tensor([1, 3])
+    """
+    cdef TensorBase given = check_mask(mask, "masked_select")
+    shape = common_shape(input, given, "masked_select")
+    result = run_index(expanded(input, shape).reshape(1) if len(shape) == 0 else expanded(input, shape),
+                       [expanded(given, shape).reshape(1) if len(shape) == 0 else expanded(given, shape)])
+    return result if out is None else store_out("masked_select", result, out, needs_grad(input))
+
+
+# ---------------------------------------------------------------- masked_scatter
+cdef object scatter_by_mask(TensorBase x, TensorBase mask, object source, str where):
+    """Write into x, which has the shape of the mask."""
+    cdef TensorBase values
+    cdef ssize count
+    if not isinstance(source, TensorBase):
+        raise TypeError(f"{where}: argument 'source' must be a Tensor, not {type(source).__name__}")
+    values = <TensorBase>source
+    if values.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: the source has type {values.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
+                         f"first")
+    count = flat_nonzero(mask).numel_
+    if values.numel_ < count:
+        raise ShapeError(f"{where}: the mask has {count} True, but the source only {values.numel_} elements")
+    return run_index_put_(x, [mask], values.reshape(-1)[:count], False)
+
+def masked_scatter_(TensorBase input not None, mask, source):
+    """`masked_scatter`, written over `input`. A call that raises has changed nothing."""
+    cdef TensorBase given = check_mask(mask, "masked_scatter_")
+    shape = common_shape(input, given, "masked_scatter_")
+    if shape != input.shape:
+        raise ShapeError(f"masked_scatter_: the mask has shape {tuple(given.shape)}, which cannot be broadcast to the shape of "
+                         f"the tensor, {tuple(input.shape)}")
+    return scatter_by_mask(input, expanded(given, shape), source, "masked_scatter_")
+
+def masked_scatter(TensorBase input not None, mask, source):
+    """A copy of `input` in which the elements where `mask` is True are, one after the other, those of `source`.
+
+    Parameters
+    ----------
+    input : Tensor
+    mask : Tensor of bool; the two are broadcast together
+    source : Tensor of the same dtype, with at least as many elements as the mask has True
+
+    Raises
+    ------
+    ShapeError
+        If the source has too few elements, or the shapes cannot be broadcast together.
+
+    >>> import tensorlab
+    >>> mask = tensorlab.tensor([True, False, True])
+    >>> tensorlab.masked_scatter(tensorlab.zeros(3), mask, tensorlab.tensor([5., 7.]))
+    tensor([5., 0., 7.])
+    """
+    cdef TensorBase given = check_mask(mask, "masked_scatter")
+    shape = common_shape(input, given, "masked_scatter")
+    return scatter_by_mask(expanded(input, shape).clone(memory_format="contiguous"), expanded(given, shape), source,
+                           "masked_scatter")

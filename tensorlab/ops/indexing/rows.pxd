@@ -1,0 +1,6 @@
+"""Whole slices along one dimension."""
+from tensorlab._core.tensor cimport TensorBase
+
+cdef TensorBase index_vector(object index, str where)
+cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where)
+cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1

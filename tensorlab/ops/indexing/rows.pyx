@@ -1,0 +1,376 @@
+"""Whole slices along one dimension, by one index for each: index_select, index_add, index_copy, index_fill; and take.
+
+    index_select    out[i] = x[index[i]]                (dim 0)
+    index_add       x[index[i]] += source[i]
+    index_copy      x[index[i]] = source[i]
+    index_fill      x[index[i]] = value
+
+The walk is that of indexing by tensors (picks.pyx) with a single index. index_select and index_add are each other's
+gradients.
+"""
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport Op, OpNode, as_number, finish, finish_inplace, refuse_overlap, start_inplace, store_out
+from tensorlab._core.dtypes cimport INT32, INT64, is_floating
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
+from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.indexing.advanced cimport run_index
+from tensorlab.ops.indexing.picks cimport (
+    ADD,
+    PUT,
+    TAKE,
+    Picks,
+    add_kept_dim,
+    check_positions,
+    finish_kept_dims,
+    run_picks,
+)
+
+from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError
+
+
+# ---------------------------------------------------------------- the walk
+cdef TensorBase index_vector(object index, str where):
+    """A vector (or 0-d tensor) of indices as contiguous int64."""
+    cdef TensorBase given, wide
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{where}: argument 'index' must be a Tensor, not {type(index).__name__}")
+    given = <TensorBase>index
+    if given.dtype_ != INT64 and given.dtype_ != INT32:
+        raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
+    if given.dtype_ == INT64 and given.is_contiguous_:
+        return given
+    wide = empty_tensor(INT64, given.ndim_, given.sizes)
+    copy_into(wide, given)
+    return wide
+
+
+cdef int refuse_matrix(TensorBase index, str where) except -1:
+    if index.ndim_ > 1:
+        raise IndexOutOfRange(f"{where}: the index must be a vector, not of shape {shape_text(index.ndim_, index.sizes)}")
+    return 0
+
+
+cdef void set_picks(Picks* picks, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept:
+    """x's slices along `dim` on one side; on the other `flat`, of x's shape but for `dim`, or 0-d and spread over all."""
+    cdef int d
+    picks.indices = 1
+    picks.index[0] = <const int64_t*>index.data_
+    picks.bound[0] = x.sizes[dim] if x.ndim_ > 0 else 1
+    picks.stride[0] = x.strides[dim] if x.ndim_ > 0 else 1
+    picks.n = index.numel_
+    picks.index_step = flat.strides[dim] if flat.ndim_ > 0 else 0
+    picks.ndim = 0
+    for d in range(x.ndim_):
+        if d != dim:
+            add_kept_dim(picks, x.sizes[d], x.strides[d], flat.strides[d] if flat.ndim_ > 0 else 0)
+    finish_kept_dims(picks)
+
+
+cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1:
+    """These ops do not count negative indices from the end."""
+    cdef ssize i, bound = x.sizes[dim] if x.ndim_ > 0 else 1
+    cdef const int64_t* at = <const int64_t*>index.data_
+    for i in range(index.numel_):
+        if at[i] < 0 or at[i] >= bound:
+            raise error(f"{where}: index {at[i]} is out of range for dimension {dim}, which has size {bound}; valid are 0 to "
+                        f"{bound - 1}")
+    return 0
+
+
+cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where):
+    cdef ssize[MAX_NDIM] sizes
+    cdef Picks picks
+    cdef TensorBase out
+    cdef int d
+    for d in range(x.ndim_):
+        sizes[d] = x.sizes[d]
+    if x.ndim_ > 0:
+        sizes[dim] = index.numel_
+    elif index.numel_ != 1:
+        raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
+    refuse_negative(x, dim, index, IndexOutOfRange, where)
+    out = empty_tensor(x.dtype_, x.ndim_, sizes)
+    set_picks(&picks, x, dim, index, out)
+    run_picks(&picks, TAKE, x, out, where)
+    return out
+
+
+cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
+    """Write or accumulate; the indices have been checked."""
+    cdef Picks picks
+    if source.numel_ == 0 and source.ndim_ > 0:
+        return 0
+    set_picks(&picks, x, dim, index, source)
+    return run_picks(&picks, mode, x, source, where)
+
+
+# ---------------------------------------------------------------- index_select
+cdef Op INDEX_SELECT = Op("index_select(x: Tensor, dim: int, index: Tensor) -> Tensor")
+
+@INDEX_SELECT.derivative("x")
+def index_select_derivative(grad, dim, index, x_shape):
+    return run_index_select_backward(<TensorBase?>grad, dim, <TensorBase?>index, x_shape)
+
+def index_select(TensorBase input not None, dim, index, *, out=None):
+    """The slices of `input` along one dimension that a vector of indices names.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, shape (n,); an index may come several times, but not be negative
+
+    Returns
+    -------
+    Tensor of the shape of `input`, but of size n in `dim`
+
+    Raises
+    ------
+    IndexOutOfRange
+        If an index is outside the dimension.
+
+    >>> import tensorlab
+    >>> tensorlab.index_select(tensorlab.tensor([[1, 2], [3, 4]]), 1, tensorlab.tensor([1, 1, 0]))
+    tensor([[2, 2, 1],
+            [4, 4, 3]])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "index_select")
+    cdef TensorBase vector = index_vector(index, "index_select")
+    refuse_matrix(vector, "index_select")
+    if out is not None:
+        return store_out("index_select", select_forward(input, d, vector, "index_select"), out, needs_grad(input))
+    return finish(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
+
+
+cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(grad: Tensor, dim: int, index: Tensor, shape: int[]) -> Tensor")
+
+@INDEX_SELECT_BACKWARD.derivative("grad")
+def index_select_backward_derivative(grad, dim, index):
+    return index_select(grad, dim, index)
+
+cdef object run_index_select_backward(TensorBase grad, int dim, TensorBase index, object shape):
+    """A tensor of zeros, with grad's slices added where index_select took them."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase out
+    cdef int d, ndim = len(shape)
+    for d in range(ndim):
+        sizes[d] = shape[d]
+    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    write_slices(out, dim, index_vector(index, "index_select_backward"), grad, ADD, "index_select_backward")
+    return finish(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
+
+
+# ---------------------------------------------------------------- what index_add and index_copy share
+cdef TensorBase check_slices(TensorBase x, int dim, TensorBase index, object source, object error, str where):
+    """The source: of x's type and shape, but for `dim`, where it is as long as the index."""
+    cdef TensorBase given
+    cdef int d
+    if not isinstance(source, TensorBase):
+        raise TypeError(f"{where}: argument 'source' must be a Tensor, not {type(source).__name__}")
+    given = <TensorBase>source
+    if given.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: the source has type {given.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
+                         f"first")
+    refuse_matrix(index, where)
+    if given.ndim_ != x.ndim_:
+        raise error(f"{where}: the source has {given.ndim_} dimensions, but the tensor has {x.ndim_}; they must be as many")
+    if (given.sizes[dim] if given.ndim_ > 0 else 1) != index.numel_:
+        raise ShapeError(f"{where}: {index.numel_} indices, but the source of shape {shape_text(given.ndim_, given.sizes)} has "
+                         f"another size in dimension {dim}")
+    for d in range(x.ndim_):
+        if d != dim and given.sizes[d] != x.sizes[d]:
+            raise ShapeError(f"{where}: the source of shape {shape_text(given.ndim_, given.sizes)} does not fit a tensor of "
+                             f"shape {shape_text(x.ndim_, x.sizes)}: but for dimension {dim} they must be equal")
+    return given
+
+
+cdef object run_write(Op op, TensorBase x, int dim, object index, TensorBase vector, TensorBase source, tuple arguments,
+                      bint in_place, int mode, str where, bint keeps_strides):
+    cdef OpNode node
+    cdef TensorBase out
+    if not in_place:
+        out = empty_like(x, x.dtype_) if keeps_strides else empty_tensor(x.dtype_, x.ndim_, x.sizes)
+        copy_into(out, x)
+        write_slices(out, dim, vector, source, mode, where)
+        return finish(op, out, arguments)
+    refuse_overlap(x, source, where)
+    refuse_overlap(x, <TensorBase>index, where)
+    node = start_inplace(op, x, arguments)
+    write_slices(x, dim, vector, source, mode, where)
+    return finish_inplace(node, x)
+
+
+# ---------------------------------------------------------------- index_add
+cdef Op INDEX_ADD = Op("index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float) -> Tensor")
+
+@INDEX_ADD.derivative("x")
+def index_add_derivative_x(grad):
+    return grad
+
+@INDEX_ADD.derivative("source")
+def index_add_derivative_source(grad, dim, index, alpha, source_shape):
+    grad = index_select(grad, dim, index) if len(source_shape) > 0 else grad
+    return grad if alpha == 1 else grad * alpha
+
+cdef object run_index_add(TensorBase x, object dim, object index, object source, object alpha, bint in_place, str where):
+    cdef int d = wrap_dim(dim, x.ndim_, where)
+    cdef TensorBase vector = index_vector(index, where), given, scaled
+    given = scaled = check_slices(x, d, vector, source, ShapeError, where)
+    refuse_negative(x, d, vector, PositionOutOfRange, where)
+    if as_number(alpha) is None:
+        raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
+    if not is_floating(x.dtype_):
+        alpha = int(alpha)
+    if alpha != 1:
+        scaled = (given.detach() * alpha).to(x.dtype)
+    return run_write(INDEX_ADD, x, d, index, vector, scaled, (x, d, index, given, alpha), in_place, ADD, where, False)
+
+def index_add(TensorBase input not None, dim, index, source, *, alpha=1):
+    """A copy of `input` with slices of `source`, times `alpha`, added to those that a vector of indices names.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, shape (n,); if an index comes several times, all its slices are added
+    source : Tensor of the dtype and shape of `input`, but of size n in `dim`
+    alpha : number
+
+    >>> import tensorlab
+    >>> tensorlab.index_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3), alpha=2)
+    tensor([2., 0., 4.])
+    """
+    return run_index_add(input, dim, index, source, alpha, False, "index_add")
+
+def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
+    """`index_add`, written over `input`. A call that raises has changed nothing."""
+    return run_index_add(input, dim, index, source, alpha, True, "index_add_")
+
+
+# ---------------------------------------------------------------- index_copy
+cdef Op INDEX_COPY = Op("index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor")
+
+@INDEX_COPY.derivative("x")
+def index_copy_derivative_x(grad, dim, index):
+    return index_fill(grad, dim, index, 0)
+
+@INDEX_COPY.derivative("source")
+def index_copy_derivative_source(grad, dim, index, source_shape):
+    return index_select(grad, dim, index) if len(source_shape) > 0 else grad
+
+cdef object run_index_copy(TensorBase x, object dim, object index, object source, bint in_place, str where):
+    cdef int d = wrap_dim(dim, x.ndim_, where)
+    cdef TensorBase vector = index_vector(index, where), given
+    if (<TensorBase>index).dtype_ != INT64:
+        raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
+    given = check_slices(x, d, vector, source, IndexOutOfRange, where)
+    refuse_negative(x, d, vector, IndexOutOfRange, where)
+    return run_write(INDEX_COPY, x, d, index, vector, given, (x, d, index, given), in_place, PUT, where, False)
+
+def index_copy(TensorBase input not None, dim, index, source):
+    """A copy of `input` with slices of `source` in place of those that a vector of indices names.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64, shape (n,); if an index comes several times, the last of its slices stays
+    source : Tensor of the dtype and shape of `input`, but of size n in `dim`
+
+    >>> import tensorlab
+    >>> tensorlab.index_copy(tensorlab.zeros(3), 0, tensorlab.tensor([2, 0]), tensorlab.tensor([5., 7.]))
+    tensor([7., 0., 5.])
+    """
+    return run_index_copy(input, dim, index, source, False, "index_copy")
+
+def index_copy_(TensorBase input not None, dim, index, source):
+    """`index_copy`, written over `input`. A call that raises has changed nothing."""
+    return run_index_copy(input, dim, index, source, True, "index_copy_")
+
+
+# ---------------------------------------------------------------- index_fill
+cdef Op INDEX_FILL = Op("index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor")
+
+@INDEX_FILL.derivative("x")
+def index_fill_derivative_x(grad, dim, index):
+    return index_fill(grad, dim, index, 0)
+
+@INDEX_FILL.derivative("value")
+def index_fill_derivative_value(grad, dim, index):
+    return (grad - index_fill(grad, dim, index, 0)).sum()       # an index that comes twice counts once
+
+cdef object run_index_fill(TensorBase x, object dim, object index, object value, bint in_place, str where):
+    cdef int d = wrap_dim(dim, x.ndim_, where)
+    cdef TensorBase vector = index_vector(index, where), element, wrapped
+    cdef ssize i, bound = x.sizes[d] if x.ndim_ > 0 else 1
+    cdef int64_t* at
+    if (<TensorBase>index).dtype_ != INT64:
+        raise IndexOutOfRange(f"{where}: the index must be of type int64, not {index.dtype}")
+    if vector.ndim_ > 1:
+        raise ShapeError(f"{where}: the index must be a vector, not of shape {shape_text(vector.ndim_, vector.sizes)}")
+    element = empty_tensor(x.dtype_, 0, NULL)
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim_ != 0:
+            raise ShapeError(f"{where}: the value must be a number or a 0-d tensor, not of shape "
+                             f"{shape_text((<TensorBase>value).ndim_, (<TensorBase>value).sizes)}")
+        copy_into(element, <TensorBase>value)
+    elif as_number(value) is not None:
+        fill_number(element, value, where)
+    else:
+        raise TypeError(f"{where}: the value must be a number or a 0-d tensor, not {type(value).__name__}")
+    wrapped = empty_tensor(INT64, vector.ndim_, vector.sizes)
+    copy_into(wrapped, vector)
+    at = <int64_t*>wrapped.data_
+    for i in range(wrapped.numel_):                     # unlike its relatives, this one counts from the end
+        at[i] += bound if -bound <= at[i] < 0 else 0
+    refuse_negative(x, d, wrapped, IndexOutOfRange, where)
+    return run_write(INDEX_FILL, x, d, index, wrapped, element, (x, d, wrapped, value), in_place, PUT, where, True)
+
+def index_fill(TensorBase input not None, dim, index, value):
+    """A copy of `input` with the slices that a vector of indices names filled with one value.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64, shape (n,); negative ones count from the end
+    value : number or 0-d Tensor
+
+    >>> import tensorlab
+    >>> tensorlab.index_fill(tensorlab.zeros(3), 0, tensorlab.tensor([0, -1]), 5)
+    tensor([5., 0., 5.])
+    """
+    return run_index_fill(input, dim, index, value, False, "index_fill")
+
+def index_fill_(TensorBase input not None, dim, index, value):
+    """`index_fill`, written over `input`. A call that raises has changed nothing."""
+    return run_index_fill(input, dim, index, value, True, "index_fill_")
+
+
+# ---------------------------------------------------------------- take
+def take(TensorBase input not None, index, *, out=None):
+    """Elements by their position in `input` read as one row.
+
+    Parameters
+    ----------
+    input : Tensor
+    index : Tensor of int64; negative ones count from the end
+
+    Returns
+    -------
+    Tensor of the shape of `index`
+
+    >>> import tensorlab
+    >>> tensorlab.take(tensorlab.tensor([[1, 2], [3, 4]]), tensorlab.tensor([3, 0]))
+    tensor([4, 1])
+    """
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"take: argument 'index' must be a Tensor, not {type(index).__name__}")
+    if (<TensorBase>index).dtype_ != INT64:
+        raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
+    result = run_index(input.reshape(-1), [index]).contiguous()
+    return result if out is None else store_out("take", result, out, needs_grad(input))
