@@ -1,0 +1,341 @@
+"""The k largest elements, the k-th one, the one in the middle.
+
+`topk` keeps the best k seen so far in order and walks over a line once. It tests a block of elements at a time against the worst
+of the kept ones; in a long line almost no block has a better one, so the walk runs at the speed of memory.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
+
+from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    dtype_object,
+    is_floating,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
+from tensorlab.ops.reduction_walk cimport reduced_tensor
+from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes, to_sources
+
+from tensorlab import return_types
+from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
+
+cdef enum:
+    BLOCK = 64                  # elements that are tested at a time
+    FEW = 256                   # best elements that are kept in order by insertion; for more, the line is sorted
+    GRAIN = 4096                # elements that make a thread worth starting
+
+
+# ---------------------------------------------------------------- topk
+cdef struct TopLine:
+    order_loop order
+    ssize n                     # of the input's line; the results have k
+    ssize k
+    bint is_largest
+    int dtype
+
+cdef inline bint precedes(number x, number y, bint is_largest) noexcept nogil:
+    """Does x come before y? nan is larger than every number."""
+    if is_largest:
+        return x > y or (x != x and y == y)
+    return x < y or (y != y and x == x)
+
+cdef inline ssize insert(number* best, int64_t* indices, ssize count, number x, int64_t at, bint is_largest) noexcept nogil:
+    """Put x behind all that it does not precede; the last of `count` falls out."""
+    cdef ssize i = count - 1
+    while i > 0 and precedes(x, best[i - 1], is_largest):
+        best[i] = best[i - 1]
+        indices[i] = indices[i - 1]
+        i -= 1
+    best[i] = x
+    indices[i] = at
+    return i
+
+cdef inline void top_few(number* best, int64_t* indices, number* x, ssize n, ssize k, bint is_largest) noexcept nogil:
+    cdef ssize i
+    cdef int j, hits
+    cdef number worst
+    for i in range(k):
+        insert(best, indices, i + 1, x[i], i, is_largest)
+    i = k
+    while i < n:
+        if i + BLOCK <= n:
+            worst = best[k - 1]
+            hits = 0
+            if is_largest:
+                for j in range(BLOCK):
+                    hits += not x[i + j] <= worst       # true for nan as well
+            else:
+                for j in range(BLOCK):
+                    hits += not x[i + j] >= worst
+            if hits == 0:
+                i += BLOCK
+                continue
+        for j in range(<int>min(n - i, <ssize>BLOCK)):
+            if precedes(x[i + j], best[k - 1], is_largest):
+                insert(best, indices, k, x[i + j], i + j, is_largest)
+        i += BLOCK
+
+cdef inline void top_line(void** rows, TopLine* line, number* best) noexcept nogil:
+    cdef number* x = <number*>rows[2]
+    cdef int64_t* indices = <int64_t*>rows[1]
+    cdef uint32_t* order = <uint32_t*>rows[3]
+    cdef ssize i, n = line.n
+    if line.k == 0:
+        return
+    if line.k <= FEW:
+        top_few(best, indices, x, n, line.k, line.is_largest)
+        return
+    line.order(order, x, n, line.is_largest, <char*>rows[3] + ((n * 4 + 63) & ~<ssize>63))
+    for i in range(line.k):
+        best[i] = x[order[i]]
+        indices[i] = order[i]
+
+cdef void top_line_of(void** rows, ssize k, void* parameter) noexcept nogil:
+    cdef TopLine* line = <TopLine*>parameter
+    if line.dtype == FLOAT32:
+        top_line(rows, line, <float*>rows[0])
+    elif line.dtype == FLOAT64:
+        top_line(rows, line, <double*>rows[0])
+    elif line.dtype == INT64:
+        top_line(rows, line, <int64_t*>rows[0])
+    elif line.dtype == INT32:
+        top_line(rows, line, <int32_t*>rows[0])
+    elif line.dtype == INT16:
+        top_line(rows, line, <int16_t*>rows[0])
+    elif line.dtype == INT8:
+        top_line(rows, line, <int8_t*>rows[0])
+    else:
+        top_line(rows, line, <uint8_t*>rows[0])
+
+cdef Op TOPK = Op("topk(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
+
+@TOPK.derivative("x")
+def topk_derivative(grads, x_shape, dim, indices):
+    return to_sources(grads, x_shape, dim, indices)
+
+def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
+    """The k largest (or smallest) elements along a dimension, in order.
+
+    Parameters
+    ----------
+    input : Tensor
+    k : int
+    dim : int
+    largest : bool; False for the smallest
+    sorted : bool; the result is in order in any case
+    out : pair of tensors, optional; the results are written there
+
+    Returns
+    -------
+    (values, indices), row-major, with size k along `dim`. nan counts as larger than every number.
+
+    Raises
+    ------
+    ShapeError
+        If the dimension has fewer than k elements.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., 1., 2.]).topk(2).indices
+    tensor([0, 2])
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "topk"), kernel = kernel_dtype(input.dtype_), i
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase values, indices
+    cdef TopLine line
+    cdef Lines lines
+    line.n = input.sizes[d] if input.ndim_ > 0 else 1
+    if k < 0 or k > line.n:
+        raise ShapeError(f"topk: k is {k}, but dimension {d} has {line.n} elements; k must be from 0 to that")
+    for i in range(input.ndim_):
+        sizes[i] = k if i == d else input.sizes[i]
+    values, indices = empty_tensor(input.dtype_, input.ndim_, sizes), empty_tensor(INT64, input.ndim_, sizes)
+    line.order = order_loops[kernel]
+    line.k = k
+    line.is_largest = largest
+    line.dtype = kernel
+    start_lines(&lines, values, d)
+    add_lines(&lines, values, d, kernel, True)
+    add_lines(&lines, indices, d, INT64, True)
+    add_lines(&lines, input, d, kernel, False)
+    if k > FEW:
+        lines.scratch = line.n * 4 + 64 + scratch_bytes(line.n)
+    run_lines(&lines, top_line_of, &line, GRAIN)
+    results = [values, indices]
+    if out is not None:
+        results = [store_out("topk", values, out[0], needs_grad(input)), store_out("topk", indices, out[1], False)]
+    else:
+        results = finish(TOPK, results, (input, d, indices))
+    return return_types.topk(results)
+
+
+# ---------------------------------------------------------------- kthvalue, median: loops
+cdef struct KthLine:
+    order_loop order
+    ssize k                     # counted from 0; -1: the middle one, -2: the middle one of those that are not nan
+    int dtype
+
+cdef inline void kth_line(void** rows, ssize n, KthLine* line, number* x) noexcept nogil:
+    cdef uint32_t* order = <uint32_t*>rows[3]
+    cdef ssize k = line.k, numbers = n
+    line.order(order, x, n, False, <char*>rows[3] + ((n * 4 + 63) & ~<ssize>63))
+    if k < 0:
+        while numbers > 0 and x[order[numbers - 1]] != x[order[numbers - 1]]:
+            numbers -= 1                                # nans stand at the end
+        if numbers == n or (k == -2 and numbers > 0):
+            k = (numbers - 1) // 2                      # of an even number of elements, the lower of the two in the middle
+        else:
+            k = numbers                                 # the first nan
+    (<number*>rows[1])[0] = x[order[k]]
+    (<int64_t*>rows[2])[0] = order[k]
+
+cdef void kth_line_of(void** rows, ssize n, void* parameter) noexcept nogil:
+    cdef KthLine* line = <KthLine*>parameter
+    if line.dtype == FLOAT32:
+        kth_line(rows, n, line, <float*>rows[0])
+    elif line.dtype == FLOAT64:
+        kth_line(rows, n, line, <double*>rows[0])
+    elif line.dtype == INT64:
+        kth_line(rows, n, line, <int64_t*>rows[0])
+    elif line.dtype == INT32:
+        kth_line(rows, n, line, <int32_t*>rows[0])
+    elif line.dtype == INT16:
+        kth_line(rows, n, line, <int16_t*>rows[0])
+    elif line.dtype == INT8:
+        kth_line(rows, n, line, <int8_t*>rows[0])
+    else:
+        kth_line(rows, n, line, <uint8_t*>rows[0])
+
+cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
+    """[values, indices] of the k-th smallest elements along a dimension; see KthLine for k."""
+    cdef unsigned int mask = <unsigned int>1 << dim
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
+    cdef TensorBase values, indices
+    cdef KthLine line
+    cdef Lines lines
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
+    if n == 0:
+        raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has elements")
+    values, indices = reduced_tensor(x.dtype_, x, mask, keepdim), reduced_tensor(INT64, x, mask, keepdim)
+    line.order = order_loops[kernel]
+    line.k = k
+    line.dtype = kernel
+    start_lines(&lines, x, dim)
+    add_lines(&lines, x, dim, kernel, False)
+    add_lines(&lines, values, dim if keepdim else -1, kernel, True)
+    add_lines(&lines, indices, dim if keepdim else -1, INT64, True)
+    lines.scratch = n * 4 + 64 + scratch_bytes(n)
+    run_lines(&lines, kth_line_of, &line, GRAIN)
+    return [values, indices]
+
+cdef Op KTH = Op("kth_element(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+                 node="KthvalueBackward0")
+cdef Op MEDIAN_DIM = Op("median_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+                        node="MedianBackward1")
+
+@KTH.derivative("x")
+def kth_element_derivative(grads, x_shape, dim, keepdim, indices):
+    return to_one_source(grads, x_shape, dim, keepdim, indices)
+
+@MEDIAN_DIM.derivative("x")
+def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
+    return to_one_source(grads, x_shape, dim, keepdim, indices)
+
+cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
+    if keepdim or len(x_shape) == 0:
+        return to_sources(grads, x_shape, dim, indices)
+    return to_sources([grads[0].unsqueeze(dim)], x_shape, dim, indices.unsqueeze(dim))
+
+cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keepdim, object out):
+    results = kth_elements(where, x, d, k, keepdim)
+    if out is not None:
+        return [store_out(where, results[0], out[0], needs_grad(x)), store_out(where, results[1], out[1], False)]
+    return finish(op, results, (x, d, keepdim, results[1]))
+
+
+# ---------------------------------------------------------------- kthvalue
+def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=None):
+    """The k-th smallest element along a dimension, counted from 1, with its index.
+
+    Returns
+    -------
+    (values, indices)
+
+    Raises
+    ------
+    ShapeError
+        If the dimension has fewer than k elements.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., 1., 2.]).kthvalue(2).values
+    tensor(2.)
+    """
+    cdef int d = wrap_dim(dim, input.ndim_, "kthvalue")
+    cdef ssize n = input.sizes[d] if input.ndim_ > 0 else 1
+    if k < 1 or k > n:
+        raise ShapeError(f"kthvalue: k is {k}, but dimension {d} has {n} elements; k must be from 1 to that")
+    return return_types.kthvalue(kth_result("kthvalue", KTH, input, d, k - 1, keepdim, out))
+
+
+# ---------------------------------------------------------------- median, nanmedian
+cdef Op MEDIAN = Op("median(x: Tensor) -> Tensor")
+
+@MEDIAN.derivative("x")
+def median_derivative(grad, x, out):
+    mask = (x == out) | ((x != x) & (out != out))
+    return mask * (grad / mask.sum())
+
+cdef object median_of_all(str where, TensorBase x, ssize k):
+    cdef TensorBase out
+    if x.numel_ == 0:
+        if not is_floating(x.dtype_):
+            raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
+        return x.new_full((), float("nan"))
+    out = kth_elements(where, x.detach().reshape(-1), 0, k, False)[0]
+    return finish(MEDIAN, out, (x,))
+
+def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """The element in the middle of all, or along a dimension with its index; of an even number, the lower of the two.
+
+    Parameters
+    ----------
+    input : Tensor, not bool
+    dim : int or None; None means all elements
+    keepdim : bool, keep the reduced dimension with size 1
+    out : pair of tensors, optional; the results are written there
+
+    Returns
+    -------
+    Tensor, or with `dim` the pair (values, indices); nan where there is a nan
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., 1., 2., 9.]).median()
+    tensor(2.)
+    """
+    if dim is None:
+        return median_of_all("median", input, -1)
+    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "median"), -1, keepdim,
+                                          out))
+
+def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
+    """`median` of the elements that are not nan.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., float("nan"), 2., 9.]).nanmedian()
+    tensor(3.)
+    """
+    if dim is None:
+        return median_of_all("nanmedian", input, -2)
+    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "nanmedian"), -2,
+                                             keepdim, out))
