@@ -95,7 +95,7 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
-from tensorlab._core.loops cimport MAX_OPERANDS, Walk, binary_loop, copy_into, run_walk, set_operand, unary_loop
+from tensorlab._core.loops cimport MAX_OPERANDS, Walk, binary_loop, convert, copy_into, run_walk, set_operand, unary_loop
 from tensorlab._core.storage cimport new_storage
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -120,6 +120,7 @@ cdef extern from *:
 
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
+    SHORT_ROW = 256             # and up to which it spreads a number to a row
     SAVES_OUTPUT = 1 << 31
     # what a formula takes: the position of an argument, or
     GRAD = -1
@@ -754,24 +755,60 @@ cdef object run_binary(Op op, object a, object b):
     """out = op(a, b), where either may be a number"""
     cdef PyObject* operands[2]
     cdef OpNode node
-    cdef TensorBase x, y, out
-    cdef void* loop
+    cdef TensorBase out
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
-    if isinstance(a, TensorBase) and isinstance(b, TensorBase):
+    out = short_binary(op, a, b, None)
+    if out is None:
+        return run_pointwise(op, operands, 2)
+    if (isinstance(a, TensorBase) and may_need_grad(<TensorBase>a)) or (
+            isinstance(b, TensorBase) and may_need_grad(<TensorBase>b)):
+        node = start_record(op, operands, 2)
+        if node is not None:
+            finish_record(node, out)
+    return out
+
+
+cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
+    """The short cut of two operands, into `out` or a new tensor; None if it is not possible.
+
+    The operands are small, contiguous and of equal shape and type; or one is a number, which is spread to a row of its own.
+    """
+    cdef double row[SHORT_ROW]
+    cdef TensorBase x, y = None
+    cdef object number = None
+    cdef void* loop
+    if isinstance(a, TensorBase):
         x = <TensorBase>a
-        y = <TensorBase>b
-        if x.dtype_ == y.dtype_ and y.is_contiguous_ and x.ndim_ == y.ndim_ and same_numbers(x.ndim_, x.sizes, y.sizes):
-            loop = short_cut(op, x)
-            if loop != NULL:
-                out = short_result(op, x)
-                (<binary_loop>loop)(out.data_, x.data_, y.data_, x.numel_)
-                if may_need_grad(x) or may_need_grad(y):
-                    node = start_record(op, operands, 2)
-                    if node is not None:
-                        finish_record(node, out)
-                return out
-    return run_pointwise(op, operands, 2)
+        if isinstance(b, TensorBase):
+            y = <TensorBase>b
+        else:
+            number = b
+    elif isinstance(b, TensorBase):
+        x = <TensorBase>b
+        number = a
+    else:
+        return None
+    loop = short_cut(op, x)
+    if loop == NULL:
+        return None
+    if y is not None:
+        if x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes):
+            return None
+    elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
+        return None
+    if out is None:
+        out = short_result(op, x)
+    if y is not None:
+        (<binary_loop>loop)(out.data_, x.data_, y.data_, x.numel_)
+        return out
+    write_number(number, x.dtype_, row)
+    convert(row, x.dtype_, 1, row, x.dtype_, 0, x.numel_)
+    if isinstance(a, TensorBase):
+        (<binary_loop>loop)(out.data_, x.data_, row, x.numel_)
+    else:
+        (<binary_loop>loop)(out.data_, row, x.data_, x.numel_)
+    return out
 
 
 cdef object run_ternary(Op op, object x, object y, object z):
@@ -849,6 +886,12 @@ cdef object run_unary_inplace(Op op, TensorBase x):
 
 cdef object run_binary_inplace(Op op, TensorBase x, object y):
     cdef PyObject* operands[2]
+    # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
+    if (not may_need_grad(x) and x.counter is not None and not x.storage_.is_read_only and op.dtype_rule != COMPARE
+            and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
+            and short_binary(op, x, y, x) is not None):
+        x.counter.value += 1
+        return x
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
     return run_inplace(op, operands, 2)
