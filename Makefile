@@ -9,7 +9,7 @@
 #   make clean   remove what was built
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint stubs book book-html book-check bench wheel debug nightly clean
+.PHONY: help build test oracle lint stubs book book-html book-check bench record wheel debug nightly clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -63,6 +63,10 @@ stubs: build
 
 bench: build oracle
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(PY) $$file || exit 1; done
+
+# What chapters show of PyTorch and of planted bugs, beside each chapter that does.
+record: build oracle
+	@for file in chapters/*/record.py; do $(PY) $$file || exit 1; done
 
 # The sanitizers want to be the first library of the process, and malloc to be the system's.
 DEBUG := build/debug

@@ -40,8 +40,8 @@ BUGS = [
     Bug(
         "a gradient overwrites the one that waits",
         "tensorlab/_core/engine.pyx",
-        "task.waiting[slot] = grad if waiting is None else waiting + grad",
-        "task.waiting[slot] = grad",
+        "    if waiting is None:\n        gradients[i] = grad",
+        "    if True:\n        gradients[i] = grad",
     ),
     Bug(
         "accumulation lost: = for +=",

@@ -71,6 +71,16 @@ def test_a_diamond_runs_each_node_once():
     assert x.grad.item() == 14.0
 
 
+def test_a_leaf_waits_for_all_its_gradients():
+    x = leaf(1.0)
+    runs = []
+    x.register_hook(lambda g: runs.append(g.item()))
+    out = x * 2 + x * 5
+    assert T.autograd.grad(out, x, retain_graph=True)[0].item() == 7.0
+    out.backward()
+    assert runs == [7.0, 7.0]  # once in each pass, with the sum
+
+
 def test_grads_given_by_the_caller_are_not_shared_with_leaves():
     x, y = leaf(1.0, 1.0), leaf(1.0, 1.0)
     g = T.ones(2)

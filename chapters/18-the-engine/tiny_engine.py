@@ -1,0 +1,61 @@
+"""The engine on plain numbers: counting, a ready queue, adding up.  Chapter 18 compares it with the real one.
+
+`count` and `steps` know of a node only `next_functions` and `_sequence_nr()`, which the nodes of
+tensorlab have too, so they also predict what the real engine will do.
+"""
+
+from itertools import count as count_up
+
+
+class Node:
+    """One number that a program computed, with an edge to each number it was computed from."""
+
+    numbers = count_up(1)
+
+    def __init__(self, name, *inputs):
+        self.name = name
+        self.next_functions = tuple((node, 0) for node, _ in inputs)
+        self.slopes = [slope for _, slope in inputs]  # the derivative by each input
+        self.number = next(Node.numbers)
+        self.grad = None
+
+    def _sequence_nr(self):
+        return self.number
+
+
+def count(root):
+    """Return {node: edges that arrive at it} for every node that can be reached from the root."""
+    missing, stack = {root: 0}, [root]
+    while stack:
+        for node, _ in stack.pop().next_functions:
+            if node is None:
+                continue
+            if node not in missing:
+                missing[node] = 0
+                stack.append(node)
+            missing[node] += 1
+    return missing
+
+
+def steps(root):
+    """Yield (node that runs, counts after it, ready queue after it), until nothing is ready."""
+    missing, ready = count(root), [root]
+    while ready:
+        ready.sort(key=lambda node: node._sequence_nr())
+        node = ready.pop()  # the one made last
+        for next_node, _ in node.next_functions:
+            if next_node is None:
+                continue
+            missing[next_node] -= 1
+            if missing[next_node] == 0:
+                ready.append(next_node)
+        yield node, missing, ready
+
+
+def backward(root, gradient=1.0):
+    """Give every node the derivative of the root's number by its own."""
+    waiting = {root: gradient}
+    for node, _, _ in steps(root):
+        node.grad = waiting.pop(node)
+        for (next_node, _), slope in zip(node.next_functions, node.slopes, strict=True):
+            waiting[next_node] = waiting.get(next_node, 0.0) + node.grad * slope
