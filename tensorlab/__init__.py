@@ -62,6 +62,7 @@ from tensorlab.ops.indexing.masks import argwhere, nonzero
 from tensorlab.ops.indexing.rows import index_add, index_copy, index_fill, index_select, take
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
+from tensorlab.ops.pointwise.activation import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.arithmetic import (
     abs,
     abs_,
@@ -163,6 +164,7 @@ from tensorlab.ops.pointwise.logic import (
     logical_or,
     logical_xor,
 )
+from tensorlab.ops.pointwise.piecewise import hardshrink, threshold, threshold_
 from tensorlab.ops.pointwise.powers import (
     float_power,
     pow,
@@ -285,6 +287,37 @@ from tensorlab.ops.grids import (
     cartesian_prod,
     combinations,
     meshgrid,
+)
+from tensorlab._core.random import Generator
+from tensorlab.ops.dropout import (
+    alpha_dropout,
+    alpha_dropout_,
+    dropout,
+    dropout_,
+    feature_alpha_dropout,
+    feature_alpha_dropout_,
+    feature_dropout,
+    feature_dropout_,
+)
+from tensorlab.ops.random import bernoulli
+from tensorlab.ops.random_factories import (
+    multinomial,
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from tensorlab.random import (
+    default_generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
 )
 from tensorlab.ops.ranges import arange, eye, linspace, logspace
 from tensorlab.ops.rearranging import (

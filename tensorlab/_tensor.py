@@ -10,6 +10,8 @@ from tensorlab.ops import (
     copying,
     creation,
     dimensions,
+    random,
+    random_factories,
     rearranging,
     reshaping,
     resizing,
@@ -21,12 +23,14 @@ from tensorlab.ops import (
 from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, rows
 from tensorlab.ops.linalg import matrices
 from tensorlab.ops.pointwise import (
+    activation,
     arithmetic,
     bounds,
     comparison,
     division,
     elementary,
     logic,
+    piecewise,
     powers,
     rounding,
     selection,
@@ -159,6 +163,18 @@ class Tensor(TensorBase):
     diag = triangles.diag
     diag_embed = triangles.diag_embed
     diagflat = triangles.diagflat
+
+    # random fills
+    uniform_ = random.uniform_
+    normal_ = random.normal_
+    log_normal_ = random.log_normal_
+    cauchy_ = random.cauchy_
+    exponential_ = random.exponential_
+    geometric_ = random.geometric_
+    bernoulli_ = random.bernoulli_
+    bernoulli = random.bernoulli
+    random_ = random.random_
+    multinomial = random_factories.multinomial
 
     # other memory
     resize_ = resizing.resize_
@@ -502,6 +518,12 @@ class Tensor(TensorBase):
     kthvalue = order_statistics.kthvalue
     median = order_statistics.median
     nanmedian = order_statistics.nanmedian
+
+    # activations
+    relu = activation.relu
+    relu_ = activation.relu_
+    prelu = activation.prelu
+    hardshrink = piecewise.hardshrink
 
     __hash__ = object.__hash__
 

@@ -17,14 +17,7 @@ from tensorlab._core.dispatch cimport (
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-
-
-# A comparison with nan is false: `x if x >= low else low` gives nan for a bound that is nan, and `x != x` keeps x's.
-cdef inline number at_least(number x, number low) noexcept nogil:
-    return x if (x >= low) | (x != x) else low
-
-cdef inline number at_most(number x, number high) noexcept nogil:
-    return x if (x <= high) | (x != x) else high
+from tensorlab.ops.pointwise.common cimport at_least, at_most
 
 
 # ---------------------------------------------------------------- clamp

@@ -1,7 +1,10 @@
 """What several families of pointwise ops ask of their operands."""
-from tensorlab._core.dtypes cimport BOOL, is_floating
-from tensorlab._core.loops cimport fill_with
-from tensorlab._core.tensor cimport TensorBase, empty_like
+from tensorlab._core.dtypes cimport BOOL, is_floating, number
+from tensorlab._core.tensor cimport TensorBase
+
+cdef object zeros_as(TensorBase x)
+cdef int check_tensor(str where, str name, object x) except -1
+cdef int check_floating(str where, TensorBase x) except -1
 
 
 cdef inline bint is_bool(object x) noexcept:
@@ -18,16 +21,9 @@ cdef inline bint is_floating_operand(object x) noexcept:
     return isinstance(x, float)
 
 
-cdef inline object zeros_as(TensorBase x):
-    """A new tensor of zeros of x's shape and type: the gradient of a function that is flat."""
-    cdef TensorBase out = empty_like(x, x.dtype_)
-    cdef float zero = 0
-    fill_with(out, &zero, 8)
-    return out
+# A comparison with nan is false: `x if x >= low else low` gives nan for a bound that is nan, and `x != x` keeps x's.
+cdef inline number at_least(number x, number low) noexcept nogil:
+    return x if (x >= low) | (x != x) else low
 
-
-cdef inline int check_tensor(str where, str name, object x) except -1:
-    """Raise unless x is a tensor."""
-    if not isinstance(x, TensorBase):
-        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
-    return 0
+cdef inline number at_most(number x, number high) noexcept nogil:
+    return x if (x <= high) | (x != x) else high

@@ -1,0 +1,557 @@
+"""Activation functions that bend smoothly, and relu with its relatives.
+
+Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. Those made of
+straight pieces (hardtanh, threshold, ...) are in piecewise.pyx; sigmoid and tanh in elementary.pyx.
+"""
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    run_binary,
+    run_binary_inplace,
+    run_quaternary,
+    run_quaternary_inplace,
+    run_ternary,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport check_floating, check_tensor
+
+import math
+
+from tensorlab.errors import DTypeError, ShapeError
+
+cdef extern from "tl_math.h" nogil:
+    float tl_erff(float)
+    double tl_erf(double)
+    float tl_expf(float)
+    double tl_exp(double)
+    float tl_expm1f(float)
+    double tl_expm1(double)
+    float tl_geluf(float)
+    double tl_gelu(double)
+    float tl_sigmoidf(float)
+    double tl_sigmoid(double)
+    float tl_softplusf(float)
+    double tl_softplus(double)
+    float tl_tanhf(float)
+    double tl_tanh(double)
+
+cdef enum:
+    GRAIN = 8192                # these loops cost several times what a sum costs
+
+# one name for both precisions
+cdef inline real exp_of(real x) noexcept nogil:
+    return tl_expf(x) if real is float else tl_exp(x)
+
+cdef inline real sigmoid_of(real x) noexcept nogil:
+    return tl_sigmoidf(x) if real is float else tl_sigmoid(x)
+
+cdef inline real softplus_of(real x) noexcept nogil:
+    return tl_softplusf(x) if real is float else tl_softplus(x)
+
+cdef inline real tanh_of(real x) noexcept nogil:
+    return tl_tanhf(x) if real is float else tl_tanh(x)
+
+
+# ---------------------------------------------------------------- relu
+cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 0 if x[i] <= 0 else x[i]
+
+cdef Op RELU = Op("relu(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(RELU, <void*>relu_loop[float], <void*>relu_loop[double])
+integer_loops(RELU, <void*>relu_loop[uint8_t], <void*>relu_loop[int8_t], <void*>relu_loop[int16_t], <void*>relu_loop[int32_t],
+              <void*>relu_loop[int64_t])
+
+@RELU.derivative("x")
+def relu_derivative(grad, out):
+    return run_binary(RELU_BACKWARD, grad, out)
+
+def relu(TensorBase input not None):
+    """max(x, 0) of each element. Its derivative at 0 is taken as 0.
+
+    >>> import tensorlab
+    >>> tensorlab.relu(tensorlab.tensor([-1., 0., 2.]))
+    tensor([0., 0., 2.])
+    """
+    return run_unary(RELU, input)
+
+def relu_(TensorBase input not None):
+    """`relu`, written over `input`."""
+    return run_unary_inplace(RELU, input)
+
+
+# ---------------------------------------------------------------- relu_backward
+cdef void relu_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 0 if y[i] <= 0 else grad[i]
+
+cdef Op RELU_BACKWARD = Op("relu_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_backward_loop[double])
+
+@RELU_BACKWARD.derivative("grad")
+def relu_backward_derivative(grad, y):
+    return run_binary(RELU_BACKWARD, grad, y)
+
+
+# ---------------------------------------------------------------- leaky_relu, prelu
+cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
+
+cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote")
+floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
+
+@LEAKY_RELU.derivative("x")
+def leaky_relu_derivative_x(grad, x, negative_slope):
+    return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
+
+@LEAKY_RELU.derivative("negative_slope")
+def leaky_relu_derivative_slope(grad, x):
+    return grad * x.clamp_max(0)
+
+def leaky_relu(TensorBase input not None, double negative_slope=0.01, bint inplace=False):
+    """x where it is positive, `negative_slope * x` elsewhere.
+
+    Source: Maas et al. 2013, Rectifier nonlinearities improve neural network acoustic models.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.leaky_relu(tensorlab.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+    check_floating("leaky_relu", input)
+    return run_binary_inplace(LEAKY_RELU, input, negative_slope) if inplace else run_binary(LEAKY_RELU, input, negative_slope)
+
+def leaky_relu_(TensorBase input not None, double negative_slope=0.01):
+    """`leaky_relu`, written over `input`."""
+    return leaky_relu(input, negative_slope, True)
+
+def prelu(TensorBase input not None, TensorBase weight not None):
+    """leaky_relu whose slope is a parameter: one number, or one for each channel (dimension 1).
+
+    Parameters
+    ----------
+    weight : Tensor of input's dtype, with 1 or input.shape[1] elements
+
+    Raises
+    ------
+    ShapeError
+        If `weight` has another number of elements.
+
+    Source: He et al. 2015, Delving deep into rectifiers.
+
+    >>> import tensorlab
+    >>> tensorlab.prelu(tensorlab.tensor([-4., 2.]), tensorlab.tensor([0.25]))
+    tensor([-1.,  2.])
+    """
+    cdef object channels = input.sizes[1] if input.ndim_ > 1 else 1
+    check_floating("prelu", input)
+    if weight.dtype_ != input.dtype_:
+        raise DTypeError(f"prelu: input is {input.dtype} and weight is {weight.dtype}; they must have one type")
+    if weight.numel_ != 1 and weight.numel_ != channels:
+        raise ShapeError(f"prelu: weight has {weight.numel_} elements, but input, of shape {tuple(input.shape)}, has "
+                         f"{channels} channels; weight needs one element, or one for each channel")
+    slope = weight.reshape([1, weight.numel_] + [1] * (input.ndim_ - 2)) if weight.numel_ != 1 else weight.reshape([])
+    return run_binary(LEAKY_RELU, input, slope)
+
+
+# ---------------------------------------------------------------- leaky_relu_backward
+cdef void leaky_relu_backward_loop(real* out, real* grad, real* x, real* slope, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] if x[i] > 0 else grad[i] * slope[i]
+
+cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(grad: Tensor, x: Tensor, negative_slope: Tensor) -> Tensor",
+                                 dtype="promote")
+floating_loops(LEAKY_RELU_BACKWARD, <void*>leaky_relu_backward_loop[float], <void*>leaky_relu_backward_loop[double])
+
+@LEAKY_RELU_BACKWARD.derivative("grad")
+def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
+    return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
+
+@LEAKY_RELU_BACKWARD.derivative("negative_slope")
+def leaky_relu_backward_derivative_slope(grad, grad_, x):
+    return (grad * grad_).masked_fill(x > 0, 0)
+
+
+# ---------------------------------------------------------------- elu, selu, celu
+cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real bent
+    for i in range(n):
+        bent = negative[i] * (tl_expm1f(x[i] * rate[i]) if real is float else tl_expm1(x[i] * rate[i]))
+        out[i] = bent if x[i] <= 0 else x[i] * positive[i]
+
+cdef Op ELU = Op("elu(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(ELU, <void*>elu_loop[float], <void*>elu_loop[double])
+
+@ELU.derivative("x")
+def elu_derivative(grad, x, negative, positive, rate):
+    return grad * run_quaternary(ELU_SLOPE, x, negative * rate, positive, rate)
+
+cdef object run_elu(str where, TensorBase x, double negative, double positive, double rate, bint inplace):
+    """negative * (exp(rate * x) - 1) up to 0, and positive * x above"""
+    check_floating(where, x)
+    if inplace:
+        return run_quaternary_inplace(ELU, x, negative, positive, rate)
+    return run_quaternary(ELU, x, negative, positive, rate)
+
+def elu(TensorBase input not None, double alpha=1.0, bint inplace=False):
+    """x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
+
+    Source: Clevert et al. 2016, Fast and accurate deep network learning by exponential linear units.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.elu(tensorlab.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+    return run_elu("elu", input, alpha, 1, 1, inplace)
+
+def elu_(TensorBase input not None, double alpha=1.0):
+    """`elu`, written over `input`."""
+    return run_elu("elu_", input, alpha, 1, 1, True)
+
+cdef double SELU_ALPHA = 1.6732632423543772848170429916717
+cdef double SELU_SCALE = 1.0507009873554804934193349852946
+
+def selu(TensorBase input not None, bint inplace=False):
+    """elu, scaled so that layers keep mean 0 and variance 1.
+
+    Source: Klambauer et al. 2017, Self-normalizing neural networks.
+
+    >>> import tensorlab
+    >>> tensorlab.selu(tensorlab.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+    return run_elu("selu", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, inplace)
+
+def selu_(TensorBase input not None):
+    """`selu`, written over `input`."""
+    return run_elu("selu_", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, True)
+
+def celu(TensorBase input not None, double alpha=1.0, bint inplace=False):
+    """x where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: smooth at 0 for every `alpha`.
+
+    Source: Barron 2017, Continuously differentiable exponential linear units.
+
+    >>> import tensorlab
+    >>> tensorlab.celu(tensorlab.tensor([-1., 2.]), 2.0)
+    tensor([-0.7869,  2.0000])
+    """
+    if alpha == 0:
+        raise RuntimeError("celu: alpha is 0; it must not be")
+    return run_elu("celu", input, alpha, 1, 1 / alpha, inplace)
+
+def celu_(TensorBase input not None, double alpha=1.0):
+    """`celu`, written over `input`."""
+    return celu(input, alpha, True)
+
+
+# ---------------------------------------------------------------- elu_slope
+cdef void elu_slope_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = negative[i] * exp_of(x[i] * rate[i]) if x[i] <= 0 else positive[i]
+
+cdef Op ELU_SLOPE = Op("elu_slope(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote",
+                       grain=GRAIN)
+floating_loops(ELU_SLOPE, <void*>elu_slope_loop[float], <void*>elu_slope_loop[double])
+
+@ELU_SLOPE.derivative("x")
+def elu_slope_derivative(grad, x, negative, rate):
+    return grad * run_quaternary(ELU_SLOPE, x, negative * rate, 0.0, rate)
+
+
+# ---------------------------------------------------------------- gelu
+cdef void gelu_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = tl_geluf(x[i]) if real is float else tl_gelu(x[i])
+
+cdef Op GELU = Op("gelu(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(GELU, <void*>gelu_loop[float], <void*>gelu_loop[double])
+
+@GELU.derivative("x")
+def gelu_derivative(grad, x):
+    return run_binary(GELU_BACKWARD, grad, x)
+
+def gelu(TensorBase input not None, *, str approximate="none"):
+    """x times the probability that a standard normal number is below x.
+
+    Parameters
+    ----------
+    approximate : "none", or "tanh" for 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))
+
+    Source: Hendrycks and Gimpel 2016, Gaussian error linear units.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.gelu(tensorlab.tensor([-1., 0., 1.]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
+    if approximate == "none":
+        return run_unary(GELU, input)
+    if approximate == "tanh":
+        return run_unary(GELU_TANH, input)
+    raise RuntimeError(f"gelu: approximate is {approximate!r}; it must be 'none' or 'tanh'")
+
+
+# ---------------------------------------------------------------- gelu_backward
+cdef inline real gelu_slope(real x) noexcept nogil:
+    """Phi(x) + x phi(x), with the normal distribution Phi and its density phi."""
+    cdef real inside = <real>0.5 * (1 + (tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)))
+    return inside + x * (<real>0.3989422804014327 * exp_of(<real>-0.5 * x * x))
+
+cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] * gelu_slope(x[i])
+
+cdef Op GELU_BACKWARD = Op("gelu_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(GELU_BACKWARD, <void*>gelu_backward_loop[float], <void*>gelu_backward_loop[double])
+
+@GELU_BACKWARD.derivative("grad")
+def gelu_backward_derivative_grad(grad, x):
+    return run_binary(GELU_BACKWARD, grad, x)
+
+@GELU_BACKWARD.derivative("x")
+def gelu_backward_derivative_x(grad, grad_, x):
+    square = x * x
+    return grad * grad_ * ((2 - square) * (square * -0.5).exp() * (1 / math.sqrt(2 * math.pi)))
+
+
+# ---------------------------------------------------------------- gelu_tanh
+cdef double TANH_RATE = 0.7978845608028654          # sqrt(2 / pi)
+cdef double TANH_CUBIC = 0.044715
+
+cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC
+    for i in range(n):
+        out[i] = <real>0.5 * x[i] * (1 + tanh_of(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
+
+cdef Op GELU_TANH = Op("gelu_tanh(x: Tensor) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
+floating_loops(GELU_TANH, <void*>gelu_tanh_loop[float], <void*>gelu_tanh_loop[double])
+
+@GELU_TANH.derivative("x")
+def gelu_tanh_derivative(grad, x):
+    return run_binary(GELU_TANH_BACKWARD, grad, x)
+
+
+# ---------------------------------------------------------------- gelu_tanh_backward
+cdef void gelu_tanh_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC, square, t
+    for i in range(n):
+        square = x[i] * x[i]
+        t = tanh_of(rate * (x[i] + cubic * square * x[i]))
+        out[i] = grad[i] * <real>0.5 * (1 + t + x[i] * (1 - t * t) * (rate * (1 + 3 * cubic * square)))
+
+cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(GELU_TANH_BACKWARD, <void*>gelu_tanh_backward_loop[float], <void*>gelu_tanh_backward_loop[double])
+
+@GELU_TANH_BACKWARD.derivative("grad")
+def gelu_tanh_backward_derivative_grad(grad, x):
+    return run_binary(GELU_TANH_BACKWARD, grad, x)
+
+@GELU_TANH_BACKWARD.derivative("x")
+def gelu_tanh_backward_derivative_x(grad, grad_, x):
+    square = x * x
+    t = (x * (1 + TANH_CUBIC * square) * TANH_RATE).tanh()
+    inner = TANH_RATE * (1 + 3 * TANH_CUBIC * square)           # first and second derivative of tanh's argument
+    inner_2 = 6 * TANH_RATE * TANH_CUBIC * x
+    t_1 = (1 - t * t) * inner
+    t_2 = (1 - t * t) * inner_2 - 2 * t * t_1 * inner
+    return grad * grad_ * (t_1 + 0.5 * x * t_2)
+
+
+# ---------------------------------------------------------------- silu
+cdef void silu_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * sigmoid_of(x[i])
+
+cdef Op SILU = Op("silu(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(SILU, <void*>silu_loop[float], <void*>silu_loop[double])
+
+@SILU.derivative("x")
+def silu_derivative(grad, x):
+    return run_binary(SILU_BACKWARD, grad, x)
+
+def silu(TensorBase input not None, bint inplace=False):
+    """x times sigmoid(x), also called swish.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.silu(tensorlab.tensor([-1., 0., 1.]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
+    return run_unary_inplace(SILU, input) if inplace else run_unary(SILU, input)
+
+
+# ---------------------------------------------------------------- silu_backward
+cdef void silu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real s
+    for i in range(n):
+        s = sigmoid_of(x[i])
+        out[i] = grad[i] * s * (1 + x[i] * (1 - s))
+
+cdef Op SILU_BACKWARD = Op("silu_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(SILU_BACKWARD, <void*>silu_backward_loop[float], <void*>silu_backward_loop[double])
+
+@SILU_BACKWARD.derivative("grad")
+def silu_backward_derivative_grad(grad, x):
+    return run_binary(SILU_BACKWARD, grad, x)
+
+@SILU_BACKWARD.derivative("x")
+def silu_backward_derivative_x(grad, grad_, x):
+    s = x.sigmoid()
+    return grad * grad_ * (s * (1 - s) * (2 + x * (1 - 2 * s)))
+
+
+# ---------------------------------------------------------------- mish
+cdef void mish_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * tanh_of(softplus_of(x[i]))
+
+cdef Op MISH = Op("mish(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(MISH, <void*>mish_loop[float], <void*>mish_loop[double])
+
+@MISH.derivative("x")
+def mish_derivative(grad, x):
+    return run_binary(MISH_BACKWARD, grad, x)
+
+def mish(TensorBase input not None, bint inplace=False):
+    """x times tanh(softplus(x)).
+
+    Source: Misra 2020, Mish: a self regularized non-monotonic activation function.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.mish(tensorlab.tensor([-1., 0., 1.]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
+    return run_unary_inplace(MISH, input) if inplace else run_unary(MISH, input)
+
+
+# ---------------------------------------------------------------- mish_backward
+cdef void mish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real t
+    for i in range(n):
+        t = tanh_of(softplus_of(x[i]))
+        out[i] = grad[i] * (t + x[i] * (1 - t * t) * sigmoid_of(x[i]))
+
+cdef Op MISH_BACKWARD = Op("mish_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(MISH_BACKWARD, <void*>mish_backward_loop[float], <void*>mish_backward_loop[double])
+
+@MISH_BACKWARD.derivative("grad")
+def mish_backward_derivative_grad(grad, x):
+    return run_binary(MISH_BACKWARD, grad, x)
+
+@MISH_BACKWARD.derivative("x")
+def mish_backward_derivative_x(grad, grad_, x):
+    s = x.sigmoid()
+    t = softplus(x).tanh()
+    t_1 = (1 - t * t) * s                                       # first and second derivative of t
+    t_2 = (1 - t * t) * s * (1 - s) - 2 * t * t_1 * s
+    return grad * grad_ * (2 * t_1 + x * t_2)
+
+
+# ---------------------------------------------------------------- softplus
+cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real z
+    for i in range(n):
+        z = x[i] * beta[i]
+        out[i] = x[i] if z > threshold[i] else softplus_of(z) / beta[i]
+
+cdef Op SOFTPLUS = Op("softplus(x: Tensor, beta: number, threshold: number) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(SOFTPLUS, <void*>softplus_loop[float], <void*>softplus_loop[double])
+
+@SOFTPLUS.derivative("x")
+def softplus_derivative(grad, x, beta, threshold):
+    return run_quaternary(SOFTPLUS_BACKWARD, grad, x, beta, threshold)
+
+def softplus(TensorBase input not None, double beta=1, double threshold=20):
+    """log(1 + exp(beta x)) / beta: a smooth relu; x itself where beta x is above `threshold`.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.softplus(tensorlab.tensor([-1., 0., 30.]))
+    tensor([ 0.3133,  0.6931, 30.0000])
+    """
+    check_floating("softplus", input)
+    return run_ternary(SOFTPLUS, input, beta, threshold)
+
+
+# ---------------------------------------------------------------- softplus_backward
+cdef void softplus_backward_loop(real* out, real* grad, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real z
+    for i in range(n):
+        z = x[i] * beta[i]
+        out[i] = grad[i] if z > threshold[i] else grad[i] * sigmoid_of(z)
+
+cdef Op SOFTPLUS_BACKWARD = Op("softplus_backward(grad: Tensor, x: Tensor, beta: number, threshold: number) -> Tensor",
+                               dtype="promote", grain=GRAIN)
+floating_loops(SOFTPLUS_BACKWARD, <void*>softplus_backward_loop[float], <void*>softplus_backward_loop[double])
+
+@SOFTPLUS_BACKWARD.derivative("grad")
+def softplus_backward_derivative_grad(grad, x, beta, threshold):
+    return run_quaternary(SOFTPLUS_BACKWARD, grad, x, beta, threshold)
+
+@SOFTPLUS_BACKWARD.derivative("x")
+def softplus_backward_derivative_x(grad, grad_, x, beta, threshold):
+    s = (x * beta).sigmoid()
+    return (grad * grad_ * (s * (1 - s) * beta)).masked_fill(x * beta > threshold, 0)
+
+
+# ---------------------------------------------------------------- logsigmoid
+cdef void logsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = -softplus_of(-x[i])
+
+cdef Op LOGSIGMOID = Op("log_sigmoid(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(LOGSIGMOID, <void*>logsigmoid_loop[float], <void*>logsigmoid_loop[double])
+
+@LOGSIGMOID.derivative("x")
+def logsigmoid_derivative(grad, x):
+    return run_binary(LOGSIGMOID_BACKWARD, grad, x)
+
+def logsigmoid(TensorBase input not None):
+    """log(sigmoid(x)), without underflow for negative x.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.logsigmoid(tensorlab.tensor([-1000., 0.]))
+    tensor([-1.0000e+03, -6.9315e-01])
+    """
+    return run_unary(LOGSIGMOID, input)
+
+
+# ---------------------------------------------------------------- logsigmoid_backward
+cdef void logsigmoid_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] * sigmoid_of(-x[i])
+
+cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(LOGSIGMOID_BACKWARD, <void*>logsigmoid_backward_loop[float], <void*>logsigmoid_backward_loop[double])
+
+@LOGSIGMOID_BACKWARD.derivative("grad")
+def logsigmoid_backward_derivative_grad(grad, x):
+    return run_binary(LOGSIGMOID_BACKWARD, grad, x)
+
+@LOGSIGMOID_BACKWARD.derivative("x")
+def logsigmoid_backward_derivative_x(grad, grad_, x):
+    s = x.sigmoid()
+    return grad * grad_ * (s * (s - 1))

@@ -1,0 +1,28 @@
+"""What several families of pointwise ops ask of their operands, and the gradient of flat functions."""
+from tensorlab._core.dtypes cimport FLOAT32, is_floating
+from tensorlab._core.loops cimport fill_with
+from tensorlab._core.tensor cimport TensorBase, empty_like
+
+from tensorlab.errors import UnsupportedDType
+
+
+cdef object zeros_as(TensorBase x):
+    """A new tensor of zeros of x's shape and type: the gradient of a function that is flat."""
+    cdef TensorBase out = empty_like(x, x.dtype_)
+    cdef float zero = 0
+    fill_with(out, &zero, FLOAT32)
+    return out
+
+
+cdef int check_tensor(str where, str name, object x) except -1:
+    """Raise unless x is a tensor."""
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+    return 0
+
+
+cdef int check_floating(str where, TensorBase x) except -1:
+    """Raise unless x is a floating tensor."""
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to(float) first")
+    return 0

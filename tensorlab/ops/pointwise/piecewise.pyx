@@ -1,0 +1,331 @@
+"""Activation functions made of straight pieces: hardtanh, hardsigmoid, hardswish, threshold, the shrinking functions.
+
+At a corner the derivative is PyTorch's choice of the two slopes. softsign, tanhshrink and glu, which are written in terms of
+other ops, stand at the end.
+"""
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    Op,
+    floating_loops,
+    integer_loops,
+    run_binary,
+    run_quaternary,
+    run_ternary,
+    run_ternary_inplace,
+    run_unary,
+    run_unary_inplace,
+)
+from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating
+
+from tensorlab.errors import DTypeError, UnsupportedDType
+
+
+# ---------------------------------------------------------------- hardtanh
+cdef void hardtanh_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_most(at_least(x[i], low[i]), high[i])
+
+cdef Op HARDTANH = Op("hardtanh(x: Tensor, min_val: number, max_val: number) -> Tensor", dtype="promote")
+floating_loops(HARDTANH, <void*>hardtanh_loop[float], <void*>hardtanh_loop[double])
+integer_loops(HARDTANH, <void*>hardtanh_loop[uint8_t], <void*>hardtanh_loop[int8_t], <void*>hardtanh_loop[int16_t],
+              <void*>hardtanh_loop[int32_t], <void*>hardtanh_loop[int64_t])
+
+@HARDTANH.derivative("x")
+def hardtanh_derivative(grad, x, min_val, max_val):
+    return run_quaternary(HARDTANH_BACKWARD, grad, x, min_val, max_val)
+
+cdef object run_hardtanh(str where, TensorBase x, object low, object high, bint inplace):
+    if low > high:
+        raise ValueError(f"{where}: min_val is {low} and max_val is {high}; min_val must not be above max_val")
+    if x.dtype_ == BOOL:
+        raise DTypeError(f"{where}: not implemented for tensorlab.bool; convert with .to(float) first")
+    low, high = in_category(x, low), in_category(x, high)
+    if x.dtype_ == UINT8 and low < 0:
+        raise DTypeError(f"{where}: min_val is {low}, but input is tensorlab.uint8, which has no negative numbers")
+    return run_ternary_inplace(HARDTANH, x, low, high) if inplace else run_ternary(HARDTANH, x, low, high)
+
+cdef object in_category(TensorBase x, object value):
+    """A number that does not change the type of the result: cut to an integer if x holds integers."""
+    return float(value) if is_floating(x.dtype_) else int(value)
+
+def hardtanh(TensorBase input not None, min_val=-1.0, max_val=1.0, bint inplace=False):
+    """Each element, moved to the nearer bound if it lies outside of [min_val, max_val]; no gradient at the bounds.
+
+    Raises
+    ------
+    ValueError
+        If min_val > max_val.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.hardtanh(tensorlab.tensor([-2., 0.5, 2.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+    return run_hardtanh("hardtanh", input, min_val, max_val, inplace)
+
+def hardtanh_(TensorBase input not None, min_val=-1.0, max_val=1.0):
+    """`hardtanh`, written over `input`."""
+    return run_hardtanh("hardtanh_", input, min_val, max_val, True)
+
+def relu6(TensorBase input not None, bint inplace=False):
+    """`hardtanh` from 0 to 6.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.relu6(tensorlab.tensor([-1., 3., 9.]))
+    tensor([0., 3., 6.])
+    """
+    return run_hardtanh("relu6", input, 0.0, 6.0, inplace)
+
+
+# ---------------------------------------------------------------- hardtanh_backward
+cdef void hardtanh_backward_loop(real* out, real* grad, real* x, real* low, real* high, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] if (x[i] > low[i]) & (x[i] < high[i]) else 0
+
+cdef Op HARDTANH_BACKWARD = Op("hardtanh_backward(grad: Tensor, x: Tensor, min_val: number, max_val: number) -> Tensor",
+                               dtype="promote")
+floating_loops(HARDTANH_BACKWARD, <void*>hardtanh_backward_loop[float], <void*>hardtanh_backward_loop[double])
+
+@HARDTANH_BACKWARD.derivative("grad")
+def hardtanh_backward_derivative(grad, x, min_val, max_val):
+    return run_quaternary(HARDTANH_BACKWARD, grad, x, min_val, max_val)
+
+
+# ---------------------------------------------------------------- hardsigmoid
+cdef void hardsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = at_most(at_least(x[i] + 3, <real>0), <real>6) / 6
+
+cdef Op HARDSIGMOID = Op("hardsigmoid(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(HARDSIGMOID, <void*>hardsigmoid_loop[float], <void*>hardsigmoid_loop[double])
+
+@HARDSIGMOID.derivative("x")
+def hardsigmoid_derivative(grad, x):
+    return run_quaternary(HARDTANH_BACKWARD, grad, x, -3.0, 3.0) / 6
+
+def hardsigmoid(TensorBase input not None, bint inplace=False):
+    """(x + 3) / 6, clamped to [0, 1].
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.hardsigmoid(tensorlab.tensor([-4., 0., 4.]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return run_unary_inplace(HARDSIGMOID, input) if inplace else run_unary(HARDSIGMOID, input)
+
+
+# ---------------------------------------------------------------- hardswish
+cdef void hardswish_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * at_most(at_least(x[i] + 3, <real>0), <real>6) / 6
+
+cdef Op HARDSWISH = Op("hardswish(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(HARDSWISH, <void*>hardswish_loop[float], <void*>hardswish_loop[double])
+
+@HARDSWISH.derivative("x")
+def hardswish_derivative(grad, x):
+    return run_binary(HARDSWISH_BACKWARD, grad, x)
+
+def hardswish(TensorBase input not None, bint inplace=False):
+    """x times hardsigmoid(x).
+
+    Source: Howard et al. 2019, Searching for MobileNetV3.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.hardswish(tensorlab.tensor([-4., 1., 4.]))
+    tensor([-0.0000,  0.6667,  4.0000])
+    """
+    return run_unary_inplace(HARDSWISH, input) if inplace else run_unary(HARDSWISH, input)
+
+
+# ---------------------------------------------------------------- hardswish_backward
+cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real inside
+    for i in range(n):
+        inside = grad[i] * (x[i] / 3 + <real>0.5)
+        inside = inside if x[i] < 3 else grad[i]
+        out[i] = 0 if x[i] <= -3 else inside
+
+cdef Op HARDSWISH_BACKWARD = Op("hardswish_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote")
+floating_loops(HARDSWISH_BACKWARD, <void*>hardswish_backward_loop[float], <void*>hardswish_backward_loop[double])
+
+@HARDSWISH_BACKWARD.derivative("grad")
+def hardswish_backward_derivative_grad(grad, x):
+    return run_binary(HARDSWISH_BACKWARD, grad, x)
+
+@HARDSWISH_BACKWARD.derivative("x")
+def hardswish_backward_derivative_x(grad, grad_, x):
+    return run_quaternary(HARDTANH_BACKWARD, grad * grad_, x, -3.0, 3.0) / 3
+
+
+# ---------------------------------------------------------------- threshold
+cdef void threshold_loop(number* out, number* x, number* threshold, number* value, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = value[i] if x[i] <= threshold[i] else x[i]
+
+cdef Op THRESHOLD = Op("threshold(x: Tensor, threshold: number, value: number) -> Tensor", dtype="promote")
+floating_loops(THRESHOLD, <void*>threshold_loop[float], <void*>threshold_loop[double])
+integer_loops(THRESHOLD, <void*>threshold_loop[uint8_t], <void*>threshold_loop[int8_t], <void*>threshold_loop[int16_t],
+              <void*>threshold_loop[int32_t], <void*>threshold_loop[int64_t])
+
+@THRESHOLD.derivative("x")
+def threshold_derivative(grad, x, threshold):
+    return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
+
+cdef object run_threshold(str where, TensorBase x, object threshold, object value, bint inplace):
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; convert with .to(float) first")
+    threshold, value = in_category(x, threshold), in_category(x, value)
+    return run_ternary_inplace(THRESHOLD, x, threshold, value) if inplace else run_ternary(THRESHOLD, x, threshold, value)
+
+def threshold(TensorBase input not None, threshold, value, bint inplace=False):
+    """x where it is above `threshold`, `value` elsewhere.
+
+    >>> import tensorlab
+    >>> tensorlab.threshold(tensorlab.tensor([0., 1., 2.]), 1, -5)
+    tensor([-5., -5.,  2.])
+    """
+    return run_threshold("threshold", input, threshold, value, inplace)
+
+def threshold_(TensorBase input not None, threshold, value):
+    """`threshold`, written over `input`."""
+    return run_threshold("threshold_", input, threshold, value, True)
+
+
+# ---------------------------------------------------------------- threshold_backward
+cdef void threshold_backward_loop(real* out, real* grad, real* x, real* threshold, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 0 if x[i] <= threshold[i] else grad[i]
+
+cdef Op THRESHOLD_BACKWARD = Op("threshold_backward(grad: Tensor, x: Tensor, threshold: number) -> Tensor", dtype="promote")
+floating_loops(THRESHOLD_BACKWARD, <void*>threshold_backward_loop[float], <void*>threshold_backward_loop[double])
+
+@THRESHOLD_BACKWARD.derivative("grad")
+def threshold_backward_derivative(grad, x, threshold):
+    return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
+
+
+# ---------------------------------------------------------------- softshrink
+cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real y
+    for i in range(n):
+        y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * 0            # nan * 0 is nan
+        out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
+
+cdef Op SOFTSHRINK = Op("softshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote")
+floating_loops(SOFTSHRINK, <void*>softshrink_loop[float], <void*>softshrink_loop[double])
+
+@SOFTSHRINK.derivative("x")
+def softshrink_derivative(grad, x, lambd):
+    return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
+
+def softshrink(TensorBase input not None, double lambd=0.5):
+    """x moved towards 0 by `lambd`, and 0 where it is nearer than that.
+
+    Raises
+    ------
+    RuntimeError
+        If `lambd` is negative.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.softshrink(tensorlab.tensor([-2., 0.1, 2.]))
+    tensor([-1.5000,  0.0000,  1.5000])
+    """
+    check_floating("softshrink", input)
+    if not lambd >= 0:
+        raise RuntimeError(f"softshrink: lambd is {lambd}; it must not be negative")
+    return run_binary(SOFTSHRINK, input, lambd)
+
+
+# ---------------------------------------------------------------- hardshrink
+cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
+
+cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote")
+floating_loops(HARDSHRINK, <void*>hardshrink_loop[float], <void*>hardshrink_loop[double])
+
+@HARDSHRINK.derivative("x")
+def hardshrink_derivative(grad, x, lambd):
+    return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
+
+def hardshrink(TensorBase input not None, double lambd=0.5):
+    """x, and 0 where it is within `lambd` of 0.
+
+    >>> import tensorlab
+    >>> tensorlab.hardshrink(tensorlab.tensor([-2., 0.1, 2.]))
+    tensor([-2.,  0.,  2.])
+    """
+    check_floating("hardshrink", input)
+    return run_binary(HARDSHRINK, input, lambd)
+
+
+# ---------------------------------------------------------------- shrink_backward
+cdef void shrink_backward_loop(real* out, real* grad, real* x, real* lambd, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] if (x[i] > lambd[i]) | (x[i] < -lambd[i]) else 0
+
+cdef Op SHRINK_BACKWARD = Op("shrink_backward(grad: Tensor, x: Tensor, lambd: number) -> Tensor", dtype="promote")
+floating_loops(SHRINK_BACKWARD, <void*>shrink_backward_loop[float], <void*>shrink_backward_loop[double])
+
+@SHRINK_BACKWARD.derivative("grad")
+def shrink_backward_derivative(grad, x, lambd):
+    return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
+
+
+# ---------------------------------------------------------------- composites
+def softsign(TensorBase input not None):
+    """x / (1 + |x|).
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.softsign(tensorlab.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
+    x = <object>input
+    return x / (x.abs() + 1)
+
+def tanhshrink(TensorBase input not None):
+    """x - tanh(x).
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.tanhshrink(tensorlab.tensor([0., 2.]))
+    tensor([0.0000, 1.0360])
+    """
+    x = <object>input
+    return x - x.tanh()
+
+def glu(TensorBase input not None, int dim=-1):
+    """The first half of a dimension times the sigmoid of its second half.
+
+    Raises
+    ------
+    RuntimeError
+        If the size of the dimension is odd.
+
+    Source: Dauphin et al. 2017, Language modeling with gated convolutional networks.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.glu(tensorlab.tensor([4., 0.]))
+    tensor([2.])
+    """
+    x = <object>input
+    check_floating("glu", input)
+    if input.ndim_ == 0:
+        raise RuntimeError("glu: input has no dimensions; it needs one of even size")
+    if x.size(dim) % 2 != 0:
+        raise RuntimeError(f"glu: dimension {dim} of input has size {x.size(dim)}; it must be even")
+    values, gates = x.chunk(2, dim)
+    return values * gates.sigmoid()
