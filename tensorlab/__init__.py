@@ -330,6 +330,7 @@ from tensorlab.ops.rearranging import (
     tile,
 )
 from tensorlab.ops.resizing import resize_as_
+from tensorlab.ops.statistics import logsumexp, norm, std, std_mean, var, var_mean
 from tensorlab.ops.strided import as_strided
 from tensorlab.ops.triangles import (
     block_diag,

@@ -5,7 +5,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting
+from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting, statistics
 from tensorlab.ops import (
     copying,
     creation,
@@ -524,6 +524,12 @@ class Tensor(TensorBase):
     relu_ = activation.relu_
     prelu = activation.prelu
     hardshrink = piecewise.hardshrink
+
+    # statistics
+    var = statistics.var
+    std = statistics.std
+    norm = statistics.norm
+    logsumexp = statistics.logsumexp
 
     __hash__ = object.__hash__
 

@@ -137,11 +137,10 @@ cdef Op PRODUCTS_OF_OTHERS = Op("products_of_others(x: Tensor, dim: int) -> Tens
 def products_of_others_derivative(grad, x, dim):
     # The derivative of out[i] by x[k] is the product of all but i and k: row i of a square in which x[i] is replaced by 1
     # has it as the product of its others. The square costs memory, but only second derivatives come here.
-    from tensorlab.ops.creation import eye
-    cdef int n
+    from tensorlab.ops.ranges import arange
     x = x.movedim(dim, -1)
-    n = x.size(-1)
-    is_diagonal = eye(n, dtype=x.dtype) != 0
+    index = arange(x.size(-1))
+    is_diagonal = index.unsqueeze(0) == index.unsqueeze(1)
     squares = x.unsqueeze(-2).masked_fill(is_diagonal, 1)
     pairs = products_of_others(squares, -1).masked_fill(is_diagonal, 0)
     return (grad.movedim(dim, -1).unsqueeze(-1) * pairs).sum(-2).movedim(-1, dim)

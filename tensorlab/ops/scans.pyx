@@ -220,9 +220,9 @@ cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(grad: Tensor, x: Tensor, dim: in
 
 cdef tuple square_of(TensorBase x, int dim):
     """Row k holds x with a 1 in place of x[k], along the last of two dimensions; the diagonal; what lies before it."""
-    import tensorlab.ops.creation as creation
+    from tensorlab.ops.ranges import arange
     x = x.movedim(dim, -1)
-    index = creation.arange(x.size(-1))
+    index = arange(x.size(-1))
     is_diagonal = index.unsqueeze(0) == index.unsqueeze(1)
     is_before = index.unsqueeze(0) < index.unsqueeze(1)
     return x.unsqueeze(-2).masked_fill(is_diagonal, 1), is_diagonal, is_before

@@ -1,0 +1,438 @@
+"""Variance, norms, and the logarithm of a sum of exponentials.
+
+The variance takes two passes: the mean first, then the squares of what is left without it. The one-pass formula
+mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where the mean is much larger than the spread.
+"""
+from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, default_float, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
+from tensorlab.ops.rows cimport exp_of, exp_row, log_of, sum_row
+
+from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.extrema import amax
+from tensorlab.ops.reductions import mean
+
+cdef enum:
+    LANES = 32
+    BLOCK = 8192
+    BUFFER = 512
+
+cdef extern from *:
+    float INFINITY
+
+cdef int64_t zero = 0
+
+
+cdef inline real absolute(real x) noexcept nogil:
+    return fabsf(x) if real is float else fabs(x)
+
+cdef inline real power(real x, real p) noexcept nogil:
+    return powf(x, p) if real is float else pow(x, p)
+
+cdef inline real root(real x) noexcept nogil:
+    return sqrtf(x) if real is float else sqrt(x)
+
+
+# ---------------------------------------------------------------- squares around a centre: loops
+cdef void squares_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* centres) noexcept nogil:
+    cdef real[32] lane                                  # LANES
+    cdef real centre
+    cdef real* row
+    cdef ssize i, j, stop
+    cdef int k
+    for i in range(m):
+        row = x + i * row_step
+        centre = centres[i]
+        j = 0
+        while j + LANES <= n:                           # in blocks, as in rows.pxd
+            stop = min(n - LANES, j + BLOCK)
+            for k in range(LANES):
+                lane[k] = 0
+            while j <= stop:
+                for k in range(LANES):
+                    lane[k] += (row[j + k] - centre) * (row[j + k] - centre)
+                j += LANES
+            totals[i] += sum_row(lane, LANES)
+        while j < n:
+            totals[i] += (row[j] - centre) * (row[j] - centre)
+            j += 1
+
+cdef void squares_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* centres) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] += (x[i * row_step + j] - centres[j]) * (x[i * row_step + j] - centres[j])
+
+cdef void merge_sums(real* totals, real* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] += x[i * row_step + j]
+
+cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        totals[i] = root(totals[i] / <real>parameter)
+
+cdef Reducer[2] squares_reducers                    # of float32, of float64
+set_reducer(&squares_reducers[0], FLOAT32, FLOAT32, <void*>squares_rows[float], <void*>squares_columns[float],
+            <void*>merge_sums[float], &zero, 4)
+set_reducer(&squares_reducers[1], FLOAT64, FLOAT64, <void*>squares_rows[double], <void*>squares_columns[double],
+            <void*>merge_sums[double], &zero, 8)
+
+
+# ---------------------------------------------------------------- var, std
+cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
+    """The variance or its root: sum((x - mean)**2) / (n - correction)."""
+    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef ssize n = reduced_count(x, mask)
+    cdef double divisor = n - correction
+    cdef finish_loop finish_totals = divide_totals(kernel)
+    cdef TensorBase centre, out
+    if not is_floating(x.dtype_):
+        raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
+    if is_std:
+        finish_totals = (<finish_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
+                         <finish_loop>divide_and_root_loop[float])
+    centre = sum_into(x, mask, keepdim, kernel, divide_totals(kernel), n)
+    out = reduced_tensor(x.dtype_, x, mask, keepdim)
+    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finish_totals, divisor if divisor > 0 else 0)
+    return out
+
+cdef double correction_of(object unbiased, object correction) except? -1:
+    """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
+    return (1 if unbiased else 0) if correction is None else correction
+
+cdef Op VAR = Op("var(x: Tensor, dim: int[]?, keepdim: bool, correction: float) -> Tensor")
+cdef Op STD = Op("std(x: Tensor, dim: int[]?, keepdim: bool, correction: float) -> Tensor")
+
+cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
+    cdef double divisor = reduced_count(x, read_dims(dim, x.ndim_, "var")) - correction
+    factor = keep_dims(grad, x.shape, dim, keepdim) * (2 / divisor if divisor != 0 else float("inf"))
+    return factor * (x - mean(x, dim, True))
+
+@VAR.derivative("x")
+def var_derivative(grad, x, dim, keepdim, correction):
+    return var_gradient(grad, x, dim, keepdim, correction)
+
+@STD.derivative("x")
+def std_derivative(grad, x, out, dim, keepdim, correction):
+    return var_gradient((grad / (out * 2)).masked_fill(out == 0, 0), x, dim, keepdim, correction)
+
+def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
+    """Variance of the elements, of all or along dimensions: sum((x - mean)**2) / (n - correction).
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    dim : int, tuple of int or None; None means all dimensions. (A bool here is `unbiased`.)
+    unbiased : bool; True: divide by n - 1, False: by n
+    keepdim : bool, keep the reduced dimensions with size 1
+    correction : number, what is subtracted from n, instead of `unbiased`
+    out : Tensor, optional; the result is written there
+
+    Raises
+    ------
+    DTypeError
+        If the type is not floating.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([1., 2., 3., 4.])
+    >>> x.var(), x.var(correction=0)
+    (tensor(1.6667), tensor(1.2500))
+    """
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    minus = correction_of(unbiased, correction)
+    result = spread_of("var", input, dim, keepdim, minus, False)
+    if out is not None:
+        return store_out("var", result, out, needs_grad(input))
+    return finish(VAR, result, (input, dim, keepdim, minus))
+
+def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
+    """Standard deviation, the root of the variance; see `var`.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1., 2., 3., 4.]).std()
+    tensor(1.2910)
+    """
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    minus = correction_of(unbiased, correction)
+    result = spread_of("std", input, dim, keepdim, minus, True)
+    if out is not None:
+        return store_out("std", result, out, needs_grad(input))
+    return finish(STD, result, (input, dim, keepdim, minus))
+
+def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
+    """(variance, mean); see `var`."""
+    return (var(input, dim, unbiased, keepdim, correction=correction),
+            mean(input, None if isinstance(dim, bool) else dim, keepdim))
+
+def std_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
+    """(standard deviation, mean); see `var`."""
+    return (std(input, dim, unbiased, keepdim, correction=correction),
+            mean(input, None if isinstance(dim, bool) else dim, keepdim))
+
+
+# ---------------------------------------------------------------- norm: loops
+cdef enum:                      # kinds of norm, which have loops of their own
+    SQUARES = 0
+    ABSOLUTES = 1
+    LARGEST = 2
+    SMALLEST = 3
+    NONZEROS = 4
+    POWERS = 5
+
+cdef inline int kind_of(double p) noexcept nogil:
+    return (SQUARES if p == 2 else ABSOLUTES if p == 1 else LARGEST if p == INFINITY else SMALLEST if p == -INFINITY else
+            NONZEROS if p == 0 else POWERS)
+
+cdef inline real fold_one(real total, real x, int kind, real p) noexcept nogil:
+    if kind == SQUARES:
+        return total + x * x
+    if kind == ABSOLUTES:
+        return total + absolute(x)
+    if kind == LARGEST:
+        total = absolute(x) if absolute(x) > total else total
+        return x if x != x else total
+    if kind == SMALLEST:
+        total = absolute(x) if absolute(x) < total else total
+        return x if x != x else total
+    if kind == NONZEROS:
+        return total + (x != 0)
+    return total + power(absolute(x), p)
+
+cdef inline real merge_one(real total, real x, int kind) noexcept nogil:
+    """Totals are not negative, so sums of absolute values merge all sums."""
+    return fold_one(total, x, kind if kind == LARGEST or kind == SMALLEST else ABSOLUTES, 1)
+
+cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexcept nogil:
+    cdef real[32] lane                                  # LANES
+    cdef ssize j = 0, stop
+    cdef int k
+    while j + LANES <= n:                               # in blocks, as in rows.pxd
+        stop = min(n - LANES, j + BLOCK)
+        for k in range(LANES):
+            lane[k] = <real>INFINITY if kind == SMALLEST else <real>0
+        while j <= stop:
+            for k in range(LANES):
+                lane[k] = fold_one(lane[k], x[j + k], kind, p)
+            j += LANES
+        for k in range(1, LANES):
+            lane[0] = merge_one(lane[0], lane[k], kind)
+        total[0] = merge_one(total[0], lane[0], kind)
+    while j < n:
+        total[0] = fold_one(total[0], x[j], kind, p)
+        j += 1
+
+cdef void norm_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i
+    for i in range(m):
+        if kind == SQUARES:
+            norm_row(totals + i, x + i * row_step, n, SQUARES, 2)
+        elif kind == ABSOLUTES:
+            norm_row(totals + i, x + i * row_step, n, ABSOLUTES, 1)
+        elif kind == LARGEST:
+            norm_row(totals + i, x + i * row_step, n, LARGEST, 1)
+        else:
+            norm_row(totals + i, x + i * row_step, n, kind, <real>p[0])
+
+cdef void norm_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i, j
+    for i in range(m):
+        if kind == SQUARES:
+            for j in range(n):
+                totals[j] += x[i * row_step + j] * x[i * row_step + j]
+        else:
+            for j in range(n):
+                totals[j] = fold_one(totals[j], x[i * row_step + j], kind, <real>p[0])
+
+cdef void norm_merge(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] = merge_one(totals[j], x[i * row_step + j], kind)
+
+cdef void norm_root_loop(real* totals, ssize n, double p) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        totals[i] = root(totals[i]) if p == 2 else power(totals[i], <real>(1 / p))
+
+cdef Reducer[2] norm_reducers, smallest_reducers    # of float32, of float64; those for p = -inf start from infinity
+cdef float infinite_float = INFINITY
+cdef double infinite_double = INFINITY
+
+cdef void set_norm_reducers(int k, int dtype, const real* infinite) noexcept:
+    set_reducer(&norm_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real], <void*>norm_merge[real],
+                &zero, 8)
+    set_reducer(&smallest_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
+                <void*>norm_merge[real], infinite, sizeof(real))
+
+set_norm_reducers[float](0, FLOAT32, &infinite_float)
+set_norm_reducers[double](1, FLOAT64, &infinite_double)
+
+
+# ---------------------------------------------------------------- norm
+cdef Op NORM = Op("norm(x: Tensor, p: float, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor",
+                  node="LinalgVectorNormBackward0")
+
+@NORM.derivative("x")
+def norm_derivative(grad, x, out, p, dim, keepdim, dtype):
+    if dtype is not None:
+        x = x.to(dtype)
+    grad = keep_dims(grad, x.shape, dim, keepdim)
+    out = keep_dims(out, x.shape, dim, keepdim)
+    kind = kind_of(p)
+    if kind == NONZEROS:
+        return x.new_zeros(x.shape)
+    if kind == ABSOLUTES:
+        return grad * x.sign()
+    if kind == SQUARES:
+        return x * (grad / out).masked_fill(out == 0, 0)
+    if kind == LARGEST or kind == SMALLEST:             # all elements that have the extreme share it
+        chosen = x.abs() == out
+        return x.sign() * ((grad * chosen) / chosen.sum(dim, True))
+    if p < 1:
+        return (x.sign() * x.abs().pow(p - 1)).masked_fill(x == 0, 0) * grad * out.pow(1 - p)
+    slope = x.sign() * x.abs().pow(p - 1) if p < 2 else x * x.abs().pow(p - 2)
+    return slope * (grad / out.pow(p - 1)).masked_fill(out == 0, 0)
+
+def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=None, dtype=None):
+    """The p-norm of the elements, of all or along dimensions: sum(abs(x)**p)**(1/p).
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    p : number or "fro", which is 2; inf: the largest absolute value, -inf: the smallest, 0: how many are not 0
+    dim : int, tuple of int or None; None means all dimensions
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor, optional; the result is written there
+    dtype : the floating type to compute in
+
+    Raises
+    ------
+    DTypeError
+        If the type is not floating.
+    ShapeError
+        If nothing is reduced and the norm of nothing is not defined (p < 0 or infinite).
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., -4.]).norm(), tensorlab.tensor([3., -4.]).norm(1)
+    (tensor(5.), tensor(7.))
+    """
+    cdef double power_of
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "norm")
+    cdef int code = dtype_code(dtype, input.dtype_), kernel
+    cdef Reducer* reducer
+    cdef TensorBase result
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
+        raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
+    power_of = p
+    if not is_floating(input.dtype_) or not is_floating(code):
+        raise DTypeError(f"norm: needs a floating tensor, not {dtype_object(input.dtype_ if is_floating(code) else code)}; "
+                         f"convert it with .float()")
+    if input.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(input, mask) == 0:
+        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have elements")
+    kernel = kernel_dtype(code)
+    result = reduced_tensor(code, input, mask, keepdim)
+    reducer = &smallest_reducers[kernel == FLOAT64] if kind_of(power_of) == SMALLEST else &norm_reducers[kernel == FLOAT64]
+    run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
+    if out is not None:
+        return store_out("norm", result, out, needs_grad(input))
+    return finish(NORM, result, (input, power_of, dim, keepdim, dtype))
+
+cdef finish_loop norm_root(double p, int kernel) noexcept:
+    """What turns the sum into the norm: a root, or nothing."""
+    if kind_of(p) != SQUARES and kind_of(p) != POWERS:
+        return NULL
+    return <finish_loop>norm_root_loop[double] if kernel == FLOAT64 else <finish_loop>norm_root_loop[float]
+
+
+# ---------------------------------------------------------------- logsumexp: loops
+cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* shifts) noexcept nogil:
+    """Adds exp(x - shift), by way of a buffer: so exp is vectorised."""
+    cdef real[512] buffer                               # BUFFER
+    cdef ssize i, j, width
+    for i in range(m):
+        j = 0
+        while j < n:
+            width = min(<ssize>BUFFER, n - j)
+            exp_row(buffer, x + i * row_step + j, shifts[i], width)
+            totals[i] += sum_row(buffer, width)
+            j += width
+
+cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* shifts) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] += exp_of(x[i * row_step + j] - shifts[j])
+
+cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        totals[i] = log_of(totals[i])
+
+cdef Reducer[2] exponentials_reducers               # of float32, of float64
+set_reducer(&exponentials_reducers[0], FLOAT32, FLOAT32, <void*>exponentials_rows[float], <void*>exponentials_columns[float],
+            <void*>merge_sums[float], &zero, 4)
+set_reducer(&exponentials_reducers[1], FLOAT64, FLOAT64, <void*>exponentials_rows[double],
+            <void*>exponentials_columns[double], <void*>merge_sums[double], &zero, 8)
+
+
+# ---------------------------------------------------------------- logsumexp
+cdef Op LOGSUMEXP = Op("logsumexp(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+
+@LOGSUMEXP.derivative("x")
+def logsumexp_derivative(grad, x, out, dim, keepdim):
+    out = keep_dims(out, x.shape, dim, keepdim)
+    return keep_dims(grad, x.shape, dim, keepdim) * (x - out.masked_fill(out == -INFINITY, 0)).exp()
+
+def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
+    """log(sum(exp(x))) along dimensions, without overflow: the largest element is subtracted first and added again.
+
+    Parameters
+    ----------
+    input : Tensor; integers are converted to the default floating type
+    dim : int or tuple of int
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor, optional; the result is written there
+
+    Raises
+    ------
+    DimensionError
+        If a dimension is out of range.
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([1000., 1000.]).logsumexp(0)
+    tensor(1000.6931)
+    """
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "logsumexp")
+    cdef TensorBase x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
+    cdef TensorBase shift, result
+    cdef int kernel = kernel_dtype(x.dtype_)
+    if reduced_count(x, mask) == 0:
+        result = reduced_tensor(x.dtype_, x, mask, keepdim).fill_(-INFINITY)
+    else:
+        shift = amax(x.detach(), dim, keepdim).to(dtype_object(kernel))
+        shift = shift.masked_fill(shift.abs() == INFINITY, 0)       # inf - inf would be nan
+        result = reduced_tensor(kernel, x, mask, keepdim)
+        run_reduction(&exponentials_reducers[kernel == FLOAT64], result, x, mask, shift,
+                      <finish_loop>log_loop[double] if kernel == FLOAT64 else <finish_loop>log_loop[float], 0)
+        result = (result + shift).to(x.dtype)
+    if out is not None:
+        return store_out("logsumexp", result, out, needs_grad(x))
+    return finish(LOGSUMEXP, result, (x, dim, keepdim))
