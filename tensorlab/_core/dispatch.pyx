@@ -287,7 +287,7 @@ cdef class OpNode(Node):
             kept = list(self.saved)
             for i in range(len(kept)):
                 # in pointwise ops a number stands for a 0-d tensor, and is gone after backward as one would be
-                if isinstance(kept[i], (SavedTensor, list)) or (self.op.is_pointwise and kept[i] is not None):
+                if holds_saved(kept[i]) or (self.op.is_pointwise and kept[i] is not None):
                     kept[i] = RELEASED
             self.saved = tuple(kept)
         self.saved_output = None
@@ -298,6 +298,16 @@ cdef class OpNode(Node):
         return self.op.node_name
 
 cdef object RELEASED = object()
+
+
+cdef bint holds_saved(object value):
+    """Is it a saved tensor, or a list of some?"""
+    if isinstance(value, list):
+        for one in value:
+            if isinstance(one, SavedTensor):
+                return True
+        return False
+    return isinstance(value, SavedTensor)
 
 
 cdef OpNode start_record(Op op, PyObject** arguments, int n):
