@@ -60,6 +60,9 @@ from tensorlab.ops.indexing.gather import gather, scatter, scatter_add, take_alo
 from tensorlab.ops.indexing.masked import masked_scatter, masked_select
 from tensorlab.ops.indexing.masks import argwhere, nonzero
 from tensorlab.ops.indexing.rows import index_add, index_copy, index_fill, index_select, take
+from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
+from tensorlab.ops.linalg.affine import outer as ger
+from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.activation import celu, celu_, prelu, relu, relu_, selu, selu_

@@ -21,7 +21,7 @@ from tensorlab.ops import (
     triangles,
 )
 from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, rows
-from tensorlab.ops.linalg import matrices
+from tensorlab.ops.linalg import affine, einsum, matrices
 from tensorlab.ops.pointwise import (
     activation,
     arithmetic,
@@ -390,6 +390,17 @@ class Tensor(TensorBase):
     bmm = matrices.bmm
     mv = matrices.mv
     dot = matrices.dot
+    addmm = affine.addmm
+    addmm_ = affine.addmm_
+    baddbmm = affine.baddbmm
+    baddbmm_ = affine.baddbmm_
+    addbmm = affine.addbmm
+    addmv = affine.addmv
+    addr = affine.addr
+    outer = ger = affine.outer
+    inner = affine.inner
+    vdot = affine.vdot
+    kron = einsum.kron
     __matmul__ = matrices.matmul_operator
     __rmatmul__ = matrices.matmul_reflected
 

@@ -1,0 +1,425 @@
+"""Random fills in place: uniform_, normal_, bernoulli_, random_ and their relatives.
+
+The numbers come from _core/random.pyx, which fills plain rows. A tensor that is not a plain row is filled in the order of its
+memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+
+from tensorlab._core.dispatch cimport Op, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dtypes cimport (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    dtype_object,
+    is_floating,
+    item_size,
+    kernel_dtype,
+    number,
+    real,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
+from tensorlab._core.loops cimport convert, copy_into
+from tensorlab._core.random cimport (
+    NORMAL_BLOCK,
+    Generator,
+    fill_bernoulli,
+    fill_cauchy,
+    fill_exponential,
+    fill_geometric,
+    fill_log_normal,
+    fill_normal,
+    fill_normal_singly,
+    fill_randint,
+    fill_random,
+    fill_uniform,
+    generator_or_default,
+)
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_like, empty_tensor
+
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+
+
+# ---------------------------------------------------------------- rows
+cdef void fill_floats(real* out, ssize n, int recipe, Generator generator, double a, double b) noexcept:
+    if recipe == UNIFORM:
+        fill_uniform(out, n, generator, a, b)
+    elif recipe == NORMAL:
+        fill_normal(out, n, generator, a, b)
+    elif recipe == NORMAL_SINGLY:
+        fill_normal_singly(out, n, generator, a, b)
+    elif recipe == LOG_NORMAL:
+        fill_log_normal(out, n, generator, a, b)
+    elif recipe == CAUCHY:
+        fill_cauchy(out, n, generator, a, b)
+    else:
+        fill_exponential(out, n, generator, a)
+
+
+cdef int fill_any(TensorBase row, int recipe, Generator generator, double p) except -1:
+    """The recipes that every type has."""
+    if row.dtype_ == FLOAT32:
+        fill_one[float](<float*>row.data_, row.numel_, recipe, generator, p)
+    elif row.dtype_ == FLOAT64:
+        fill_one[double](<double*>row.data_, row.numel_, recipe, generator, p)
+    elif row.dtype_ == INT64:
+        fill_one[int64_t](<int64_t*>row.data_, row.numel_, recipe, generator, p)
+    elif row.dtype_ == INT32:
+        fill_one[int32_t](<int32_t*>row.data_, row.numel_, recipe, generator, p)
+    elif row.dtype_ == INT16:
+        fill_one[int16_t](<int16_t*>row.data_, row.numel_, recipe, generator, p)
+    elif row.dtype_ == INT8:
+        fill_one[int8_t](<int8_t*>row.data_, row.numel_, recipe, generator, p)
+    else:
+        fill_one[uint8_t](<uint8_t*>row.data_, row.numel_, recipe, generator, p)
+    return 0
+
+
+cdef void fill_one(number* out, ssize n, int recipe, Generator generator, double p) noexcept:
+    if recipe == BERNOULLI:
+        fill_bernoulli(out, n, generator, p)
+    elif recipe == GEOMETRIC:
+        fill_geometric(out, n, generator, p)
+    else:
+        fill_random(out, n, generator)
+
+
+cdef int fill_integers(TensorBase row, Generator generator, int64_t low, uint64_t range_) except -1:
+    if row.dtype_ == FLOAT32:
+        fill_randint(<float*>row.data_, row.numel_, generator, low, range_)
+    elif row.dtype_ == FLOAT64:
+        fill_randint(<double*>row.data_, row.numel_, generator, low, range_)
+    elif row.dtype_ == INT64:
+        fill_randint(<int64_t*>row.data_, row.numel_, generator, low, range_)
+    elif row.dtype_ == INT32:
+        fill_randint(<int32_t*>row.data_, row.numel_, generator, low, range_)
+    elif row.dtype_ == INT16:
+        fill_randint(<int16_t*>row.data_, row.numel_, generator, low, range_)
+    elif row.dtype_ == INT8:
+        fill_randint(<int8_t*>row.data_, row.numel_, generator, low, range_)
+    else:
+        fill_randint(<uint8_t*>row.data_, row.numel_, generator, low, range_)
+    return 0
+
+
+# ---------------------------------------------------------------- memory order
+cdef TensorBase in_memory_order(TensorBase x):
+    """An alias of x with its dimensions sorted by stride, the smallest last."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i, j
+    for i in range(x.ndim_):
+        j = i
+        while j > 0 and strides[j - 1] < x.strides[i]:
+            sizes[j] = sizes[j - 1]
+            strides[j] = strides[j - 1]
+            j -= 1
+        sizes[j] = x.sizes[i]
+        strides[j] = x.strides[i]
+    return alias_as(x, x.ndim_, sizes, strides, x.data_)
+
+
+cdef TensorBase row_for(TensorBase x):
+    """A contiguous tensor to fill: x's own memory where it is a plain row of a type with fills, else a new one."""
+    cdef TensorBase row
+    if kernel_dtype(x.dtype_) == x.dtype_ and is_dense(x.ndim_, x.sizes, x.strides):
+        row = alias_as(x, 1, &x.numel_, NULL, x.data_)
+        row.dtype_ = UINT8 if x.dtype_ == BOOL else x.dtype_
+        return row
+    return empty_tensor(kernel_dtype(x.dtype_), 1, &x.numel_)
+
+
+cdef int put_row(TensorBase x, TensorBase row) except -1:
+    """Write the row that was filled over x, if it is not x's own memory."""
+    cdef TensorBase target
+    if row.storage_ is x.storage_:
+        return 0
+    target = in_memory_order(x)
+    return copy_into(target, alias_as(row, target.ndim_, target.sizes, NULL, row.data_))
+
+
+cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, double b) except -1:
+    cdef TensorBase row
+    if x.numel_ == 0:
+        return 0
+    row = row_for(x)
+    if recipe >= BERNOULLI:
+        fill_any(row, recipe, generator, a)
+    elif recipe == NORMAL and kernel_dtype(x.dtype_) != x.dtype_ and x.numel_ >= NORMAL_BLOCK:
+        # for the half types PyTorch draws nothing that it does not use: whole blocks, then the last 16 elements once more
+        fill_normal[float](<float*>row.data_, x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
+        if x.numel_ % NORMAL_BLOCK != 0:
+            fill_normal[float](<float*>row.data_ + x.numel_ - NORMAL_BLOCK, NORMAL_BLOCK, generator, a, b)
+    elif row.dtype_ == FLOAT32:
+        fill_floats[float](<float*>row.data_, row.numel_, recipe, generator, a, b)
+    else:
+        fill_floats[double](<double*>row.data_, row.numel_, recipe, generator, a, b)
+    return put_row(x, row)
+
+
+# ---------------------------------------------------------------- the ops: what they are to autograd
+cdef Op random_op(str name):
+    """A fill: the result does not depend on what was there."""
+    cdef Op op = Op(f"{name}(x: Tensor) -> Tensor")
+
+    def zero_gradient(grad):
+        return grad.new_zeros(grad.shape)
+
+    op.derivative("x")(zero_gradient)
+    return op
+
+cdef Op UNIFORM_OP = random_op("uniform")
+cdef Op NORMAL_OP = random_op("normal_fill")
+cdef Op LOG_NORMAL_OP = random_op("log_normal")
+cdef Op CAUCHY_OP = random_op("cauchy")
+cdef Op EXPONENTIAL_OP = random_op("exponential")
+cdef Op BERNOULLI_OP = random_op("bernoulli")
+cdef Op GEOMETRIC_OP = random_op("geometric")
+cdef Op RANDOM_OP = random_op("random")
+
+
+cdef object run_fill(Op op, TensorBase x, int recipe, object generator, double a, double b, str where):
+    cdef Generator source = generator_or_default(generator, where)
+    cdef object node = start_inplace(op, x, (x,))
+    fill_tensor(x, recipe, source, a, b)
+    return finish_inplace(node, x)
+
+
+cdef int check_floating(int dtype, str where, bint plain_error) except -1:
+    if not is_floating(dtype):
+        raise (DTypeError if plain_error else UnsupportedDType)(
+            f"{where}: not implemented for {dtype_object(dtype)}; a floating dtype is needed")
+    return 0
+
+
+# ---------------------------------------------------------------- fills in place
+cdef int check_uniform(int dtype, double low, double high, str where) except -1:
+    cdef double most = 65504.0 if dtype == FLOAT16 else 3.4028234663852886e38 if dtype != FLOAT64 else 1.7976931348623157e308
+    check_floating(dtype, where, False)
+    if not (-most <= low <= most and -most <= high <= most):
+        raise DTypeError(f"{where}: the bounds {low} and {high} do not both fit in {dtype_object(dtype)}")
+    if low > high:
+        raise ShapeError(f"{where}: the lower bound {low} is above the upper bound {high}")
+    return 0
+
+
+def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator=None, **bounds):
+    """Fill with numbers spread evenly from `from` to, but without, `to`.
+
+    `from` is a keyword of Python: give it by position.
+    """
+    if bounds:
+        from_ = read_from(bounds, from_, "uniform_")
+    check_uniform(self.dtype_, from_, to, "uniform_")
+    return run_fill(UNIFORM_OP, self, UNIFORM, generator, from_, to, "uniform_")
+
+
+cdef object read_from(dict named, object otherwise, str where):
+    """The argument that PyTorch calls `from`, which is a word of Python's own: it comes as f(**{"from": 0})."""
+    cdef object value = named.pop("from", otherwise)
+    if named:
+        raise TypeError(f"{where}: unexpected argument {next(iter(named))!r}")
+    return value
+
+
+cdef int check_std(double std, str where) except -1:
+    if not std >= 0:
+        raise ShapeError(f"{where}: std must be at least 0, not {std}")
+    return 0
+
+
+cdef int fill_normally(TensorBase x, Generator generator, double mean, double std) except -1:
+    """Contiguous memory is filled in blocks, other memory number by number: PyTorch's two streams."""
+    return fill_tensor(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std)
+
+
+def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
+    """Fill with numbers of the normal distribution."""
+    check_std(std, "normal_")
+    check_floating(self.dtype_, "normal_", False)
+    return run_fill(NORMAL_OP, self, NORMAL if self.is_contiguous_ else NORMAL_SINGLY, generator, mean, std, "normal_")
+
+
+def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
+    """Fill with exp(x) for x of the normal distribution."""
+    if not std > 0:
+        raise ShapeError(f"log_normal_: std must be above 0, not {std}")
+    check_floating(self.dtype_, "log_normal_", False)
+    return run_fill(LOG_NORMAL_OP, self, LOG_NORMAL, generator, mean, std, "log_normal_")
+
+
+def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
+    """Fill with numbers of the Cauchy distribution."""
+    if not sigma > 0:
+        raise ShapeError(f"cauchy_: sigma must be above 0, not {sigma}")
+    check_floating(self.dtype_, "cauchy_", True)
+    return run_fill(CAUCHY_OP, self, CAUCHY, generator, median, sigma, "cauchy_")
+
+
+def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
+    """Fill with numbers of the exponential distribution of rate `lambd`."""
+    if not lambd > 0:
+        raise ShapeError(f"exponential_: lambd must be above 0, not {lambd}")
+    check_floating(self.dtype_, "exponential_", True)
+    return run_fill(EXPONENTIAL_OP, self, EXPONENTIAL, generator, lambd, 0, "exponential_")
+
+
+def geometric_(TensorBase self not None, double p, *, generator=None):
+    """Fill with the numbers of trials up to the first success, each of probability `p`."""
+    if not 0 < p < 1:
+        raise ShapeError(f"geometric_: p must lie between 0 and 1, not be {p}")
+    return run_fill(GEOMETRIC_OP, self, GEOMETRIC, generator, p, 0, "geometric_")
+
+
+# ---------------------------------------------------------------- bernoulli
+def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
+    """Fill with 1, with probability `p`, and 0.
+
+    Parameters
+    ----------
+    p : number, or a floating tensor with a probability for each element
+    """
+    cdef Generator source
+    cdef object node
+    cdef TensorBase drawn
+    if not isinstance(p, TensorBase):
+        check_probability(p, "bernoulli_")
+        return run_fill(BERNOULLI_OP, self, BERNOULLI, generator, p, 0, "bernoulli_")
+    source = generator_or_default(generator, "bernoulli_")
+    check_probabilities(p, "bernoulli_")
+    p = p.detach().expand(self.shape)
+    node = start_inplace(BERNOULLI_OP, self, (self,))
+    drawn = draw_bernoulli(p, self, source)
+    copy_into(self, drawn)
+    return finish_inplace(node, self)
+
+
+cdef int check_probability(double p, str where) except -1:
+    if not 0 <= p <= 1:
+        raise ShapeError(f"{where}: p must lie from 0 to 1, not be {p}")
+    return 0
+
+
+cdef int check_probabilities(object p, str where) except -1:
+    check_floating((<TensorBase?>p).dtype_, where, False)
+    if not ((p >= 0) & (p <= 1)).all().item():
+        raise ShapeError(f"{where}: all probabilities must lie from 0 to 1")
+    return 0
+
+
+cdef TensorBase draw_bernoulli(object p, TensorBase like, Generator generator):
+    """Whether uniform numbers, drawn in the precision of p and the order of `like`'s memory, are below p."""
+    cdef TensorBase drawn = empty_like(like, kernel_dtype((<TensorBase>p).dtype_))
+    fill_tensor(drawn, UNIFORM, generator, 0, 1)
+    return (<object>drawn) < p
+
+
+def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
+    """1 with the probabilities in `input` (or with probability `p` everywhere), and 0.
+
+    >>> import tensorlab
+    >>> tensorlab.bernoulli(tensorlab.tensor([0., 1.]))
+    tensor([0., 1.])
+    """
+    cdef TensorBase made
+    if p is not None:
+        made = empty_like(input, input.dtype_)
+        check_probability(p, "bernoulli")
+        fill_tensor(made, BERNOULLI, generator_or_default(generator, "bernoulli"), p, 0)
+    else:
+        check_probabilities(input, "bernoulli")
+        made = empty_tensor(input.dtype_, input.ndim_, input.sizes)
+        copy_into(made, draw_bernoulli(input.detach(), made, generator_or_default(generator, "bernoulli")))
+    if out is not None:
+        return store_out("bernoulli", made, out, needs_grad(input))
+    return finish(BERNOULLI_OP, made, (input,))
+
+
+# ---------------------------------------------------------------- integers
+cdef int check_integer_bounds(int dtype, object low, object high, str where) except -1:
+    if not low < high:
+        raise ShapeError(f"{where}: no integer is at least {low} and below {high}")
+    if dtype == BOOL:
+        if low < 0 or high > 2:
+            raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
+    elif not is_floating(dtype) and (high - 1 > largest(dtype) or low < -largest(dtype) - 1 or (dtype == UINT8 and low < 0)):
+        raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
+    return 0
+
+
+cdef object largest(int dtype):
+    return 255 if dtype == UINT8 else (1 << (8 * item_size[dtype] - 1)) - 1
+
+
+cdef tuple exact_bounds(int dtype, object low, object high):
+    """PyTorch's care that rounding to a floating type does not leave the range: bounds moved inwards where they are not exact."""
+    cdef int digits = 11 if dtype == FLOAT16 else 8 if dtype == BFLOAT16 else 24 if dtype == FLOAT32 else 53
+    cdef object last = rounded(high - 1, dtype), first = rounded(low + 1, dtype)
+    if last >= high:
+        high = last - (1 << ((high - 1).bit_length() - digits))
+    if first < low:
+        low = first + (1 << (abs(low + 1).bit_length() - digits))
+    return low, high
+
+
+cdef object rounded(object n, int dtype):
+    """An integer as the nearest number of a floating type has it."""
+    cdef double wide = n
+    cdef double back
+    cdef char[8] narrow
+    convert(narrow, dtype, 1, &wide, FLOAT64, 1, 1)
+    convert(&back, FLOAT64, 1, narrow, dtype, 1, 1)
+    return int(back)
+
+
+cdef int fill_between(TensorBase x, Generator generator, object low, object high) except -1:
+    """Integers from low to high - 1; both have been checked."""
+    cdef TensorBase row
+    if x.numel_ == 0:
+        return 0
+    if is_floating(x.dtype_):
+        low, high = exact_bounds(x.dtype_, low, high)
+    row = row_for(x)
+    fill_integers(row, generator, low, <uint64_t>((high - low) & 0xffffffffffffffff))
+    return put_row(x, row)
+
+
+def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
+    """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type can hold."""
+    cdef Generator source = generator_or_default(generator, "random_")
+    cdef object node, low = 0, high = to
+    if len(bounds) > 2 or (len(bounds) == 2 and to is not None):
+        raise TypeError("random_: the bounds are `to`, or `from` and `to`")
+    if len(bounds) == 2:
+        low, high = bounds
+    elif len(bounds) == 1 and to is None:
+        high = bounds[0]
+    elif len(bounds) == 1:
+        low = bounds[0]
+    if named:
+        low = read_from(named, low, "random_")
+    if high is None and low == 0:
+        return random_of_type(self, source)
+    if high is None:                            # from `low` to the type's largest
+        high = largest(self.dtype_) + 1 if not is_floating(self.dtype_) else 1 << 24
+    check_integer_bounds(self.dtype_, low, high, "random_")
+    node = start_inplace(RANDOM_OP, self, (self,))
+    fill_between(self, source, low, high)
+    return finish_inplace(node, self)
+
+
+cdef object random_of_type(TensorBase x, Generator generator):
+    cdef object node = start_inplace(RANDOM_OP, x, (x,))
+    if x.dtype_ == BOOL:
+        fill_between(x, generator, 0, 2)
+    elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
+        fill_between(x, generator, 0, (2048 if x.dtype_ == FLOAT16 else 256) + 1)
+    else:
+        fill_tensor(x, RANDOM, generator, 0, 0)
+    return finish_inplace(node, x)

@@ -1,0 +1,52 @@
+"""The default stream of random numbers: where it starts and where it is."""
+
+import contextlib
+
+from tensorlab._core.exchange import frombuffer
+from tensorlab._core.random import Generator, default_generator as _default_generator
+from tensorlab._core.dtypes import DTYPES
+
+default_generator = _default_generator()
+
+
+def manual_seed(seed):
+    """Start the default stream at the place that `seed`, an int, chooses; return its generator.
+
+    >>> import tensorlab
+    >>> tensorlab.manual_seed(3).initial_seed()
+    3
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed():
+    """Start the default stream at a place that nobody can predict, and return the seed for it."""
+    return default_generator.seed()
+
+
+def initial_seed():
+    """Return the seed that the default stream started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state():
+    """Return the place in the default stream as a tensor of 5056 uint8, laid out as PyTorch lays it out."""
+    return frombuffer(bytearray(default_generator.get_state()), dtype=DTYPES[1])
+
+
+def set_rng_state(new_state):
+    """Go to the place in the default stream that `get_rng_state` returned."""
+    if getattr(new_state, "dtype", None) is not DTYPES[1]:
+        raise TypeError(f"set_rng_state: a tensor of uint8 is needed, not {getattr(new_state, 'dtype', type(new_state).__name__)}")
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True):
+    """Restore the default stream on leaving: what is drawn inside does not count outside."""
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
