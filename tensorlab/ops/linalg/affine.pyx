@@ -1,0 +1,381 @@
+"""Products of matrices with something added: addmm and its relatives, and linear, the layer.
+
+    addmm       beta * x + alpha * a @ b
+    linear      x @ weight' + bias
+
+What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
+"""
+from tensorlab._core.dispatch cimport Op, OpNode, as_number, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab.ops.linalg.blas cimport multiply_batch
+from tensorlab.ops.linalg.matrices cimport check_product, run_matmul, run_mm, transposed
+
+from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mv
+
+
+# ---------------------------------------------------------------- checks
+cdef TensorBase as_tensor_argument(object x, str where, str name):
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+    return <TensorBase>x
+
+
+cdef int check_ndim(TensorBase x, int ndim, str where, str name) except -1:
+    if x.ndim_ != ndim:
+        raise ShapeError(f"{where}: {name} must have {ndim} dimensions, not {x.ndim_}")
+    return 0
+
+
+cdef int check_sizes(TensorBase a, TensorBase b, str where) except -1:
+    """Do the last two dimensions fit, and do batches agree?"""
+    if a.sizes[a.ndim_ - 1] != b.sizes[max(b.ndim_ - 2, 0)] or (a.ndim_ == 3 and a.sizes[0] != b.sizes[0]):
+        raise ShapeError(f"{where}: shapes {shape_text(a.ndim_, a.sizes)} and {shape_text(b.ndim_, b.sizes)} cannot be multiplied")
+    return 0
+
+
+cdef int check_added(TensorBase x, TensorBase out, str where, str name) except -1:
+    """Can x, of the type of the result, be broadcast to its shape?"""
+    cdef int d, shift = out.ndim_ - x.ndim_
+    if x.dtype_ != out.dtype_:
+        raise DTypeError(f"{where}: {name} has type {x.dtype}, but the product has type {out.dtype}; convert one with .to() first")
+    for d in range(x.ndim_):
+        if shift < 0 or (x.sizes[d] != 1 and x.sizes[d] != out.sizes[d + shift]):
+            raise ShapeError(f"{where}: {name} of shape {shape_text(x.ndim_, x.sizes)} cannot be broadcast to "
+                             f"{shape_text(out.ndim_, out.sizes)}, the shape of the result")
+    return 0
+
+
+cdef double as_factor(object factor, TensorBase x, str where, str name) except? -1:
+    """alpha or beta; whole for whole numbers."""
+    if as_number(factor) is None:
+        raise TypeError(f"{where}: {name} must be a number, not {type(factor).__name__}")
+    return factor if is_floating(x.dtype_) else int(factor)
+
+
+cdef object scaled(object x, double factor):
+    return x if factor == 1 else x * factor
+
+
+# ---------------------------------------------------------------- addmm and baddbmm
+cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, double beta, double alpha, str where):
+    """beta * x + alpha * a @ b for matrices or batches of them. With beta 0, x is not read: its nan do not count."""
+    cdef ssize[3] sizes
+    cdef TensorBase out
+    cdef int n = a.ndim_
+    check_sizes(a, b, where)
+    sizes[0] = a.sizes[0]
+    sizes[n - 2] = a.sizes[n - 2]
+    sizes[n - 1] = b.sizes[n - 1]
+    out = empty_tensor(a.dtype_, n, sizes)
+    check_added(x, out, where, "input")
+    if beta != 0:
+        copy_into(out, x)
+    multiply_batch(out, a, b, alpha, beta)
+    return out
+
+cdef Op ADDMM = Op("addmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor")
+cdef Op BADDBMM = Op("baddbmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor")
+
+@ADDMM.derivative("x")
+@BADDBMM.derivative("x")
+def addmm_derivative_x(grad, beta):
+    return scaled(grad, beta)                           # the engine sums it to the shape of x
+
+@ADDMM.derivative("a")
+@BADDBMM.derivative("a")
+def addmm_derivative_a(grad, b, alpha):
+    return scaled(matmul(grad, transposed(b)), alpha)
+
+@ADDMM.derivative("b")
+@BADDBMM.derivative("b")
+def addmm_derivative_b(grad, a, alpha):
+    return scaled(matmul(transposed(a), grad), alpha)
+
+cdef object run_added(Op op, TensorBase x, object first, object second, object beta, object alpha, object out, int ndim,
+                      tuple names):
+    cdef TensorBase a = as_tensor_argument(first, op.name, names[0]), b = as_tensor_argument(second, op.name, names[1]), result
+    cdef double keep, factor
+    check_ndim(a, ndim, op.name, names[0])
+    check_ndim(b, ndim, op.name, names[1])
+    check_product(op.name, a, b)
+    keep = as_factor(beta, a, op.name, "beta")
+    factor = as_factor(alpha, a, op.name, "alpha")
+    result = added_product(x, a, b, keep, factor, op.name)
+    if out is not None:
+        return store_out(op.name, result, out, needs_grad(x) or needs_grad(a) or needs_grad(b))
+    return finish(op, result, (x, a, b, keep, factor))
+
+cdef object run_added_(Op op, TensorBase x, object first, object second, object beta, object alpha, int ndim, tuple names):
+    """The same, written over x, which must have the shape of the product."""
+    cdef str where = op.name + "_"
+    cdef TensorBase a = as_tensor_argument(first, where, names[0]), b = as_tensor_argument(second, where, names[1]), result
+    cdef double keep, factor
+    cdef OpNode node
+    check_ndim(a, ndim, where, names[0])
+    check_ndim(b, ndim, where, names[1])
+    check_product(where, a, b)
+    keep = as_factor(beta, a, where, "beta")
+    factor = as_factor(alpha, a, where, "alpha")
+    result = added_product(x, a, b, keep, factor, where)
+    if result.shape != x.shape:
+        raise ShapeError(f"{where}: the product has shape {tuple(result.shape)}, but the tensor to be written has shape "
+                         f"{tuple(x.shape)}")
+    node = start_inplace(op, x, (x, a, b, keep, factor))
+    copy_into(x, result)
+    return finish_inplace(node, x)
+
+def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
+    """`beta * input + alpha * mat1 @ mat2`.
+
+    Parameters
+    ----------
+    input : Tensor, which is broadcast to the shape of the product; not read if `beta` is 0
+    mat1 : Tensor, shape (n, m)
+    mat2 : Tensor, shape (m, p)
+    beta, alpha : number
+
+    Returns
+    -------
+    Tensor, shape (n, p)
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(2, 2)
+    >>> tensorlab.addmm(tensorlab.tensor([10., 20.]), x, x)
+    tensor([[12., 22.],
+            [12., 22.]])
+    """
+    return run_added(ADDMM, input, mat1, mat2, beta, alpha, out, 2, ("mat1", "mat2"))
+
+def addmm_(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1):
+    """`addmm`, written over `input`."""
+    return run_added_(ADDMM, input, mat1, mat2, beta, alpha, 2, ("mat1", "mat2"))
+
+def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
+    """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
+
+    Parameters
+    ----------
+    input : Tensor, which is broadcast to the shape of the product; not read if `beta` is 0
+    batch1 : Tensor, shape (batch, n, m)
+    batch2 : Tensor, shape (batch, m, p)
+
+    Returns
+    -------
+    Tensor, shape (batch, n, p)
+
+    >>> import tensorlab
+    >>> tensorlab.baddbmm(tensorlab.zeros(1), tensorlab.ones(2, 1, 3), tensorlab.ones(2, 3, 1), alpha=2)
+    tensor([[[6.]],
+    <BLANKLINE>
+            [[6.]]])
+    """
+    return run_added(BADDBMM, input, batch1, batch2, beta, alpha, out, 3, ("batch1", "batch2"))
+
+def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
+    """`baddbmm`, written over `input`."""
+    return run_added_(BADDBMM, input, batch1, batch2, beta, alpha, 3, ("batch1", "batch2"))
+
+def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
+    """`beta * input` plus `alpha` times the sum over the batch of `batch1 @ batch2`.
+
+    Parameters
+    ----------
+    input : Tensor, which is broadcast to (n, p)
+    batch1 : Tensor, shape (batch, n, m)
+    batch2 : Tensor, shape (batch, m, p)
+
+    Returns
+    -------
+    Tensor, shape (n, p)
+    """
+    cdef TensorBase a = as_tensor_argument(batch1, "addbmm", "batch1"), b = as_tensor_argument(batch2, "addbmm", "batch2")
+    check_ndim(a, 3, "addbmm", "batch1")
+    check_ndim(b, 3, "addbmm", "batch2")
+    check_sizes(a, b, "addbmm")
+    # the sum over the batch is part of the inner sum of one product
+    return addmm(input, a.transpose(0, 1).reshape(a.sizes[1], a.sizes[0] * a.sizes[2]),
+                 b.reshape(b.sizes[0] * b.sizes[1], b.sizes[2]), beta=beta, alpha=alpha)
+
+
+# ---------------------------------------------------------------- addmv, outer, addr, inner
+def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat @ vec`.
+
+    Parameters
+    ----------
+    input : Tensor, which is broadcast to (n,); not read if `beta` is 0
+    mat : Tensor, shape (n, m)
+    vec : Tensor, shape (m,)
+    """
+    cdef TensorBase product = mv(as_tensor_argument(mat, "addmv", "mat"), vec)
+    cdef double keep = as_factor(beta, product, "addmv", "beta"), factor = as_factor(alpha, product, "addmv", "alpha")
+    check_added(input, product, "addmv", "input")
+    if keep == 0:
+        return scaled(product, factor)
+    return scaled(input, keep) + scaled(product, factor)
+
+def outer(TensorBase input not None, vec2, *, out=None):
+    """Every element of one vector times every element of another.
+
+    Parameters
+    ----------
+    input : Tensor, shape (n,)
+    vec2 : Tensor, shape (m,)
+
+    Returns
+    -------
+    Tensor, shape (n, m)
+
+    >>> import tensorlab
+    >>> tensorlab.outer(tensorlab.tensor([1, 2]), tensorlab.tensor([3, 4]))
+    tensor([[3, 4],
+            [6, 8]])
+    """
+    cdef TensorBase y = as_tensor_argument(vec2, "outer", "vec2")
+    check_ndim(input, 1, "outer", "input")
+    check_ndim(y, 1, "outer", "vec2")
+    result = input.unsqueeze(1) * y
+    return result if out is None else store_out("outer", result, out, needs_grad(input) or needs_grad(y))
+
+def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
+    return product * alpha if beta == 0 else input * beta + product * alpha
+
+def inner(TensorBase input not None, other, *, out=None):
+    """Sum of products over the last dimension of both.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., n)
+    other : Tensor, shape (..., n)
+
+    Returns
+    -------
+    Tensor, shape (*input.shape[:-1], *other.shape[:-1])
+
+    >>> import tensorlab
+    >>> tensorlab.inner(tensorlab.tensor([1., 2.]), tensorlab.tensor([[3., 4.], [5., 6.]]))
+    tensor([11., 17.])
+    """
+    cdef TensorBase y = as_tensor_argument(other, "inner", "other")
+    if input.ndim_ == 0 or y.ndim_ == 0:
+        result = input * y
+    else:
+        check_product("inner", input, y)
+        if input.sizes[input.ndim_ - 1] != y.sizes[y.ndim_ - 1]:
+            raise ShapeError(f"inner: the last dimensions of {shape_text(input.ndim_, input.sizes)} and "
+                             f"{shape_text(y.ndim_, y.sizes)} must be equally large")
+        result = matmul(input.reshape(-1, input.sizes[input.ndim_ - 1]), y.reshape(-1, y.sizes[y.ndim_ - 1]).transpose(0, 1))
+        result = result.reshape(tuple(input.shape[:input.ndim_ - 1]) + tuple(y.shape[:y.ndim_ - 1]))
+    return result if out is None else store_out("inner", result, out, needs_grad(input) or needs_grad(y))
+
+def vdot(TensorBase input not None, other, *, out=None):
+    """Inner product of two vectors: `dot`, as there are no complex numbers here."""
+    return dot(input, other, out=out)
+
+
+# ---------------------------------------------------------------- linear
+cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias):
+    """All rows of x, whatever their dimensions, in one product if strides allow."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize[2] folded, strides
+    cdef TensorBase out, flat_out, turned
+    cdef int d
+    cdef double keep = 0
+    folded[0] = 1
+    folded[1] = x.sizes[x.ndim_ - 1]
+    for d in range(x.ndim_ - 1):
+        sizes[d] = x.sizes[d]
+        folded[0] *= x.sizes[d]
+    sizes[x.ndim_ - 1] = weight.sizes[0]
+    out = empty_tensor(x.dtype_, x.ndim_, sizes)
+    if bias is not None:
+        check_added(bias, out, "linear", "bias")
+        if out.numel_ > 0:
+            copy_into(out, bias)
+        keep = 1
+    turned = flip(weight)
+    if x.ndim_ != 2:
+        if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
+            x = x.detach().contiguous()
+            strides[0] = folded[1]
+            strides[1] = 1
+        x = alias_as(x, 2, folded, strides, x.data_)
+        folded[1] = weight.sizes[0]
+        strides[0] = weight.sizes[0]
+        strides[1] = 1
+        flat_out = alias_as(out, 2, folded, strides, out.data_)
+        multiply_batch(flat_out, x, turned, 1, keep)
+    else:
+        multiply_batch(out, x, turned, 1, keep)
+    return out
+
+cdef TensorBase flip(TensorBase x):
+    """The transpose of a matrix, unseen by autograd."""
+    cdef ssize[2] sizes, strides
+    sizes[0] = x.sizes[1]
+    sizes[1] = x.sizes[0]
+    strides[0] = x.strides[1]
+    strides[1] = x.strides[0]
+    return alias_as(x, 2, sizes, strides, x.data_)
+
+cdef TensorBase as_rows(TensorBase x):
+    return x if x.ndim_ == 2 else x.reshape(-1, x.sizes[x.ndim_ - 1])
+
+cdef Op LINEAR = Op("linear(x: Tensor, weight: Tensor, bias: Tensor?) -> Tensor", node="AddmmBackward0")
+
+@LINEAR.derivative("x")
+def linear_derivative_x(grad, weight):
+    if grad.ndim == 1:
+        return mv(transposed(weight), grad)
+    return run_matmul(grad, weight)
+
+@LINEAR.derivative("weight")
+def linear_derivative_weight(grad, x):
+    return run_mm(transposed(as_rows(grad)), as_rows(x))
+
+@LINEAR.derivative("bias")
+def linear_derivative_bias(grad):
+    return grad                                         # the engine sums it over the rows
+
+def linear(TensorBase input not None, TensorBase weight not None, TensorBase bias=None):
+    """`input @ weight.T + bias`, the layer.
+
+    Parameters
+    ----------
+    input : Tensor, shape (..., in_features)
+    weight : Tensor, shape (out_features, in_features) or (in_features,)
+    bias : Tensor, shape (out_features,), or any that is broadcast to the result
+
+    Returns
+    -------
+    Tensor, shape (..., out_features); without the last dimension if `weight` is a vector
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit.
+    DTypeError
+        If the dtypes differ.
+
+    >>> import tensorlab
+    >>> weight = tensorlab.tensor([[1., 0.], [0., 2.], [1., 1.]])
+    >>> tensorlab.nn.functional.linear(tensorlab.tensor([3., 4.]), weight)
+    tensor([3., 8., 7.])
+    """
+    if weight.ndim_ == 1 or weight.ndim_ == 0 or input.ndim_ == 0:
+        product = matmul(input, weight)
+        return product if bias is None else product + bias
+    check_ndim(weight, 2, "linear", "weight")
+    check_product("linear", input, weight)
+    if input.sizes[input.ndim_ - 1] != weight.sizes[1]:
+        raise ShapeError(f"linear: input is {shape_text(input.ndim_, input.sizes)} and weight is "
+                         f"{shape_text(2, weight.sizes)}; the last sizes {input.sizes[input.ndim_ - 1]} and {weight.sizes[1]} "
+                         f"must match")
+    return finish(LINEAR, linear_forward(input, weight, bias), (input, weight, bias))
