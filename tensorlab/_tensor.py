@@ -5,11 +5,12 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting, statistics
+from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting, statistics, uniques
 from tensorlab.ops import (
     copying,
     creation,
     dimensions,
+    pickling,
     random,
     random_factories,
     rearranging,
@@ -175,6 +176,11 @@ class Tensor(TensorBase):
     bernoulli = random.bernoulli
     random_ = random.random_
     multinomial = random_factories.multinomial
+
+    # pickles and copies
+    __reduce_ex__ = pickling.reduce_tensor
+    __setstate__ = pickling.set_attributes
+    __deepcopy__ = pickling.deepcopy_tensor
 
     # other memory
     resize_ = resizing.resize_
@@ -541,6 +547,10 @@ class Tensor(TensorBase):
     std = statistics.std
     norm = statistics.norm
     logsumexp = statistics.logsumexp
+
+    # uniques
+    unique = uniques.unique
+    unique_consecutive = uniques.unique_consecutive
 
     __hash__ = object.__hash__
 

@@ -3,12 +3,12 @@
 These look past autograd at the storage itself; a tensor that requires grad refuses them.
 """
 from tensorlab._core.dispatch cimport resize_tensor
-from tensorlab._core.dtypes cimport dtype_object, item_size
+from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport Storage, new_storage
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, offset_of, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, offset_of, set_layout
 
 from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, ShapeError
 
@@ -72,10 +72,6 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
     MemoryLayoutError
         If the layout reaches outside the storage.
     """
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef ssize offset = storage_offset
-    cdef Storage storage
-    cdef int ndim, i
     if thread_state().grad_enabled and needs_grad(self):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or to its "
                             "detach()")
@@ -84,37 +80,50 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
         if (<TensorBase>source).dtype_ != self.dtype_:
             raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has {dtype_object(self.dtype_)}; they "
                              f"must be equal")
-        storage = (<TensorBase>source).storage_
         if size is None:
-            offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
+            storage_offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
+        source = (<TensorBase>source).storage_
     elif source is None:
-        storage = new_storage(0)
+        source = new_storage(0)
         size = (0,)
-    elif isinstance(source, Storage):
-        storage = <Storage>source
-        if size is None:
-            size = (storage.nbytes_ // item_size[self.dtype_] - offset,)
-    else:
+    elif not isinstance(source, Storage):
         raise TypeError(f"set_: source must be a Tensor or an UntypedStorage, not {type(source).__name__}")
-    ndim = read_sizes(size, sizes, "set_")
-    for i in range(ndim):
-        if sizes[i] < 0:
-            raise ShapeError(f"set_: size {sizes[i]} is negative")
-    if stride is None:
-        contiguous_strides(ndim, sizes, strides)
-    elif read_sizes(stride, strides, "set_") != ndim:
-        raise ShapeError(f"set_: {ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
-    for i in range(ndim):
-        if strides[i] < 0:
-            raise ShapeError(f"set_: stride {strides[i]} is negative")
-    if offset < 0 or (offset + extent(ndim, sizes, strides)) * item_size[self.dtype_] > storage.nbytes_ and extent(
-            ndim, sizes, strides) > 0:
-        raise MemoryLayoutError(f"set_: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} from offset "
-                                f"{offset} reach outside a storage of {storage.nbytes_} bytes")
+    look_at(self, <Storage>source, storage_offset, size, stride, "set_")
     self.base = None                        # it is no view of its old base any more
     self.creation = VIEW_DEFAULT
-    self.storage_ = storage
-    self.data_ = storage.address + offset * item_size[self.dtype_]
-    set_layout(self, ndim, sizes, strides)
     bump_version(self)
     return self
+
+
+cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, object stride, str where) except -1:
+    """Give x a storage and a layout over it; without `size` all of it in one dimension."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef ssize reach
+    cdef int ndim, i
+    if size is None:
+        size = (storage.nbytes_ // item_size[x.dtype_] - offset,)
+    ndim = read_sizes(size, sizes, where)
+    if stride is None:
+        contiguous_strides(ndim, sizes, strides)
+    elif read_sizes(stride, strides, where) != ndim:
+        raise ShapeError(f"{where}: {ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
+    for i in range(ndim):
+        if sizes[i] < 0 or strides[i] < 0:
+            raise ShapeError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} must be at least 0")
+    reach = extent(ndim, sizes, strides)
+    if offset < 0 or (reach > 0 and offset + reach > storage.nbytes_ // item_size[x.dtype_]):
+        raise MemoryLayoutError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} from offset "
+                                f"{offset} reach outside a storage of {storage.nbytes_} bytes")
+    set_layout(x, ndim, sizes, strides)
+    x.storage_ = storage
+    x.data_ = storage.address + offset * item_size[x.dtype_]
+    return 0
+
+
+def tensor_over(Storage storage not None, dtype, Py_ssize_t offset, size, stride):
+    """A new tensor over a storage; how pickles and deep copies are put together. Like `set_`, it counts as a write."""
+    cdef TensorBase x = new_tensor()
+    x.dtype_ = dtype_code(dtype, NO_DTYPE)
+    look_at(x, storage, offset, size, stride, "tensor_over")
+    bump_version(x)
+    return x

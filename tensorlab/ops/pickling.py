@@ -1,0 +1,81 @@
+"""Pickles and deep copies of tensors.
+
+A tensor is taken apart into its storage and the numbers that describe its layout, so strides and offsets survive, and two
+tensors over one storage still share it if they are pickled or copied together.
+"""
+
+import copy
+import copyreg
+
+from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.exchange import frombuffer
+from tensorlab._core.storage import Storage
+from tensorlab._core.subclass import make_subclass
+from tensorlab.errors import GradientError
+from tensorlab.ops.resizing import tensor_over
+
+UINT8 = DTYPES[1]
+
+
+def storage_from(data):
+    """Return a storage of our own with a copy of some bytes."""
+    if not data:
+        return storage_from(b"0").resize_(0)
+    return frombuffer(data, dtype=UINT8).clone().untyped_storage()
+
+
+def reduce_storage(storage):
+    """Take a storage apart for a pickle."""
+    if not len(storage):
+        return storage_from, (b"",)
+    return storage_from, (bytearray(memoryview(tensor_over(storage, UINT8, 0, None, None))),)
+
+
+copyreg.pickle(Storage, reduce_storage)
+
+
+def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
+    """Put a tensor together again."""
+    x = tensor_over(storage, dtype, offset, size, stride)
+    if cls is not type(x):
+        x = make_subclass(cls, x)
+    return x.requires_grad_(requires_grad) if requires_grad else x
+
+
+def parts_of(x):
+    return x.dtype, x.storage_offset(), tuple(x.shape), x.stride(), x.requires_grad
+
+
+def reduce_tensor(self, protocol):
+    """Take a tensor apart for a pickle or a shallow copy. It comes back as a leaf, with its attributes and requires_grad."""
+    state = self.__dict__ or None
+    return rebuild_tensor, (type(self), self.untyped_storage(), *parts_of(self)), state
+
+
+def set_attributes(self, state):
+    """Give an unpickled tensor the attributes that the pickled one had."""
+    self.__dict__.update(state)
+
+
+def deepcopy_tensor(self, memo):
+    """Copy a leaf with its memory, its gradient and its attributes.
+
+    Raises
+    ------
+    GradientError
+        If the tensor was computed from others with grad mode on: a copy could not be a part of the same graph.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if self.requires_grad and not self.is_leaf:
+        raise GradientError(
+            "deepcopy: this tensor was computed from others, and a copy would not be a part of their graph; only leaves can be "
+            "copied so. Copy its detach(), or use clone()"
+        )
+    made = rebuild_tensor(type(self), copy.deepcopy(self.untyped_storage(), memo), *parts_of(self))
+    memo[id(self)] = made
+    if self.grad is not None:
+        made.grad = copy.deepcopy(self.grad, memo)
+    if self.__dict__:
+        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return made
