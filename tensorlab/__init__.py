@@ -1,6 +1,6 @@
 """tensorlab: the PyTorch that one person can read."""
 
-from tensorlab import autograd
+from tensorlab import autograd, nn, optim, utils
 from tensorlab._core.dispatch import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
 from tensorlab._core.dtypes import (
@@ -345,6 +345,7 @@ from tensorlab.ops.triangles import (
     triu,
     triu_indices,
 )
+from tensorlab.ops.uniques import unique, unique_consecutive
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 

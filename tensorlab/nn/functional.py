@@ -6,51 +6,71 @@ written in terms of operations, so their derivatives follow.
 
 import warnings
 
-from .. import ops
-from ..autograd import no_grad
-from ..errors import ShapeError
+from ..errors import TargetError
+from ..ops import dropout as dropout_ops
+from ..ops import softmax as softmax_ops
+from ..ops.indexing.embedding import embedding, one_hot
+from ..ops.linalg.affine import linear
+from ..ops.losses import cross_entropy, nll_loss
+from ..ops.normalization import layer_norm
+from ..ops.pointwise import activation
+from ..ops.pointwise.activation import (
+    celu,
+    elu,
+    gelu,
+    leaky_relu,
+    logsigmoid,
+    mish,
+    prelu,
+    selu,
+    silu,
+    softplus,
+)
+from ..ops.pointwise.elementary import sigmoid, tanh
 
 __all__ = [
     "binary_cross_entropy_with_logits",
+    "celu",
     "cross_entropy",
     "dropout",
+    "elu",
     "embedding",
     "gelu",
     "l1_loss",
     "layer_norm",
+    "leaky_relu",
     "linear",
     "log_softmax",
+    "logsigmoid",
+    "mish",
     "mse_loss",
     "nll_loss",
+    "one_hot",
+    "prelu",
     "relu",
+    "selu",
     "sigmoid",
+    "silu",
     "softmax",
+    "softplus",
     "tanh",
 ]
-
-linear = ops.linear
-tanh = ops.tanh
-sigmoid = ops.sigmoid
-gelu = ops.gelu
-nll_loss = ops.nll_loss
-cross_entropy = ops.cross_entropy
-mse_loss = ops.mse_loss
 
 
 # ---------------------------------------------------------------- activations
 def relu(input, inplace=False):
     """max(x, 0) of each element, with `inplace` written over the input."""
-    return ops.relu_(input) if inplace else ops.relu(input)
+    return activation.relu_(input) if inplace else activation.relu(input)
 
 
 def softmax(input, dim=None, dtype=None):
     """exp(x) / sum(exp(x)) along dimension `dim`; `dtype` converts the input first."""
-    return ops.softmax(input, _given_dim("softmax", input, dim), dtype=dtype)
+    return softmax_ops.softmax(input, _given_dim("softmax", input, dim), dtype)
 
 
 def log_softmax(input, dim=None, dtype=None):
     """log of the softmax along dimension `dim`; `dtype` converts the input first."""
-    return ops.log_softmax(input, _given_dim("log_softmax", input, dim), dtype=dtype)
+    return softmax_ops.log_softmax(input, _given_dim("log_softmax", input, dim), dtype)
 
 
 def _given_dim(name, input, dim):
@@ -73,13 +93,8 @@ def dropout(input, p=0.5, training=True, inplace=False):
         If `p` is not within 0 and 1.
     """
     check_probability("dropout", p)
-    if not training or p == 0:
-        return input
-    with no_grad():
-        scale = ops.empty_like(input).bernoulli_(1 - p)
-        if p < 1:
-            scale.div_(1 - p)
-    return input.mul_(scale) if inplace else input * scale
+    function = dropout_ops.dropout_ if inplace else dropout_ops.dropout
+    return function(input, p, training)
 
 
 def check_probability(name, p):
@@ -88,61 +103,17 @@ def check_probability(name, p):
         raise ValueError(f"{name}: the probability p is {p}; expected a number from 0 to 1")
 
 
-# ---------------------------------------------------------------- tables and normalisation
-def embedding(input, weight, padding_idx=None):
-    """Look up row `input[...]` of a table for each index.
-
-    Parameters
-    ----------
-    input : Tensor of int32 or int64, any shape
-    weight : Tensor, shape (rows, width)
-    padding_idx : int or None, a row that gets no gradient
-
-    Returns
-    -------
-    Tensor, shape (*input.shape, width)
-    """
-    rows = weight[input]
-    if padding_idx is None or not weight.requires_grad:
-        return rows
-    is_padding = (input == padding_idx % weight.shape[0]).unsqueeze(-1)
-    return ops.where(is_padding, rows.detach(), rows)
-
-
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Bring the last dimensions to mean 0 and variance 1, then scale by weight and add bias.
-
-    Parameters
-    ----------
-    input : Tensor, shape (*, *normalized_shape), floating
-    normalized_shape : sequence of int
-    weight, bias : Tensor, shape normalized_shape, or None
-    eps : float, added to the variance
-
-    Raises
-    ------
-    RuntimeError
-        If the last sizes of the input are others.
-    """
-    normalized_shape = tuple(normalized_shape)
-    count = len(normalized_shape)
-    if tuple(input.shape[-count:]) != normalized_shape:
-        raise ShapeError(
-            f"layer_norm: normalized_shape is {normalized_shape}; expected the last sizes of the "
-            f"input, whose shape is {tuple(input.shape)}"
-        )
-    dims = tuple(range(-count, 0))
-    centred = input - input.mean(dims, keepdim=True)
-    out = centred * ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
-    if weight is not None:
-        out = out * weight
-    return out if bias is None else out + bias
-
-
 # ---------------------------------------------------------------- losses
+def mse_loss(input, target, *, reduction="mean"):
+    """Squared difference of input and target, of one shape; their mean, their sum, or all."""
+    _warn_of_broadcast("mse_loss", input, target)
+    difference = input - target
+    return _reduced("mse_loss", difference * difference, reduction)
+
+
 def l1_loss(input, target, *, reduction="mean"):
     """Absolute difference of input and target, of one shape; their mean, their sum, or all."""
-    _check_same_shape("l1_loss", input, target)
+    _warn_of_broadcast("l1_loss", input, target)
     return _reduced("l1_loss", (input - target).abs(), reduction)
 
 
@@ -163,8 +134,12 @@ def binary_cross_entropy_with_logits(
     -----
     -log s(x) is log(1 + exp(-x)) = log(1 + exp(-|x|)) + max(-x, 0), whose exp cannot overflow.
     """
-    _check_same_shape("binary_cross_entropy_with_logits", input, target)
-    minus_log_sigmoid = (-input.abs()).exp().log1p() + ops.relu(-input)
+    if input.shape != target.shape:
+        raise TargetError(
+            f"binary_cross_entropy_with_logits: the target has shape {tuple(target.shape)}; "
+            f"expected that of the input, {tuple(input.shape)}"
+        )
+    minus_log_sigmoid = (-input.abs()).exp().log1p() + activation.relu(-input)
     factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
     loss = (1 - target) * input + factor * minus_log_sigmoid
     if weight is not None:
@@ -172,11 +147,12 @@ def binary_cross_entropy_with_logits(
     return _reduced("binary_cross_entropy_with_logits", loss, reduction)
 
 
-def _check_same_shape(name, input, target):
+def _warn_of_broadcast(name, input, target):
     if input.shape != target.shape:
-        raise ShapeError(
-            f"{name}: input has shape {tuple(input.shape)} and target {tuple(target.shape)}; "
-            "expected the same, or broadcasting would give a loss that nobody meant"
+        warnings.warn(
+            f"{name}: input has shape {tuple(input.shape)} and target {tuple(target.shape)}; they "
+            "will be broadcast, which is rarely meant: (n,) and (n, 1) give all n * n differences",
+            stacklevel=3,
         )
 
 

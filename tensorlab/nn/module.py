@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import MutableMapping
 
 from .._tensor import Tensor
-from ..ops import empty
+from ..ops.creation import empty
 from . import hooks, state
 from .parameter import Buffer, Parameter, clear_gradients
 

@@ -2,7 +2,7 @@
 
 import numbers
 
-from ..ops import empty
+from ..ops.creation import empty
 from . import functional as F
 from . import init
 from .module import Module

@@ -1,7 +1,7 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
 from .._tensor import Tensor
-from ..ops import empty
+from ..ops.creation import empty
 
 __all__ = ["Buffer", "Parameter"]
 

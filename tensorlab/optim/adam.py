@@ -1,7 +1,6 @@
 """Adam and AdamW: steps scaled for each element by the size of its past gradients."""
 
-from .._core.dtypes import float32
-from ..ops import tensor, zeros_like
+from ..ops.creation import zeros, zeros_like
 from ..ops.optim_steps import adam_step
 from .optimizer import Optimizer, check_not_negative, refuse_differentiable
 
@@ -35,7 +34,7 @@ class Adam(Optimizer):
 
     Notes
     -----
-    state[p] has "step" (t, a 0-d float32 tensor), "exp_avg" (m), "exp_avg_sq" (v), and with amsgrad
+    state[p] has "step" (t, a 0-d tensor), "exp_avg" (m), "exp_avg_sq" (v), and with amsgrad
     "max_exp_avg_sq".  Source: Kingma and Ba 2015, "Adam: A Method for Stochastic Optimization",
     algorithm 1; amsgrad: Reddi et al. 2018, "On the Convergence of Adam and Beyond", algorithm 2.
     """
@@ -90,7 +89,7 @@ class Adam(Optimizer):
                 continue
             state = self.state[param]
             if not state:
-                state["step"] = tensor(0.0, dtype=float32)
+                state["step"] = zeros(())
                 state["exp_avg"] = zeros_like(param)
                 state["exp_avg_sq"] = zeros_like(param)
                 if amsgrad:

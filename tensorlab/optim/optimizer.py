@@ -10,9 +10,9 @@ import warnings
 from collections import defaultdict
 from itertools import chain
 
+from .._tensor import Tensor
 from ..autograd import enable_grad
 from ..nn.parameter import clear_gradients
-from .._tensor import Tensor
 
 __all__ = ["Optimizer"]
 

@@ -1,6 +1,6 @@
 """Stochastic gradient descent, with momentum."""
 
-from ..ops import empty_like
+from ..ops.creation import empty_like
 from ..ops.optim_steps import sgd_step
 from .optimizer import Optimizer, check_not_negative, refuse_differentiable
 

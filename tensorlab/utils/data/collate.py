@@ -5,9 +5,9 @@ from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 
 import numpy as np
 
-from ..._core.dtypes import float64
-from ...ops import as_tensor, stack, tensor
+from ..._core.exchange import as_tensor, tensor
 from ..._tensor import Tensor
+from ...ops.joining import stack
 
 __all__ = ["default_collate", "default_convert"]
 
@@ -45,7 +45,7 @@ def default_collate(batch):
     if isinstance(first, (np.bool_, np.number)):
         return as_tensor(np.asarray(batch))
     if isinstance(first, float):
-        return tensor(batch, dtype=float64)
+        return tensor(batch, dtype=float)
     if isinstance(first, int):
         return tensor(batch)
     if isinstance(first, (str, bytes)):

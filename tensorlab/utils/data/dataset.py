@@ -4,7 +4,7 @@ import math
 import warnings
 from itertools import accumulate
 
-from ...ops import randperm
+from ...ops.random_factories import randperm
 
 __all__ = ["Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
 

@@ -5,8 +5,9 @@ Random ones draw as PyTorch's do, so that equal seeds give the same order.
 
 from itertools import islice
 
-from ..._core.dtypes import int64
-from ...ops import Generator, empty, randint, randperm
+from ..._core.random import Generator
+from ...ops.creation import empty
+from ...ops.random_factories import randint, randperm
 
 __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"]
 
@@ -78,7 +79,7 @@ class RandomSampler(Sampler):
         whole, rest = divmod(self.num_samples, block)
         for count in [block] * whole + [rest]:
             if self.replacement:
-                yield from randint(0, n, (count,), dtype=int64, generator=generator).tolist()
+                yield from randint(n, (count,), generator=generator).tolist()
             else:
                 yield from randperm(n, generator=generator).tolist()[:count]
 
@@ -148,7 +149,7 @@ class BatchSampler(Sampler):
 
 def draw_seed(generator):
     """Draw a seed for another generator: one number of 63 bits."""
-    return empty((), dtype=int64).random_(generator=generator).item()
+    return empty((), dtype=int).random_(generator=generator).item()
 
 
 def check_positive(name, option, value):
