@@ -1,13 +1,7 @@
 """Products of strided matrices, by BLAS where it pays."""
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-
-cdef struct Matrix:             # a matrix anywhere in memory
-    char* data                  # its first element
-    ssize rows
-    ssize columns
-    ssize row_step              # elements from one row to the next
-    ssize column_step
+from tensorlab.ops.linalg.product_loops cimport Matrix
 
 cdef void set_matrix(Matrix* matrix, TensorBase x, bint is_transposed) noexcept nogil
 cdef int load_blas() except -1

@@ -28,15 +28,20 @@ from tensorlab._core.dtypes cimport (
     INT32,
     INT64,
     UINT8,
-    integer,
     item_size,
     kernel_dtype,
-    number,
-    real,
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab.ops.linalg.product_loops cimport (
+    SMALL_COLUMNS,
+    SMALL_SIDE,
+    integer_multiply,
+    plain_inner,
+    plain_product,
+    small_product,
+)
 
 import importlib.machinery
 import importlib.util
@@ -45,37 +50,7 @@ import sys
 
 from tensorlab import threads as thread_control
 
-cdef extern from *:
-    """
-    /* sums[j] = sum over p of a[p * step] * b[16 * p + j] for 16 columns j. GCC's and Clang's vector types keep the sums
-       in registers; from a plain loop the compiler stores and reloads them in each step, which is eight times slower. */
-    #if defined(__GNUC__)
-    #define TL_ROW_SUMS(name, real)                                                                                \\
-        typedef real name##_line __attribute__((vector_size(64), aligned(sizeof(real)), may_alias));               \\
-        static inline void name(real* sums, const real* a, Py_ssize_t step, const real* b, Py_ssize_t n) {         \\
-            for (size_t j = 0; j < 16; j += 64 / sizeof(real)) {                                                   \\
-                name##_line total = {0};                                                                           \\
-                for (Py_ssize_t p = 0; p < n; p++) total += a[p * step] * *(const name##_line*)(b + 16 * p + j);   \\
-                *(name##_line*)(sums + j) = total;                                                                 \\
-            }                                                                                                      \\
-        }
-    #else
-    #define TL_ROW_SUMS(name, real)                                                                              \
-        static inline void name(real* sums, const real* a, Py_ssize_t step, const real* b, Py_ssize_t n) {       \
-            for (int j = 0; j < 16; j++) sums[j] = 0;                                                            \
-            for (Py_ssize_t p = 0; p < n; p++)                                                                   \
-                for (int j = 0; j < 16; j++) sums[j] += a[p * step] * b[16 * p + j];                             \
-        }
-    #endif
-    TL_ROW_SUMS(tl_row_sums_32, float)
-    TL_ROW_SUMS(tl_row_sums_64, double)
-    """
-    void tl_row_sums_32(float* sums, const float* a, ssize step, const float* b, ssize n) nogil
-    void tl_row_sums_64(double* sums, const double* a, ssize step, const double* b, ssize n) nogil
-
 cdef enum:
-    SMALL_COLUMNS = 16          # one AVX-512 register of float32
-    SMALL_SIDE = 32
     BATCH_GRAIN = 65536         # multiplications that make a thread worth starting
 
 ctypedef void (*gemm_function)(char*, char*, int*, int*, int*, void*, void*, int*, void*, int*, void*, void*,
@@ -170,89 +145,6 @@ cdef void blas_form(Matrix* a, char* flag, int* leading) noexcept nogil:
 
 
 # ---------------------------------------------------------------- one product
-cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
-                        double beta) noexcept nogil:
-    """Up to 16 columns: b is laid out in rows of 16, so that each row of sums is a register or two."""
-    cdef real[SMALL_SIDE * SMALL_COLUMNS] packed
-    cdef real[SMALL_COLUMNS] sums
-    cdef ssize i, j, p, n = right.columns, inner = right.rows
-    if right.column_step == 1 and n == SMALL_COLUMNS and right.row_step == SMALL_COLUMNS:
-        pass
-    else:
-        for p in range(inner):
-            for j in range(n):
-                packed[p * SMALL_COLUMNS + j] = b[p * right.row_step + j * right.column_step]
-            for j in range(n, SMALL_COLUMNS):
-                packed[p * SMALL_COLUMNS + j] = 0
-        b = packed
-    for i in range(left.rows):
-        if real is float:
-            tl_row_sums_32(sums, a + i * left.row_step, left.column_step, b, inner)
-        else:
-            tl_row_sums_64(sums, a + i * left.row_step, left.column_step, b, inner)
-        if alpha != 1:
-            for j in range(SMALL_COLUMNS):
-                sums[j] *= <real>alpha
-        if beta == 0:
-            for j in range(n):
-                out[i * to.row_step + j * to.column_step] = sums[j]
-        else:
-            for j in range(n):
-                out[i * to.row_step + j * to.column_step] = sums[j] + <real>beta * out[i * to.row_step + j * to.column_step]
-
-
-cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
-                        double beta) noexcept nogil:
-    """Any type and any strides: what BLAS has no function for. Integers wrap."""
-    cdef ssize i, j, p
-    cdef number total, factor = <number>alpha, keep = <number>beta
-    cdef number* x
-    cdef number* y
-    for i in range(left.rows):
-        for j in range(right.columns):
-            total = 0
-            x = a + i * left.row_step
-            y = b + j * right.column_step
-            for p in range(left.columns):
-                total += x[p * left.column_step] * y[p * right.row_step]
-            x = out + i * to.row_step + j * to.column_step
-            x[0] = factor * total + (keep * x[0] if keep != 0 else 0)
-
-
-cdef void integer_product(integer* out, integer* a, integer* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
-                          double beta) noexcept nogil:
-    """Rows of out at a time, so that the innermost loop runs along rows of b. Integers wrap."""
-    cdef ssize i, j, p
-    cdef integer factor
-    cdef integer* row
-    cdef integer* source
-    if to.column_step != 1 or right.column_step != 1:
-        plain_product(out, a, b, to, left, right, alpha, beta)
-        return
-    for i in range(left.rows):
-        row = out + i * to.row_step
-        for j in range(right.columns):
-            row[j] = <integer>beta * row[j] if beta != 0 else 0
-        for p in range(left.columns):
-            factor = <integer>alpha * a[i * left.row_step + p * left.column_step]
-            source = b + p * right.row_step
-            for j in range(right.columns):
-                row[j] += factor * source[j]
-
-
-cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
-    if dtype == UINT8:
-        integer_product[uint8_t](<uint8_t*>out.data, <uint8_t*>a.data, <uint8_t*>b.data, out, a, b, alpha, beta)
-    elif dtype == INT8:
-        integer_product[int8_t](<int8_t*>out.data, <int8_t*>a.data, <int8_t*>b.data, out, a, b, alpha, beta)
-    elif dtype == INT16:
-        integer_product[int16_t](<int16_t*>out.data, <int16_t*>a.data, <int16_t*>b.data, out, a, b, alpha, beta)
-    elif dtype == INT32:
-        integer_product[int32_t](<int32_t*>out.data, <int32_t*>a.data, <int32_t*>b.data, out, a, b, alpha, beta)
-    else:
-        integer_product[int64_t](<int64_t*>out.data, <int64_t*>a.data, <int64_t*>b.data, out, a, b, alpha, beta)
-
-
 cdef inline bint is_small(Matrix* a, Matrix* b) noexcept nogil:
     return b.columns <= SMALL_COLUMNS and b.rows <= SMALL_SIDE and a.rows <= SMALL_SIDE
 
@@ -461,14 +353,6 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
 
 
 # ---------------------------------------------------------------- inner product
-cdef number plain_inner(number* x, ssize x_step, number* y, ssize y_step, ssize n) noexcept nogil:
-    cdef number total = 0
-    cdef ssize i
-    for i in range(n):
-        total += x[i * x_step] * y[i * y_step]
-    return total
-
-
 cdef int inner_product(int dtype, void* out, const void* x, ssize x_step, const void* y, ssize y_step, ssize n) except -1:
     """The sum of the products of two rows, written to `out`."""
     cdef int length = <int>n, step_x = <int>x_step, step_y = <int>y_step

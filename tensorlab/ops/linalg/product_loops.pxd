@@ -1,0 +1,21 @@
+"""Loops for products of matrices that are too small for BLAS, or of types that it does not know."""
+from tensorlab._core.dtypes cimport number, real
+from tensorlab._core.layout cimport ssize
+
+cdef enum:
+    SMALL_COLUMNS = 16          # largest small product: rows and inner size up to SMALL_SIDE
+    SMALL_SIDE = 32
+
+cdef struct Matrix:             # a matrix anywhere in memory
+    char* data                  # its first element
+    ssize rows
+    ssize columns
+    ssize row_step              # elements from one row to the next
+    ssize column_step
+
+cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
+                        double beta) noexcept nogil
+cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
+                        double beta) noexcept nogil
+cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
+cdef number plain_inner(number* x, ssize x_step, number* y, ssize y_step, ssize n) noexcept nogil
