@@ -1,11 +1,12 @@
-"""The whole machinery of views, on a Python list: four fields and one equation."""
+"""The machinery of views, on a Python list: four fields and one equation."""
 
 
 class View:
-    """A reading of `data`: index (i, j) is data[offset + i * strides[0] + j * strides[1]]."""
+    """A reading of `data`: x[i, j] is data[offset + i * stride_0 + j * stride_1]."""
 
     def __init__(self, data, shape, strides, offset=0):
-        self.data, self.shape, self.strides, self.offset = data, shape, strides, offset
+        self.data, self.shape = data, shape
+        self.strides, self.offset = strides, offset
 
     def tolist(self):
         if not self.shape:
@@ -22,40 +23,46 @@ class View:
         return self.with_dims(range(len(self.shape))[::-1], self.offset)
 
     def slice(self, dim, start, stop, step=1):
-        """x[start:stop:step]: index i of the view is start + i * step of x; multiply it out."""
-        length = len(range(start, stop, step))
-        return self.replace(dim, length, step * self.strides[dim], start * self.strides[dim])
+        """x[start:stop:step]: i becomes start + i * step; multiply it out."""
+        length, stride = len(range(start, stop, step)), self.strides[dim]
+        return self.replace(dim, length, step * stride, start * stride)
 
     def expand(self, dim, n):
-        """Repeat a dimension of size 1: stride 0, so every index lands on the same element."""
+        """Repeat a dimension of size 1: with stride 0, i does not matter."""
         assert self.shape[dim] == 1
         return self.replace(dim, n, 0)
 
     def diagonal(self):
         """x[i, i]: both indices are i, so their strides add up."""
-        return View(self.data, (min(self.shape),), (sum(self.strides),), self.offset)
+        shape, strides = (min(self.shape),), (sum(self.strides),)
+        return View(self.data, shape, strides, self.offset)
 
     def unfold(self, size, step):
-        """Windows over the last dimension: index (..., i, k) is element i * step + k."""
-        starts = (self.shape[-1] - size) // step + 1
-        shape = (*self.shape[:-1], starts, size)
-        strides = (*self.strides[:-1], step * self.strides[-1], self.strides[-1])
-        return View(self.data, shape, strides, self.offset)
+        """Windows over the last dimension: [..., i, k] is i * step + k of it."""
+        *others, n = self.shape
+        *steps, stride = self.strides
+        shape = (*others, (n - size) // step + 1, size)
+        return View(self.data, shape, (*steps, step * stride, stride), self.offset)
 
     def with_dims(self, dims, offset):
         """The dimensions `dims` of this view, in that order."""
         shape = tuple(self.shape[d] for d in dims)
-        return View(self.data, shape, tuple(self.strides[d] for d in dims), offset)
+        strides = tuple(self.strides[d] for d in dims)
+        return View(self.data, shape, strides, offset)
 
     def replace(self, dim, size, stride, further=0):
-        """Another size and stride for one dimension, and an offset moved by `further`."""
+        """Other numbers for one dimension, and an offset moved by `further`."""
         shape, strides = list(self.shape), list(self.strides)
         shape[dim], strides[dim] = size, stride
-        return View(self.data, tuple(shape), tuple(strides), self.offset + further)
+        offset = self.offset + further
+        return View(self.data, tuple(shape), tuple(strides), offset)
 
 
 def chunks(shape, strides):
-    """Merge neighbouring dimensions that continue one another in memory: [(size, stride), ...]."""
+    """Merge neighbouring dimensions that continue one another in memory.
+
+    Returns a list of (size, stride).
+    """
     found = []
     for size, stride in zip(shape, strides, strict=True):
         if size == 1:
@@ -68,9 +75,9 @@ def chunks(shape, strides):
 
 
 def view_strides(shape, strides, wanted):
-    """Strides for the shape `wanted` over the same memory, or None: cut chunks into whole sizes.
+    """Strides for the shape `wanted` over the same memory, or None.
 
-    For tensors that are not empty, and with as many elements in `wanted` as in `shape`.
+    For tensors that are not empty, and as many elements in both shapes.
     """
     found, sizes = [], list(wanted)
     for size, stride in reversed(chunks(shape, strides)):

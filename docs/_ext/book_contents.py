@@ -1,6 +1,7 @@
 """The table of contents: docs/contents.toml read, and drawn by the directive {book-contents}.
 
-A chapter that is not written yet is named, not linked.
+In a text, chapter {chapter}`18` names a chapter by its number.  A chapter that is not written yet
+is named, not linked.
 """
 
 import tomllib
@@ -57,21 +58,38 @@ class ContentsDirective(Directive):
 
     def item(self, chapter):
         label = f"{chapter.number:02d} {chapter.title}"
-        if chapter.is_written:
-            name = addnodes.pending_xref(
-                "",
-                nodes.inline("", label),
-                refdomain="std",
-                reftype="doc",
-                reftarget="/" + chapter.page,
-                refdoc=self.state.document.settings.env.docname,
-                refexplicit=True,
-                refwarn=True,
-            )
-        else:
-            name = nodes.inline("", label, classes=["unwritten"])
+        name = chapter_link(chapter, label, self.state.document.settings.env.docname)
         about = chapter.about if chapter.is_written else f"{chapter.about} (not written yet)"
         return nodes.list_item("", nodes.paragraph("", "", name, nodes.Text(f": {about}")))
+
+
+def chapter_link(chapter, label, docname):
+    """Return a link to a chapter from the page `docname`, or its bare name if it is not written."""
+    if not chapter.is_written:
+        return nodes.inline("", label, classes=["unwritten"])
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", label),
+        refdomain="std",
+        reftype="doc",
+        reftarget="/" + chapter.page,
+        refdoc=docname,
+        refexplicit=True,
+        refwarn=True,
+    )
+
+
+def chapter_role(role, source, number, line, inliner, options=None, content=None):
+    """Write chapter {chapter}`18` as: chapter 18 (The engine)."""
+    environment = inliner.document.settings.env
+    environment.note_dependency(str(ROOT / "docs/contents.toml"))
+    for _, part in load_parts():
+        for chapter in part:
+            if str(chapter.number) == number:
+                label = f"{chapter.number} ({chapter.title})"
+                return [chapter_link(chapter, label, environment.docname)], []
+    problem = inliner.reporter.error(f"chapter: there is no chapter {number!r}", line=line)
+    return [inliner.problematic(source, source, problem)], [problem]
 
 
 def add_notebook_link(app, tree):
@@ -91,5 +109,6 @@ def add_notebook_link(app, tree):
 
 def setup(app):
     app.add_directive("book-contents", ContentsDirective)
+    app.add_role("chapter", chapter_role)
     app.connect("doctree-read", add_notebook_link)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

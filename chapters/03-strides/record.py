@@ -1,0 +1,41 @@
+"""Record what chapter 3 says about PyTorch: `make record` runs this where PyTorch is installed."""
+
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+import recording
+
+OVERLAP = """
+import json, torch
+x = torch.zeros(4)
+windows = x.as_strided((3, 2), (1, 1))
+windows += 1
+print(json.dumps(x.tolist()))
+"""
+
+# The same program under both names, one thread; medians of 15 rounds in milliseconds.
+TRANSPOSE = """
+import json, time, statistics
+import {module} as torch
+torch.set_num_threads(1)
+x = torch.ones(4000, 4000)
+def median(call):
+    times = []
+    for _ in range(15):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e3)
+    return round(statistics.median(times), 1)
+print(json.dumps({{"copy": median(x.clone), "transposed": median(lambda: x.t().contiguous())}}))
+"""
+
+recording.write(
+    FOLDER / "recorded.json",
+    {
+        "storage after an overlapping write": recording.pytorch(OVERLAP),
+        "milliseconds of tensorlab": recording.pytorch(TRANSPOSE.format(module="tensorlab")),
+        "milliseconds of PyTorch": recording.pytorch(TRANSPOSE.format(module="torch")),
+    },
+)
