@@ -28,7 +28,8 @@ cdef extern from "half.h" nogil:
     uint16_t tl_bfloat_of_float(float)
 
 cdef enum:
-    TILE = 512                  # elements of a tile: five buffers of 8-byte elements are 20 KiB of stack
+    TILE = 512                  # elements of a tile of several rows
+    BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
     SHORT_ROW = 64              # shorter rows are put together to tiles
     NOGIL_WORK = 8192           # elements from which the GIL is let go
@@ -269,6 +270,38 @@ cdef inline void swap_dims(Walk* walk, int a, int b) noexcept nogil:
 
 
 # ---------------------------------------------------------------- tiles
+cdef struct Plane:                  # the two innermost dimensions, and a buffer for each operand's tile
+    ssize[MAX_OPERANDS] row_steps
+    ssize[MAX_OPERANDS] steps
+    bint[MAX_OPERANDS] is_constant  # the operand is one number, and its buffer is already full of it
+    ssize columns                   # of a tile of one row
+    char[MAX_OPERANDS][BUFFER] buffers
+
+
+cdef void spread(char* buffer, int size, ssize n) noexcept nogil:
+    """Repeat the first element of a buffer n times."""
+    cdef ssize i
+    if size == 4:
+        for i in range(1, n):
+            (<int32_t*>buffer)[i] = (<int32_t*>buffer)[0]
+    elif size == 8:
+        for i in range(1, n):
+            (<int64_t*>buffer)[i] = (<int64_t*>buffer)[0]
+    elif size == 1:
+        memset(buffer, buffer[0], n)
+    else:
+        for i in range(1, n):
+            (<uint16_t*>buffer)[i] = (<uint16_t*>buffer)[0]
+
+
+cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssize n) noexcept nogil:
+    if step == 0:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
+        spread(buffer, item_size[operand.kernel_dtype], n)
+    else:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, step, n)
+
+
 cdef void gather(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
     """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
@@ -278,8 +311,25 @@ cdef void gather(char* buffer, Operand* operand, char* data, ssize row_step, ssi
             convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * step * size, operand.dtype, row_step, m)
     else:
         for i in range(m):
-            convert(buffer + i * n * kernel_size, operand.kernel_dtype, 1, data + i * row_step * size, operand.dtype,
-                    step, n)
+            gather_row(buffer + i * n * kernel_size, operand, data + i * row_step * size, step, n)
+
+
+cdef void prepare_buffers(Walk* walk, Plane* plane) noexcept nogil:
+    """Find how long a tile may be, and the operands that are one number; spread those."""
+    cdef ssize work = 1
+    cdef int d, k, widest = 1
+    for d in range(walk.ndim):
+        work *= walk.sizes[d]
+    for k in range(walk.operands):
+        widest = max(widest, item_size[walk.operand[k].kernel_dtype])
+    plane.columns = BUFFER // widest
+    for k in range(walk.operands):
+        plane.is_constant[k] = k > 0
+        for d in range(walk.ndim):
+            if walk.operand[k].steps[d] != 0:
+                plane.is_constant[k] = False
+        if plane.is_constant[k]:
+            gather_row(plane.buffers[k], &walk.operand[k], walk.operand[k].data, 0, min(work, plane.columns))
 
 
 cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
@@ -290,14 +340,12 @@ cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_step, ss
         convert(data + i * row_step * size, operand.dtype, step, buffer + i * n * kernel_size, operand.kernel_dtype, 1, n)
 
 
-cdef void run_tile(Walk* walk, void* loop, char** data, ssize* row_steps, ssize* steps, ssize m, ssize n,
-                   bint together) noexcept nogil:
+cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, ssize n, bint together) noexcept nogil:
     """One tile of m rows of n elements: gather what needs it, call the loop, scatter the result if it needs it.
 
     With `together` the tile is small enough for the buffers, and rows that are not next to each other are gathered too, so
     that a single call of the loop does the whole tile.
     """
-    cdef char buffers[5][4096]                          # MAX_OPERANDS of TILE elements of 8 bytes
     cdef void* rows[MAX_OPERANDS]
     cdef ssize[MAX_OPERANDS] row_bytes
     cdef Operand* operand
@@ -307,19 +355,19 @@ cdef void run_tile(Walk* walk, void* loop, char** data, ssize* row_steps, ssize*
     for k in range(walk.operands):
         operand = &walk.operand[k]
         size = item_size[operand.kernel_dtype]
-        is_row = operand.dtype == operand.kernel_dtype and (steps[k] == 1 or n == 1)
-        if is_row and (m == 1 or row_steps[k] == n or not together):
+        is_row = operand.dtype == operand.kernel_dtype and (plane.steps[k] == 1 or n == 1)
+        if is_row and (m == 1 or plane.row_steps[k] == n or not together):
             rows[k] = data[k]
-            row_bytes[k] = row_steps[k] * size
-            if m > 1 and row_steps[k] != n:
+            row_bytes[k] = plane.row_steps[k] * size
+            if m > 1 and plane.row_steps[k] != n:
                 one_call = False
-        else:
-            rows[k] = buffers[k]
-            row_bytes[k] = n * size
-            if k == 0:
-                result_is_buffered = True
-            else:
-                gather(buffers[k], operand, data[k], row_steps[k], steps[k], m, n)
+            continue
+        rows[k] = plane.buffers[k]
+        row_bytes[k] = n * size
+        if k == 0:
+            result_is_buffered = True
+        elif not plane.is_constant[k]:
+            gather(plane.buffers[k], operand, data[k], plane.row_steps[k], plane.steps[k], m, n)
     if one_call:
         call_loop(loop, walk.operands, rows, m * n)
     else:
@@ -328,40 +376,41 @@ cdef void run_tile(Walk* walk, void* loop, char** data, ssize* row_steps, ssize*
             for k in range(walk.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
     if result_is_buffered:
-        scatter(buffers[0], &walk.operand[0], data[0], row_steps[0], steps[0], m, n)
+        scatter(plane.buffers[0], &walk.operand[0], data[0], plane.row_steps[0], plane.steps[0], m, n)
 
 
-cdef void run_plane(Walk* walk, void* loop, char** base, ssize rows, ssize columns, ssize* row_steps, ssize* steps) noexcept nogil:
-    """The two innermost dimensions, in tiles whose size depends on what the operands look like."""
+cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+    """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
     cdef char* data[MAX_OPERANDS]
-    cdef ssize i = 0, j, m, n, tile_rows = 1, tile_columns = TILE
-    cdef bint plain = True, is_transposed = False, together
+    cdef ssize i = 0, j, m, n, tile_rows = 1, tile_columns = plane.columns
+    cdef bint is_plain = columns >= SHORT_ROW, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(walk.operands):
-        if walk.operand[k].dtype != walk.operand[k].kernel_dtype or (steps[k] != 1 and columns > 1):
-            plain = False
-        if row_steps[k] != 0 and row_steps[k] < steps[k]:
+        data[k] = base[k]
+        if walk.operand[k].dtype != walk.operand[k].kernel_dtype or plane.steps[k] != 1:
+            is_plain = False
+        if plane.row_steps[k] != 0 and plane.row_steps[k] < plane.steps[k]:
             is_transposed = True
-    if columns < SHORT_ROW:
+    if is_plain:
+        for i in range(rows):
+            call_loop(loop, walk.operands, <void**>data, columns)
+            for k in range(walk.operands):
+                data[k] += plane.row_steps[k] * item_size[walk.operand[k].dtype]
+        return
+    if together:
         tile_columns = columns
         tile_rows = TILE // columns
-        together = True
     elif is_transposed:
         tile_rows = TILE_ROWS
         tile_columns = TILE // TILE_ROWS
-        together = False
-    else:
-        together = False
-        if plain:
-            tile_columns = columns
     while i < rows:                     # not range: with a variable step it would be a Python object
         m = min(tile_rows, rows - i)
         j = 0
         while j < columns:
             n = min(tile_columns, columns - j)
             for k in range(walk.operands):
-                data[k] = base[k] + (i * row_steps[k] + j * steps[k]) * item_size[walk.operand[k].dtype]
-            run_tile(walk, loop, data, row_steps, steps, m, n, together)
+                data[k] = base[k] + (i * plane.row_steps[k] + j * plane.steps[k]) * item_size[walk.operand[k].dtype]
+            run_tile(walk, loop, plane, data, m, n, together)
             j += tile_columns
         i += tile_rows
 
@@ -370,7 +419,7 @@ cdef void run_plane(Walk* walk, void* loop, char** base, ssize rows, ssize colum
 cdef void run_part(Walk* walk, void* loop, ssize part, ssize parts) noexcept nogil:
     """One thread's share: a slice of the outermost dimension."""
     cdef char* data[MAX_OPERANDS]
-    cdef ssize[MAX_OPERANDS] row_steps, steps
+    cdef Plane plane
     cdef ssize[MAX_NDIM] sizes, index
     cdef ssize begin, planes = 1, rows, columns
     cdef int d, k, ndim = walk.ndim
@@ -386,14 +435,15 @@ cdef void run_part(Walk* walk, void* loop, ssize part, ssize parts) noexcept nog
         data[k] = walk.operand[k].data
         if ndim > 0:
             data[k] += begin * walk.operand[k].steps[0] * item_size[walk.operand[k].dtype]
-        steps[k] = walk.operand[k].steps[ndim - 1] if ndim > 0 else 0
-        row_steps[k] = walk.operand[k].steps[ndim - 2] if ndim > 1 else 0
+        plane.steps[k] = walk.operand[k].steps[ndim - 1] if ndim > 0 else 0
+        plane.row_steps[k] = walk.operand[k].steps[ndim - 2] if ndim > 1 else 0
     columns = sizes[ndim - 1] if ndim > 0 else 1
     rows = sizes[ndim - 2] if ndim > 1 else 1
     for d in range(ndim - 2):
         planes *= sizes[d]
+    prepare_buffers(walk, &plane)
     while planes > 0:
-        run_plane(walk, loop, data, rows, columns, row_steps, steps)
+        run_plane(walk, loop, &plane, data, rows, columns)
         planes -= 1
         d = ndim - 3
         while d >= 0:                                   # the odometer
