@@ -1,18 +1,16 @@
 """Layers and losses as functions: the same operations as the modules, without state.
 
-Most are operations of `tensorlab.ops` under the name that PyTorch gives them here; the others are
-written in terms of operations, so their derivatives follow.
+Most are operations of `tensorlab.ops` under the name that PyTorch gives them here.
 """
 
 import warnings
 
-from ..errors import TargetError
 from ..ops import dropout as dropout_ops
 from ..ops import softmax as softmax_ops
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
-from ..ops.normalization import layer_norm
+from ..ops.normalization import group_norm, layer_norm, rms_norm
 from ..ops.pointwise import activation
 from ..ops.pointwise.activation import (
     celu,
@@ -27,8 +25,18 @@ from ..ops.pointwise.activation import (
     softplus,
 )
 from ..ops.pointwise.elementary import sigmoid, tanh
+from ..ops.pointwise_losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
 
 __all__ = [
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
     "cross_entropy",
@@ -36,6 +44,9 @@ __all__ = [
     "elu",
     "embedding",
     "gelu",
+    "group_norm",
+    "huber_loss",
+    "kl_div",
     "l1_loss",
     "layer_norm",
     "leaky_relu",
@@ -48,9 +59,11 @@ __all__ = [
     "one_hot",
     "prelu",
     "relu",
+    "rms_norm",
     "selu",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "softplus",
     "tanh",
@@ -101,67 +114,3 @@ def check_probability(name, p):
     """Raise ValueError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: the probability p is {p}; expected a number from 0 to 1")
-
-
-# ---------------------------------------------------------------- losses
-def mse_loss(input, target, *, reduction="mean"):
-    """Squared difference of input and target, of one shape; their mean, their sum, or all."""
-    _warn_of_broadcast("mse_loss", input, target)
-    difference = input - target
-    return _reduced("mse_loss", difference * difference, reduction)
-
-
-def l1_loss(input, target, *, reduction="mean"):
-    """Absolute difference of input and target, of one shape; their mean, their sum, or all."""
-    _warn_of_broadcast("l1_loss", input, target)
-    return _reduced("l1_loss", (input - target).abs(), reduction)
-
-
-def binary_cross_entropy_with_logits(
-    input, target, weight=None, *, reduction="mean", pos_weight=None
-):
-    """-(p * y * log s(x) + (1 - y) * log(1 - s(x))), where s is the sigmoid and p the pos_weight.
-
-    Parameters
-    ----------
-    input : Tensor of logits x
-    target : Tensor of the same shape, y from 0 to 1
-    weight : Tensor or None, a factor of each loss; broadcasts
-    pos_weight : Tensor or None, p; broadcasts
-    reduction : "mean", "sum" or "none"
-
-    Notes
-    -----
-    -log s(x) is log(1 + exp(-x)) = log(1 + exp(-|x|)) + max(-x, 0), whose exp cannot overflow.
-    """
-    if input.shape != target.shape:
-        raise TargetError(
-            f"binary_cross_entropy_with_logits: the target has shape {tuple(target.shape)}; "
-            f"expected that of the input, {tuple(input.shape)}"
-        )
-    minus_log_sigmoid = (-input.abs()).exp().log1p() + activation.relu(-input)
-    factor = 1 if pos_weight is None else (pos_weight - 1) * target + 1
-    loss = (1 - target) * input + factor * minus_log_sigmoid
-    if weight is not None:
-        loss = loss * weight
-    return _reduced("binary_cross_entropy_with_logits", loss, reduction)
-
-
-def _warn_of_broadcast(name, input, target):
-    if input.shape != target.shape:
-        warnings.warn(
-            f"{name}: input has shape {tuple(input.shape)} and target {tuple(target.shape)}; they "
-            "will be broadcast, which is rarely meant: (n,) and (n, 1) give all n * n differences",
-            stacklevel=3,
-        )
-
-
-def _reduced(name, losses, reduction):
-    """Return the mean, the sum, or (none) all of the losses."""
-    if reduction == "mean":
-        return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
-        return losses
-    raise ValueError(f"{name}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
