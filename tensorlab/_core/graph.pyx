@@ -200,8 +200,10 @@ cdef class AccumulateGrad(Node):
         if new is None or not variable.wants_grad:
             return ()
         if variable.gradient is None:
-            if not thread_state().grad_enabled and references(<PyObject*>new) == 1 and keeps_layout(new, variable):
-                variable.gradient = alias(new)      # nobody else holds it: no copy
+            # 2 references, the engine's and ours: nobody else holds the gradient or its memory, so it need not be copied
+            if (not thread_state().grad_enabled and references(<PyObject*>new) == 2
+                    and references(<PyObject*>new.storage_) == 1 and keeps_layout(new, variable)):
+                variable.gradient = alias(new)
             else:
                 variable.gradient = copy_in_layout(new, variable)
         elif thread_state().grad_enabled:

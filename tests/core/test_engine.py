@@ -90,6 +90,25 @@ def test_grads_given_by_the_caller_are_not_shared_with_leaves():
     assert y.grad.tolist() == [1.0, 1.0]
 
 
+def test_a_gradient_given_through_a_view_is_not_shared_either():
+    x = leaf(1.0, 1.0)
+    g = T.ones(2)
+    x.view(2).backward(g)
+    x.grad.add_(1)
+    assert g.tolist() == [1.0, 1.0]
+
+
+def test_a_first_gradient_is_taken_over_unless_somebody_holds_it():
+    x, addresses, held = leaf(1.0, 2.0, 3.0), [], []
+    x.register_hook(lambda grad: addresses.append(grad.data_ptr()))
+    (x * 2).sum().backward()
+    assert x.grad.data_ptr() == addresses[-1]
+    x.grad = None
+    x.register_hook(held.append)
+    (x * 2).sum().backward()
+    assert x.grad.data_ptr() != addresses[-1]
+
+
 # ---------------------------------------------------------------- retain_graph, create_graph, inputs
 def test_a_second_backward_through_a_freed_graph_raises():
     x = leaf(1.0)
