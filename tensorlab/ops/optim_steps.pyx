@@ -1,7 +1,7 @@
 """Optimizer steps, one loop for each parameter: every array is read once and written once.
 
 Written with tensor operations, an Adam step makes some ten passes over memory and as many Python calls for each parameter;
-those formulas are the tests of these loops (tests/ops/test_optim_steps.py). Autograd does not see a step: it writes to the
+PyTorch, which does so, tests these loops (tests/optim/test_steps.py). Autograd does not see a step: it writes to the
 memory of the parameter and counts a version, as an in-place operation under no_grad does.
 """
 from libc.math cimport sqrt, sqrtf
