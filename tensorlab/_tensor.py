@@ -366,6 +366,7 @@ class Tensor(TensorBase):
     # indexing
     __getitem__ = getitem.getitem
     __setitem__ = getitem.setitem
+    __delitem__ = getitem.delitem
     __iter__ = getitem.iterate
     __contains__ = getitem.contains
     index_put = advanced.index_put

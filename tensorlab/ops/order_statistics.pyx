@@ -27,7 +27,7 @@ from tensorlab.ops.reduction_walk cimport reduced_tensor
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes, to_sources
 
 from tensorlab import return_types
-from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
+from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
@@ -153,6 +153,8 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     cdef TensorBase values, indices
     cdef TopLine line
     cdef Lines lines
+    if input.dtype_ == BOOL:
+        raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
     line.n = input.sizes[d] if input.ndim_ > 0 else 1
     if k < 0 or k > line.n:
         raise ShapeError(f"topk: k is {k}, but dimension {d} has {line.n} elements; k must be from 0 to that")

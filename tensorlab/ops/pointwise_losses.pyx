@@ -1,0 +1,319 @@
+"""Losses of regression and of probabilities: each compares input and target element by element.
+
+Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
+"""
+from tensorlab._core.dispatch cimport Op, floating_loops, run_binary, run_ternary
+from tensorlab._core.dtypes cimport real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+
+import warnings
+
+from tensorlab.errors import ShapeError, TargetError
+
+cdef extern from "tl_math.h" nogil:
+    float tl_logf(float)
+    double tl_log(double)
+    float tl_log1pf(float)
+    double tl_log1p(double)
+    float tl_softplusf(float)
+    double tl_softplus(double)
+
+
+cdef object reduced(str where, object losses, object reduction):
+    """The mean, the sum, or (none) all of the losses."""
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses
+    raise ValueError(f"{where}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
+
+
+cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
+    """Shapes that differ are broadcast, which is rarely meant."""
+    if tuple(input.shape) != tuple(target.shape):
+        warnings.warn(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they are "
+                      f"broadcast, which is rarely meant. Give them the same shape", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef int check_same_shape(str where, TensorBase input, TensorBase target) except -1:
+    if tuple(input.shape) != tuple(target.shape):
+        raise TargetError(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they "
+                          f"must be the same")
+    return 0
+
+
+cdef inline real size_of(real x) noexcept nogil:
+    return x if x > 0 else -x
+
+
+# ---------------------------------------------------------------- mse_loss
+cdef void mse_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = (x[i] - y[i]) * (x[i] - y[i])
+
+cdef Op MSE_LOSS = Op("mse_loss(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(MSE_LOSS, <void*>mse_loop[float], <void*>mse_loop[double])
+
+@MSE_LOSS.derivative("x")
+def mse_loss_derivative_x(grad, x, y):
+    return run_ternary(MSE_LOSS_BACKWARD, grad, x, y)
+
+@MSE_LOSS.derivative("y")
+def mse_loss_derivative_y(grad, x, y):
+    return run_ternary(MSE_LOSS_BACKWARD, grad, y, x)
+
+def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean"):
+    """Squared difference of input and target.
+
+    Parameters
+    ----------
+    input, target : Tensor of one shape, floating
+    reduction : "mean", "sum" or "none"
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.mse_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
+    tensor(2.)
+    """
+    warn_of_broadcast("mse_loss", input, target)
+    return reduced("mse_loss", run_binary(MSE_LOSS, input, target), reduction)
+
+
+# ---------------------------------------------------------------- mse_loss_backward
+cdef void mse_backward_loop(real* out, real* grad, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = grad[i] * (2 * (x[i] - y[i]))
+
+cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(grad: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(MSE_LOSS_BACKWARD, <void*>mse_backward_loop[float], <void*>mse_backward_loop[double])
+
+@MSE_LOSS_BACKWARD.derivative("grad")
+def mse_loss_backward_derivative_grad(grad, x, y):
+    return run_ternary(MSE_LOSS_BACKWARD, grad, x, y)
+
+@MSE_LOSS_BACKWARD.derivative("x")
+def mse_loss_backward_derivative_x(grad, grad_):
+    return grad * grad_ * 2
+
+@MSE_LOSS_BACKWARD.derivative("y")
+def mse_loss_backward_derivative_y(grad, grad_):
+    return grad * grad_ * -2
+
+
+# ---------------------------------------------------------------- l1_loss: from other ops
+def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean"):
+    """Absolute difference of input and target.
+
+    Parameters
+    ----------
+    input, target : Tensor of one shape
+    reduction : "mean", "sum" or "none"
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
+    tensor(1.)
+    """
+    warn_of_broadcast("l1_loss", input, target)
+    return reduced("l1_loss", (input - target).abs(), reduction)
+
+
+# ---------------------------------------------------------------- huber_loss
+cdef void huber_loop(real* out, real* x, real* y, real* delta, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef real size
+    for i in range(n):
+        size = size_of(x[i] - y[i])
+        out[i] = <real>0.5 * size * size if size < delta[i] else delta[i] * (size - <real>0.5 * delta[i])
+
+cdef Op HUBER_LOSS = Op("huber_loss(x: Tensor, y: Tensor, delta: float) -> Tensor", dtype="promote")
+floating_loops(HUBER_LOSS, <void*>huber_loop[float], <void*>huber_loop[double])
+
+@HUBER_LOSS.derivative("x")
+def huber_loss_derivative_x(grad, x, y, delta):
+    return grad * (x - y).clamp(-delta, delta)
+
+@HUBER_LOSS.derivative("y")
+def huber_loss_derivative_y(grad, x, y, delta):
+    return grad * (y - x).clamp(-delta, delta)
+
+def huber_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", double delta=1.0):
+    """Half the squared difference where it is smaller than delta, else a straight line of slope delta.
+
+    Parameters
+    ----------
+    input, target : Tensor of one shape, floating
+    reduction : "mean", "sum" or "none"
+    delta : float, above 0
+
+    Notes
+    -----
+    Source: Huber 1964, "Robust Estimation of a Location Parameter".
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.huber_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 5.]))
+    tensor(1.2500)
+    """
+    if delta <= 0:
+        raise ShapeError(f"huber_loss: delta is {delta}; expected a number above 0")
+    warn_of_broadcast("huber_loss", input, target)
+    return reduced("huber_loss", run_ternary(HUBER_LOSS, input, target, delta), reduction)
+
+
+# ---------------------------------------------------------------- smooth_l1_loss: from other ops
+def smooth_l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", double beta=1.0):
+    """The Huber loss divided by its delta, here called beta: a line of slope 1 beyond beta.
+
+    Parameters
+    ----------
+    input, target : Tensor of one shape, floating
+    reduction : "mean", "sum" or "none"
+    beta : float, 0 or above; 0 makes it `l1_loss`
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.smooth_l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 5.]), beta=2.)
+    tensor(1.)
+    """
+    if beta < 0:
+        raise ShapeError(f"smooth_l1_loss: beta is {beta}; expected 0 or a number above")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    warn_of_broadcast("smooth_l1_loss", input, target)
+    return reduced("smooth_l1_loss", run_ternary(HUBER_LOSS, input, target, beta) / beta, reduction)
+
+
+# ---------------------------------------------------------------- binary_cross_entropy
+cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    """The logarithms are kept above -100, so that a wrong certainty costs a lot but not infinitely much."""
+    cdef ssize i
+    cdef real yes, no
+    for i in range(n):
+        yes = tl_logf(x[i]) if real is float else tl_log(x[i])
+        no = tl_log1pf(-x[i]) if real is float else tl_log1p(-x[i])
+        yes = yes if yes > -100 else -100
+        no = no if no > -100 else -100
+        out[i] = (y[i] - 1) * no - y[i] * yes
+
+cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+floating_loops(BINARY_CROSS_ENTROPY, <void*>bce_loop[float], <void*>bce_loop[double])
+
+@BINARY_CROSS_ENTROPY.derivative("x")
+def binary_cross_entropy_derivative_x(grad, x, y):
+    return grad * (x - y) / ((1 - x) * x).clamp(min=1e-12)
+
+@BINARY_CROSS_ENTROPY.derivative("y")
+def binary_cross_entropy_derivative_y(grad, x):
+    return grad * ((-x).log1p().clamp(min=-100) - x.log().clamp(min=-100))
+
+def binary_cross_entropy(TensorBase input not None, TensorBase target not None, weight=None, *, reduction="mean"):
+    """-(y * log(x) + (1 - y) * log(1 - x)): the cost of probability x of a yes, where y says how much of a yes it is.
+
+    Parameters
+    ----------
+    input : Tensor of probabilities x, from 0 to 1
+    target : Tensor of the same shape, y from 0 to 1
+    weight : Tensor, a factor of each loss; broadcasts
+    reduction : "mean", "sum" or "none"
+
+    Raises
+    ------
+    TargetError
+        If the shapes differ.
+    ShapeError
+        If the input has a number outside 0 to 1.
+
+    Notes
+    -----
+    log is kept above -100.  With logits instead of probabilities, `binary_cross_entropy_with_logits` is more accurate.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.binary_cross_entropy(tensorlab.tensor([0.5, 0.75]), tensorlab.tensor([0., 1.]))
+    tensor(0.4904)
+    """
+    check_same_shape("binary_cross_entropy", input, target)
+    if not ((input >= 0) & (input <= 1)).all().item():
+        raise ShapeError("binary_cross_entropy: the input must hold probabilities, from 0 to 1; for logits use "
+                         "binary_cross_entropy_with_logits")
+    losses = run_binary(BINARY_CROSS_ENTROPY, input, target)
+    return reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
+
+
+# ---------------------------------------------------------------- binary_cross_entropy_with_logits
+cdef void bce_logits_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    """log(1 + exp(x)) - x * y, where log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exp cannot overflow."""
+    cdef ssize i
+    cdef real size
+    for i in range(n):
+        size = size_of(x[i])
+        out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + (tl_softplusf(-size) if real is float else
+                                                                    tl_softplus(-size))
+
+cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+floating_loops(BCE_WITH_LOGITS, <void*>bce_logits_loop[float], <void*>bce_logits_loop[double])
+
+@BCE_WITH_LOGITS.derivative("x")
+def binary_cross_entropy_with_logits_derivative_x(grad, x, y):
+    return grad * (x.sigmoid() - y)
+
+@BCE_WITH_LOGITS.derivative("y")
+def binary_cross_entropy_with_logits_derivative_y(grad, x):
+    return -(grad * x)
+
+def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase target not None, weight=None, *,
+                                     reduction="mean", pos_weight=None):
+    """-(p * y * log s(x) + (1 - y) * log(1 - s(x))), where s is the sigmoid and p the pos_weight.
+
+    Parameters
+    ----------
+    input : Tensor of logits x
+    target : Tensor of the same shape, y from 0 to 1
+    weight : Tensor, a factor of each loss; broadcasts
+    reduction : "mean", "sum" or "none"
+    pos_weight : Tensor p, how much more a yes counts; broadcasts
+
+    Raises
+    ------
+    TargetError
+        If the shapes differ.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.binary_cross_entropy_with_logits(tensorlab.tensor([0., 200.]), tensorlab.tensor([0., 1.]))
+    tensor(0.3466)
+    """
+    check_same_shape("binary_cross_entropy_with_logits", input, target)
+    losses = run_binary(BCE_WITH_LOGITS, input, target)
+    if pos_weight is not None:                          # -log s(x), the cost of a yes, counts p - 1 times more
+        losses = losses + (pos_weight - 1) * target * run_binary(BCE_WITH_LOGITS, input, 1)
+    return reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
+
+
+# ---------------------------------------------------------------- kl_div: from other ops
+def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="mean", bint log_target=False):
+    """Kullback-Leibler divergence, target * (log(target) - input), of each element.
+
+    Parameters
+    ----------
+    input : Tensor of log probabilities
+    target : Tensor of the same shape: probabilities, or (log_target) their logarithms
+    reduction : "mean", "sum", "none", or "batchmean": the sum divided by the first size, which is the mathematical one
+    log_target : bool
+
+    >>> import tensorlab
+    >>> p = tensorlab.tensor([[0.5, 0.5]])
+    >>> tensorlab.nn.functional.kl_div(p.log(), tensorlab.tensor([[1., 0.]]), reduction="batchmean")
+    tensor(0.6931)
+    """
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = target * target.masked_fill(target == 0, 1).log() - target * input        # 0 * log(0) is 0
+    if reduction == "batchmean":
+        return losses.sum() / input.size(0)
+    if reduction == "mean":
+        warnings.warn("kl_div: reduction='mean' divides by the number of elements; 'batchmean' gives the divergence",
+                      UserWarning, stacklevel=2)
+    return reduced("kl_div", losses, reduction)

@@ -1,0 +1,107 @@
+"""The distinct elements of a tensor."""
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dtypes cimport INT64
+from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+
+from tensorlab.ops.joining import cat
+from tensorlab.ops.sorting import sort
+
+
+cdef tuple runs(TensorBase is_new, TensorBase order, TensorBase inverse):
+    """For elements in order, with a mark at each that differs from the one before: how long each run is; into `inverse`,
+    the number of the run that element order[i] belongs to."""
+    cdef int64_t* to = <int64_t*>inverse.data_
+    cdef ssize i, n = is_new.numel_, run = -1, count = is_new.sum().item()
+    cdef TensorBase counts = empty_tensor(INT64, 1, &count)
+    for i in range(n):
+        if (<char*>is_new.data_)[i]:
+            run += 1
+            (<int64_t*>counts.data_)[run] = 0
+        (<int64_t*>counts.data_)[run] += 1
+        to[(<int64_t*>order.data_)[i] if order is not None else i] = run
+    return counts, inverse
+
+
+cdef object marks(object x):
+    """True at each element that differs from the one before, and at the first."""
+    n = x.numel()
+    if n == 0:
+        return x.new_empty((0,)).bool()
+    return cat([x.new_ones((1,)).bool(), x.narrow(0, 1, n - 1) != x.narrow(0, 0, n - 1)])
+
+
+cdef object chosen_results(object values, object inverse, object counts, bint return_inverse, bint return_counts):
+    results = [values]
+    if return_inverse:
+        results.append(inverse)
+    if return_counts:
+        results.append(counts)
+    return tuple(results) if len(results) > 1 else values
+
+
+cdef tuple distinct(object flat):
+    """(values, number of each element's value, how often each value occurs) of a 1-d tensor, values sorted."""
+    values, order = sort(flat)
+    is_new = marks(values)
+    counts, inverse = runs(is_new, order, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
+    return values[is_new], inverse, counts
+
+
+# ---------------------------------------------------------------- unique
+def unique(TensorBase input not None, bint sorted=True, bint return_inverse=False, bint return_counts=False, dim=None):
+    """The distinct elements of a tensor, sorted; or the distinct slices along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor
+    sorted : bool; the result is sorted in any case
+    return_inverse : bool, also return for each element the index of its value
+    return_counts : bool, also return how often each value occurs
+    dim : int or None; None means single elements
+
+    Returns
+    -------
+    Tensor, or a tuple (values, inverse, counts) of what was asked for. Slices are sorted by their first element, then by
+    their second, and so on. Each nan is a value of its own.
+
+    >>> import tensorlab
+    >>> tensorlab.unique(tensorlab.tensor([3, 1, 3]), return_inverse=True, return_counts=True)
+    (tensor([1, 3]), tensor([1, 0, 1]), tensor([1, 2]))
+    """
+    x = input.detach()
+    if dim is None:
+        values, inverse, counts = distinct(x.reshape(-1).contiguous())
+        return chosen_results(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
+    d = wrap_dim(dim, input.ndim_, "unique")
+    rows = x.movedim(d, 0).reshape([x.size(d), -1])
+    # Number the rows by their first column; then, column after column, by (number so far, element of the column).
+    number = rows.new_zeros((rows.size(0),)).long()
+    for column in range(rows.size(1)):
+        _, ranks, counts = distinct(rows.select(1, column).contiguous())
+        _, number, _ = distinct(number * counts.numel() + ranks)
+    _, inverse, counts = distinct(number)
+    order = sort(inverse, stable=True)[1]
+    first_of_each = order[marks(inverse[order])]
+    return chosen_results(x.index_select(d, first_of_each), inverse, counts, return_inverse, return_counts)
+
+
+# ---------------------------------------------------------------- unique_consecutive
+def unique_consecutive(TensorBase input not None, bint return_inverse=False, bint return_counts=False):
+    """One element of each run of equal neighbours in the flattened tensor.
+
+    Parameters
+    ----------
+    input : Tensor
+    return_inverse : bool, also return for each element the number of its run
+    return_counts : bool, also return how long each run is
+
+    >>> import tensorlab
+    >>> tensorlab.unique_consecutive(tensorlab.tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
+    flat = input.detach().reshape(-1).contiguous()
+    is_new = marks(flat)
+    counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
+    return chosen_results(flat[is_new], inverse.reshape(input.shape), counts, return_inverse, return_counts)
