@@ -213,6 +213,11 @@ cdef int put_value(TensorBase x, list tensors, object value) except -1:
     return 0
 
 
+def delitem(TensorBase x not None, index):
+    """`del x[index]` is refused: a tensor keeps its shape."""
+    raise TypeError("del: elements of a tensor cannot be deleted; index the ones to be kept")
+
+
 # ---------------------------------------------------------------- iteration and membership
 def iterate(TensorBase x not None):
     """An iterator over the first dimension; its items are views."""

@@ -92,7 +92,7 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
         sizes[dim] = index.numel_
     elif index.numel_ != 1:
         raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
-    refuse_negative(x, dim, index, IndexOutOfRange, where)
+    refuse_negative(x, dim, index, PositionOutOfRange, where)
     out = empty_tensor(x.dtype_, x.ndim_, sizes)
     set_picks(&picks, x, dim, index, out)
     run_picks(&picks, TAKE, x, out, where)
@@ -130,7 +130,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
 
     Raises
     ------
-    IndexOutOfRange
+    PositionOutOfRange
         If an index is outside the dimension.
 
     >>> import tensorlab

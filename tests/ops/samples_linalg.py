@@ -1,0 +1,240 @@
+"""Samples of the products of matrices and their relatives."""
+
+from tests.ops.samples import Sample, normal
+
+NUMBERS = ("float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")
+
+
+def functional(name):
+    """A function of torch.nn.functional."""
+    return lambda T, *tensors: getattr(T.nn.functional, name)(*tensors)
+
+
+def product(name, *shapes, more=(), bad=(), out=True):
+    """A product that is called by the same name on tensors of these shapes."""
+    return Sample(
+        name,
+        lambda T, *tensors: getattr(T, name.split()[0])(*tensors),
+        *[normal(*shape) for shape in shapes],
+        out=out,
+        more=[[normal(*shape) for shape in one] for one in more],
+        bad=bad,
+        tolerance=20,  # half types: PyTorch sums in another order
+    )
+
+
+SAMPLES = [
+    product(
+        "mm",
+        (3, 4),
+        (4, 5),
+        more=[
+            [(0, 4), (4, 5)],
+            [(3, 0), (0, 5)],
+            [(3, 4), (4, 0)],
+            [(1, 40), (40, 50)],
+            [(50, 40), (40, 1)],
+            [(40, 50), (50, 60)],
+            [(17, 33), (33, 16)],
+        ],
+        bad=[
+            lambda T, x, y: T.mm(x, x),
+            lambda T, x, y: T.mm(x[0], y),
+            lambda T, x, y: T.mm(x, 2),
+            lambda T, x, y: T.mm(x, y.float()),
+        ],
+    ),
+    product(
+        "bmm",
+        (2, 3, 4),
+        (2, 4, 5),
+        more=[[(0, 3, 4), (0, 4, 5)], [(2, 3, 0), (2, 0, 5)], [(3, 40, 50), (3, 50, 20)]],
+        bad=[lambda T, x, y: T.bmm(x, y[:1]), lambda T, x, y: T.bmm(x[0], y[0])],
+    ),
+    product(
+        "mv",
+        (3, 4),
+        (4,),
+        more=[[(0, 4), (4,)], [(3, 0), (0,)], [(40, 50), (50,)]],
+        bad=[lambda T, x, y: T.mv(x, x), lambda T, x, y: T.mv(x, y[:2])],
+    ),
+    product(
+        "dot",
+        (5,),
+        (5,),
+        more=[[(0,), (0,)], [(1,), (1,)], [(100,), (100,)]],
+        bad=[lambda T, x, y: T.dot(x, y[:2]), lambda T, x, y: T.dot(x[:, None], y)],
+    ),
+    product(
+        "matmul",
+        (2, 3, 4),
+        (4, 5),
+        more=[
+            [(4,), (4,)],
+            [(3, 4), (4,)],
+            [(4,), (4, 5)],
+            [(3, 4), (2, 4, 5)],
+            [(4,), (2, 4, 5)],
+            [(2, 3, 4), (4,)],
+            [(2, 1, 3, 4), (5, 4, 6)],
+            [(2, 3, 4), (1, 4, 5)],
+            [(2, 0, 4), (4, 5)],
+            [(0, 3, 4), (0, 4, 5)],
+            [(2, 3, 0), (2, 0, 5)],
+        ],
+        bad=[
+            lambda T, x, y: T.matmul(x, x),
+            lambda T, x, y: T.matmul(x, 2),
+            lambda T, x, y: T.matmul(T.ones(()), y.float()),
+            lambda T, x, y: T.matmul(T.ones(3, 3, 4), T.ones(2, 4, 5)),
+        ],
+    ),
+    product("matmul batches", (2, 3, 4), (2, 4, 5), out=False),
+    Sample("matmul operator", lambda T, x, y: x @ y, normal(3, 4), normal(4, 2), tolerance=20),
+    Sample(
+        "addmm",
+        lambda T, x, a, b: T.addmm(x, a, b, beta=0.5, alpha=2),
+        normal(3, 5),
+        normal(3, 4),
+        normal(4, 5),
+        dtypes=NUMBERS[:3],
+        inplace=lambda T, x, a, b: x.addmm_(a, b, beta=0.5, alpha=2),
+        more=[
+            [normal(5), normal(3, 4), normal(4, 5)],
+            [normal(), normal(3, 4), normal(4, 5)],
+            [normal(3, 1), normal(3, 0), normal(0, 5)],
+        ],
+        bad=[
+            lambda T, x, a, b: T.addmm(a, a, b),
+            lambda T, x, a, b: T.addmm(x, b, a),
+            lambda T, x, a, b: T.addmm(x, a[0], b),
+        ],
+        tolerance=20,
+    ),
+    Sample(
+        "baddbmm",
+        lambda T, x, a, b: T.baddbmm(x, a, b, beta=2, alpha=3),
+        normal(2, 3, 5),
+        normal(2, 3, 4),
+        normal(2, 4, 5),
+        dtypes=NUMBERS[:1],
+        inplace=lambda T, x, a, b: x.baddbmm_(a, b, beta=2, alpha=3),
+        more=[[normal(5), normal(2, 3, 4), normal(2, 4, 5)]],
+        tolerance=20,
+    ),
+    Sample(
+        "addbmm",
+        lambda T, x, a, b: T.addbmm(x, a, b),
+        normal(3, 5),
+        normal(2, 3, 4),
+        normal(2, 4, 5),
+        dtypes=NUMBERS[:1],
+    ),
+    Sample(
+        "addmv",
+        lambda T, x, a, b: T.addmv(x, a, b, beta=2, alpha=3),
+        normal(3),
+        normal(3, 4),
+        normal(4),
+        dtypes=NUMBERS[:1],
+        more=[[normal(), normal(3, 4), normal(4)]],
+        bad=[lambda T, x, a, b: T.addmv(b, a, b)],
+    ),
+    Sample(
+        "addr",
+        lambda T, x, a, b: T.addr(x, a, b),
+        normal(3, 4),
+        normal(3),
+        normal(4),
+        dtypes=NUMBERS[:1],
+    ),
+    product("outer", (3,), (4,), more=[[(0,), (4,)]], bad=[lambda T, x, y: T.outer(x[None], y)]),
+    product(
+        "inner",
+        (2, 3, 4),
+        (5, 4),
+        more=[[(4,), (4,)], [(), (4,)], [(3, 4), (4,)]],
+        bad=[lambda T, x, y: T.inner(x, y[:, :2])],
+        out=False,  # PyTorch takes out= there even if a gradient is wanted
+    ),
+    Sample(
+        "kron",
+        lambda T, x, y: T.kron(x, y),
+        normal(3),
+        normal(4),
+        dtypes=NUMBERS[:1],
+        more=[[normal(2, 3), normal(4)], [normal(2, 3), normal(3, 2)], [normal(), normal(2)]],
+    ),
+    Sample(
+        "tensordot",
+        lambda T, x, y: T.tensordot(x, y, ([0, 2], [0, 1])),
+        normal(2, 3, 4),
+        normal(2, 4, 5),
+        dtypes=NUMBERS[:1],
+        bad=[
+            lambda T, x, y: T.tensordot(x, y, 2),
+            lambda T, x, y: T.tensordot(x, y, ([0, 1], [0])),
+        ],
+    ),
+    Sample(
+        "tensordot count",
+        lambda T, x, y: T.tensordot(x, y, 1),
+        normal(2, 4),
+        normal(4, 5),
+        dtypes=NUMBERS[:1],
+        more=[[normal(2, 0), normal(0, 5)]],
+    ),
+    Sample(
+        "linear",
+        functional("linear"),
+        normal(3, 4),
+        normal(5, 4),
+        normal(5),
+        dtypes=NUMBERS[:3],
+        more=[
+            [normal(4), normal(5, 4), normal(5)],
+            [normal(2, 3, 4), normal(5, 4), normal(5)],
+            [normal(2, 3, 4), normal(5, 4)],
+            [normal(4), normal(5, 4)],
+            [normal(0, 4), normal(5, 4), normal(5)],
+            [normal(3, 0), normal(5, 0), normal(5)],
+            [normal(40, 50), normal(20, 50), normal(20)],
+            [normal(2, 3, 4), normal(4)],
+        ],
+        bad=[
+            lambda T, x, w, b: T.nn.functional.linear(x, w[:, :2], b),
+            lambda T, x, w, b: T.nn.functional.linear(x, w, b[:2]),
+            lambda T, x, w, b: T.nn.functional.linear(x, w, b.float()),
+        ],
+        tolerance=20,
+    ),
+] + [
+    Sample(
+        f"einsum {equation.replace(' ', '')}",
+        lambda T, *tensors, equation=equation: T.einsum(equation, *tensors),
+        *[normal(*shape) for shape in shapes],
+        dtypes=NUMBERS[:1],
+        tolerance=20,
+    )
+    for equation, *shapes in (
+        ("ij,jk->ik", (3, 4), (4, 5)),
+        ("ij, kj", (3, 4), (5, 4)),
+        ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)),
+        ("bihd,bjhd->bhij", (2, 3, 4, 5), (2, 6, 4, 5)),
+        ("...ij,jk->...ik", (2, 3, 4), (4, 5)),
+        ("ii->i", (3, 3)),
+        ("ii", (3, 3)),
+        ("iij->ij", (3, 3, 2)),
+        ("ij->ji", (3, 4)),
+        ("ij->", (3, 4)),
+        ("i,j->ji", (3,), (4,)),
+        ("ij,ij->ji", (3, 4), (3, 4)),
+        ("bij,jk,bkl->il", (2, 3, 4), (4, 4), (2, 4, 5)),
+        ("ab,bc->ac", (3, 4), (1, 5)),
+        ("ab,ab->b", (3, 4), (1, 4)),
+        ("...j->j...", (2, 3, 4)),
+        (",ij->ij", (), (3, 4)),
+        ("ij,i->", (3, 4), (3,)),
+        ("ij,jk->ik", (3, 0), (0, 5)),
+    )
+]
