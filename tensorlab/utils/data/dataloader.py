@@ -28,8 +28,9 @@ class DataLoader:
     collate_fn : callable that makes a batch of a list of samples, `default_collate` if not given
     drop_last : bool, whether to leave out a last batch that is smaller
     generator : Generator for the order, the default one if not given
-    pin_memory, timeout, worker_init_fn, multiprocessing_context, prefetch_factor,
-    persistent_workers : only the values that mean "not used", as they concern workers or GPUs
+    pin_memory, timeout, worker_init_fn : only the values that mean "not used", for they concern
+        workers or GPUs
+    multiprocessing_context, prefetch_factor, persistent_workers : the same
 
     Raises
     ------
