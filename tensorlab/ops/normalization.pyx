@@ -8,7 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport sqrt
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
@@ -400,8 +400,9 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
     cdef Rows rows
     cdef int count = split(input, normalized_shape, &rows, "rms_norm")
     check_parameter(weight, "weight", input, count, "rms_norm")
-    mean_square = (input * input).mean(tuple(range(-count, 0)), True)
-    out = input * (mean_square + (finfo(input.dtype).eps if eps is None else eps)).rsqrt()
+    x = input.contiguous()
+    mean_square = (x * x).mean(tuple(range(-count, 0)), True)
+    out = x * (mean_square + (finfo(input.dtype).eps if eps is None else eps)).rsqrt()
     return out if weight is None else out * weight
 
 

@@ -147,9 +147,9 @@ def make_tensor(T, array, dtype=None, requires_grad=False):
 
 
 def make_empty_or(T, data, dtype, requires_grad):
-    """T.tensor of nested lists loses the trailing sizes of an empty shape; NumPy's array keeps them."""
-    if data.size == 0 and str(dtype).rpartition(".")[2] != "bfloat16":
-        return T.tensor(data, dtype=dtype, requires_grad=requires_grad)
+    """Nested lists lose the trailing sizes of an empty shape."""
+    if data.size == 0:
+        return T.zeros(data.shape, dtype=dtype, requires_grad=requires_grad)
     return T.tensor(data.tolist(), dtype=dtype, requires_grad=requires_grad)
 
 
