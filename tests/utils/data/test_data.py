@@ -190,7 +190,7 @@ def test_samples_that_do_not_fit_together_are_refused():
         data.default_collate([[1], [1, 2]])
     with pytest.raises(TypeError, match="found <class 'object'>"):
         data.default_collate([object()])
-    with pytest.raises(TypeError, match="found <class 'numpy.ndarray'>"):
+    with pytest.raises(TypeError, match=r"found <class 'numpy\.ndarray'>"):
         data.default_collate([np.array(["a"])])
     with pytest.raises(RuntimeError):
         data.default_collate([tensorlab.ones(2), tensorlab.ones(3)])
