@@ -10,7 +10,8 @@ PyTorch catches ours too.
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
     |-- DimensionError    (IndexError)           a dimension that a tensor does not have
     |-- IndexOutOfRange   (IndexError)           an index outside its dimension
-    |   `-- PositionOutOfRange (RuntimeError)    the same in gather, scatter and index_add
+    |-- PositionOutOfRange (RuntimeError)        the same in gather, scatter and index_add
+    |   `-- SliceOutOfRange (IndexError)         and in index_select
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
@@ -48,8 +49,12 @@ class IndexOutOfRange(TensorlabError, IndexError):
     """An index lies outside its dimension."""
 
 
-class PositionOutOfRange(IndexOutOfRange, RuntimeError):
-    """An index lies outside its dimension, in an op whose index tensor PyTorch checks with a RuntimeError."""
+class PositionOutOfRange(TensorlabError, RuntimeError):
+    """An index lies outside its dimension, in an op for which PyTorch raises RuntimeError then."""
+
+
+class SliceOutOfRange(PositionOutOfRange, IndexError):
+    """An index lies outside its dimension, in an op for which PyTorch raises now RuntimeError, now IndexError."""
 
 
 class MemoryLayoutError(TensorlabError, RuntimeError):

@@ -13,11 +13,11 @@ The gradient of reading is accumulating into zeros, and the other way round.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
-from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, extent, shape_text, ssize, view_strides
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor, item_size
+from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor
 from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.picks cimport (
@@ -26,12 +26,13 @@ from tensorlab.ops.indexing.picks cimport (
     TAKE,
     Picks,
     add_kept_dim,
+    apart_from,
     check_positions,
     finish_kept_dims,
     run_picks,
 )
 
-from tensorlab.errors import DTypeError, IndexOutOfRange, MemoryLayoutError, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
 cdef struct Plan:               # how a result of indexing lies over x
     int ndim                    # dimensions of x, those of a mask that lie one after another as one
@@ -345,31 +346,10 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
     return 0
 
 
-cdef int refuse_shared_memory(TensorBase x, TensorBase y, str where, str what) except -1:
-    """Raise if x, which is to be written, and y lie over one another."""
-    cdef ssize x_bytes, y_bytes
-    if x.storage_ is not y.storage_ or x.numel_ == 0 or y.numel_ == 0:
-        return 0
-    x_bytes = extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
-    y_bytes = extent(y.ndim_, y.sizes, y.strides) * item_size[y.dtype_]
-    if x.data_ < y.data_ + y_bytes and y.data_ < x.data_ + x_bytes:
-        raise MemoryLayoutError(f"{where}: the tensor to be written and {what} share part of their memory; clone one first")
-    return 0
-
-
 cdef int check_types(TensorBase x, TensorBase values, str where) except -1:
     if x.dtype_ != values.dtype_:
         raise DTypeError(f"{where}: the values have type {values.dtype}, but the tensor has type {x.dtype}; convert them with "
                          f".to() first")
-    return 0
-
-
-cdef int check_put(TensorBase x, list indices, TensorBase values, str where) except -1:
-    check_types(x, values, where)
-    refuse_shared_memory(x, values, where, "the values")
-    for index in indices:
-        if index is not None:
-            refuse_shared_memory(x, <TensorBase>index, where, "an index")
     return 0
 
 
@@ -406,9 +386,13 @@ cdef TensorBase values_tensor(object values, str where):
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):
     """x[indices] = values, or += values"""
     cdef OpNode node
-    check_put(x, indices, values, "index_put_")
+    cdef TensorBase source
+    cdef list positions
+    check_types(x, values, "index_put_")
+    source = apart_from(x, values, "index_put_", "the values")
+    positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
     node = start_inplace(INDEX_PUT, x, (x, indices, values, accumulate))
-    write_picks(x, indices, values, ADD if accumulate else PUT, "index_put_")
+    write_picks(x, positions, source, ADD if accumulate else PUT, "index_put_")
     return finish_inplace(node, x)
 
 def index_put_(TensorBase input not None, indices, values, bint accumulate=False):

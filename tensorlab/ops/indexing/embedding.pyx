@@ -7,7 +7,7 @@ often they were used.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor

@@ -10,7 +10,9 @@ by the index. gather and scatter_add are each other's gradients.
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from tensorlab._core.dispatch cimport Op, OpNode, as_number, finish, finish_inplace, refuse_overlap, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -30,7 +32,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport convert, copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE
+from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
@@ -411,8 +413,8 @@ cdef object run_scatter(Op op, TensorBase x, object dim, object index, object sr
         out = contiguous_clone(x)
         write_lines(out, d, wide, source, mode, where)
         return finish(op, out, (x, d, index, src))
-    refuse_overlap(x, source, where)
-    refuse_overlap(x, wide, where)
+    source = apart_from(x, source, where, "the source")
+    wide = apart_from(x, wide, where, "the index")
     node = start_inplace(op, x, (x, d, index, src))
     write_lines(x, d, wide, source, mode, where)
     return finish_inplace(node, x)

@@ -9,7 +9,9 @@ Writing x[...] = y writes into the view, so that autograd sees an in-place opera
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
-from tensorlab._core.dispatch cimport Op, finish, is_operand, refuse_overlap, refuse_self_overlap, run_view
+from tensorlab._core.op cimport Op, finish, run_view
+from tensorlab._core.operands cimport is_operand, refuse_overlap, refuse_self_overlap
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
@@ -163,7 +165,8 @@ def setitem(TensorBase x not None, index, value):
         tensors = read_subscript(x, index, &subscript)
     if tensors is not None:
         put_value(base_of_picks(x, &subscript, index), tensors, value)
-    elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
+    elif thread_state().grad_enabled and is_floating(x.dtype_) and (
+            needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
         view = make_view(x, &subscript, None if index is True else index)
         view.copy_(without_leading_ones(<TensorBase>value, view.ndim_) if isinstance(value, TensorBase) else value)
     else:

@@ -1,5 +1,6 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
-from tensorlab._core.dispatch cimport finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport finish
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize

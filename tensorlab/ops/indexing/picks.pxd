@@ -33,3 +33,4 @@ cdef void add_kept_dim(Picks* picks, ssize size, ssize x_step, ssize flat_step) 
 cdef void finish_kept_dims(Picks* picks) noexcept nogil
 cdef int check_positions(Picks* picks, str where) except -1
 cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str where) except -1
+cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)

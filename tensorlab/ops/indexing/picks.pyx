@@ -28,11 +28,11 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport convert, thread_count
+from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
+from tensorlab._core.loops cimport contiguous_copy, convert, thread_count
 from tensorlab._core.tensor cimport TensorBase
 
-from tensorlab.errors import IndexOutOfRange
+from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
 cdef enum:
     BLOCK = 512                 # positions whose offsets are made at once
@@ -322,3 +322,19 @@ cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str wh
     if bad:
         raise_bad_position(picks, where)
     return 0
+
+
+# ---------------------------------------------------------------- overlap
+cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what):
+    """y, which is to be read while x is written. Raises if they share memory; what cannot be told so easily (a tensor with
+    gaps) is copied instead."""
+    cdef ssize x_bytes, y_bytes
+    if x.storage_ is not y.storage_ or x.numel_ == 0 or y.numel_ == 0:
+        return y
+    x_bytes = extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
+    y_bytes = extent(y.ndim_, y.sizes, y.strides) * item_size[y.dtype_]
+    if x.data_ >= y.data_ + y_bytes or y.data_ >= x.data_ + x_bytes:
+        return y
+    if is_dense(x.ndim_, x.sizes, x.strides) and is_dense(y.ndim_, y.sizes, y.strides):
+        raise MemoryLayoutError(f"{where}: the tensor to be written and {what} share part of their memory; clone one first")
+    return contiguous_copy(y)

@@ -10,7 +10,9 @@ gradients.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, OpNode, as_number, finish, finish_inplace, refuse_overlap, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
@@ -24,12 +26,12 @@ from tensorlab.ops.indexing.picks cimport (
     TAKE,
     Picks,
     add_kept_dim,
-    check_positions,
+    apart_from,
     finish_kept_dims,
     run_picks,
 )
 
-from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError, SliceOutOfRange
 
 
 # ---------------------------------------------------------------- the walk
@@ -92,7 +94,7 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
         sizes[dim] = index.numel_
     elif index.numel_ != 1:
         raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
-    refuse_negative(x, dim, index, PositionOutOfRange, where)
+    refuse_negative(x, dim, index, SliceOutOfRange, where)
     out = empty_tensor(x.dtype_, x.ndim_, sizes)
     set_picks(&picks, x, dim, index, out)
     run_picks(&picks, TAKE, x, out, where)
@@ -130,7 +132,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
 
     Raises
     ------
-    PositionOutOfRange
+    SliceOutOfRange
         If an index is outside the dimension.
 
     >>> import tensorlab
@@ -188,7 +190,7 @@ cdef TensorBase check_slices(TensorBase x, int dim, TensorBase index, object sou
     return given
 
 
-cdef object run_write(Op op, TensorBase x, int dim, object index, TensorBase vector, TensorBase source, tuple arguments,
+cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBase source, tuple arguments,
                       bint in_place, int mode, str where, bint keeps_strides):
     cdef OpNode node
     cdef TensorBase out
@@ -197,8 +199,8 @@ cdef object run_write(Op op, TensorBase x, int dim, object index, TensorBase vec
         copy_into(out, x)
         write_slices(out, dim, vector, source, mode, where)
         return finish(op, out, arguments)
-    refuse_overlap(x, source, where)
-    refuse_overlap(x, <TensorBase>index, where)
+    source = apart_from(x, source, where, "the source")
+    vector = apart_from(x, vector, where, "the index")
     node = start_inplace(op, x, arguments)
     write_slices(x, dim, vector, source, mode, where)
     return finish_inplace(node, x)
@@ -227,7 +229,7 @@ cdef object run_index_add(TensorBase x, object dim, object index, object source,
         alpha = int(alpha)
     if alpha != 1:
         scaled = (given.detach() * alpha).to(x.dtype)
-    return run_write(INDEX_ADD, x, d, index, vector, scaled, (x, d, index, given, alpha), in_place, ADD, where, False)
+    return run_write(INDEX_ADD, x, d, vector, scaled, (x, d, index, given, alpha), in_place, ADD, where, False)
 
 def index_add(TensorBase input not None, dim, index, source, *, alpha=1):
     """A copy of `input` with slices of `source`, times `alpha`, added to those that a vector of indices names.
@@ -269,7 +271,7 @@ cdef object run_index_copy(TensorBase x, object dim, object index, object source
         raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
     given = check_slices(x, d, vector, source, IndexOutOfRange, where)
     refuse_negative(x, d, vector, IndexOutOfRange, where)
-    return run_write(INDEX_COPY, x, d, index, vector, given, (x, d, index, given), in_place, PUT, where, False)
+    return run_write(INDEX_COPY, x, d, vector, given, (x, d, index, given), in_place, PUT, where, False)
 
 def index_copy(TensorBase input not None, dim, index, source):
     """A copy of `input` with slices of `source` in place of those that a vector of indices names.
@@ -328,7 +330,7 @@ cdef object run_index_fill(TensorBase x, object dim, object index, object value,
     for i in range(wrapped.numel_):                     # unlike its relatives, this one counts from the end
         at[i] += bound if -bound <= at[i] < 0 else 0
     refuse_negative(x, d, wrapped, IndexOutOfRange, where)
-    return run_write(INDEX_FILL, x, d, index, wrapped, element, (x, d, wrapped, value), in_place, PUT, where, True)
+    return run_write(INDEX_FILL, x, d, wrapped, element, (x, d, wrapped, value), in_place, PUT, where, True)
 
 def index_fill(TensorBase input not None, dim, index, value):
     """A copy of `input` with the slices that a vector of indices names filled with one value.

@@ -5,7 +5,9 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch cimport Op, OpNode, as_number, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides

@@ -7,7 +7,8 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
-from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_record, start_record, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, kernel_dtype
 from tensorlab._core.graph cimport needs_grad, thread_state
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides

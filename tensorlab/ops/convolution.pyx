@@ -1,0 +1,513 @@
+"""Convolution: conv1d, conv2d, conv3d and their transposes.
+
+Three ops, each linear in both of its tensors, are each other's derivatives:
+
+    conv             out = x * weight
+    conv_input       grad_x, from grad_out and weight       (this is the transposed convolution)
+    conv_weight      grad_weight, from x and grad_out
+
+                     by its first tensor        by its second tensor
+    conv             conv_input                 conv_weight
+    conv_input       conv                       conv_weight
+    conv_weight      conv_input                 conv
+
+All are products of matrices with patches of the image (patches.pyx). Images and groups are split over threads, each with BLAS
+on one; a single image is left to the threads of BLAS. As usual in deep learning, the kernel is not flipped.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+
+from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    UINT8,
+    is_floating,
+    item_size,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.loops cimport copy_into, thread_count
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
+from tensorlab.ops.linalg.product_loops cimport Matrix
+from tensorlab.ops.patches cimport Geometry, add_patches, patch_size, plane_size, read_patches
+
+from cpython.number cimport PyIndex_Check
+
+from tensorlab import threads as thread_control
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+
+cdef enum:
+    BAND_BYTES = 1 << 18        # columns of a band: they stay in the L2 cache until they are multiplied
+    GRAIN = 65536               # multiplications that make a thread worth starting
+    FORWARD = 0
+    BY_INPUT = 1
+    BY_WEIGHT = 2
+
+
+# ---------------------------------------------------------------- one image and group
+cdef ssize band_rows(Geometry* geometry, int size) noexcept nogil:
+    cdef ssize row_bytes = patch_size(geometry) * geometry.out[2] * size
+    return max(BAND_BYTES // max(row_bytes, 1), 1)
+
+
+cdef inline void set_plain(Matrix* matrix, char* data, ssize rows, ssize columns, ssize row_step) noexcept nogil:
+    matrix.data = data
+    matrix.rows = rows
+    matrix.columns = columns
+    matrix.row_step = row_step
+    matrix.column_step = 1
+
+
+cdef inline void turn(Matrix* matrix) noexcept nogil:
+    matrix.rows, matrix.columns = matrix.columns, matrix.rows
+    matrix.row_step, matrix.column_step = matrix.column_step, matrix.row_step
+
+
+cdef void run_image(number* x, number* weight, number* out, number* columns, Geometry* geometry, int dtype, int mode) noexcept nogil:
+    """One image and one group: whichever of the three tensors is the result is added to."""
+    cdef ssize patch = patch_size(geometry), places = plane_size(geometry.out), width = geometry.out[2]
+    cdef ssize rows = geometry.out[0] * geometry.out[1], step = band_rows(geometry, sizeof(number)), row, last
+    cdef Matrix out_matrix, weight_matrix, column_matrix
+    cdef bint is_plain = (plane_size(geometry.kernel) == 1 and plane_size(geometry.stride) == 1
+                          and geometry.padding[0] == 0 and geometry.padding[1] == 0 and geometry.padding[2] == 0
+                          and plane_size(geometry.sizes) == places)
+    if is_plain:
+        step = rows                                     # the image itself is the matrix of its patches
+    row = 0
+    while row < rows:
+        last = min(row + step, rows)
+        set_plain(&out_matrix, <char*>(out + row * width), geometry.out_channels, (last - row) * width, places)
+        set_plain(&weight_matrix, <char*>weight, geometry.out_channels, patch, patch)
+        set_plain(&column_matrix, <char*>(x if is_plain else columns), patch, (last - row) * width, (last - row) * width)
+        if mode != BY_INPUT and not is_plain:
+            read_patches(columns, x, geometry, row, last)
+        if mode == FORWARD:
+            multiply_one(dtype, &out_matrix, &weight_matrix, &column_matrix, 1, 1)
+        elif mode == BY_INPUT:
+            turn(&weight_matrix)
+            multiply_one(dtype, &column_matrix, &weight_matrix, &out_matrix, 1, 1 if is_plain else 0)
+            if not is_plain:
+                add_patches(x, columns, geometry, row, last)
+        else:
+            turn(&column_matrix)
+            multiply_one(dtype, &weight_matrix, &out_matrix, &column_matrix, 1, 1)
+        row = last
+
+
+cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, int dtype, int mode, ssize begin,
+                   ssize end) noexcept nogil:
+    """Images and groups `begin` to `end`; False if there was no memory for the columns."""
+    cdef ssize i, group, image, patch = patch_size(geometry)
+    cdef ssize x_size = geometry.in_channels * plane_size(geometry.sizes)
+    cdef ssize out_size = geometry.out_channels * plane_size(geometry.out)
+    cdef ssize rows = min(band_rows(geometry, sizeof(number)), geometry.out[0] * geometry.out[1])
+    cdef number* columns = <number*>malloc(max(patch * rows * geometry.out[2], 1) * sizeof(number))
+    if columns == NULL:
+        return False
+    for i in range(begin, end):
+        image = i // geometry.groups
+        group = i % geometry.groups
+        run_image(x + i * x_size, weight + group * geometry.out_channels * patch, out + i * out_size, columns, geometry, dtype,
+                  mode)
+    free(columns)
+    return True
+
+
+# ---------------------------------------------------------------- all images
+cdef bint run_typed(number* x, number* weight, number* out, Geometry* geometry, int dtype, int mode, int threads,
+                    number* partial) noexcept:
+    """`partial` holds a weight gradient for each thread but the first, which adds to `weight` itself."""
+    cdef ssize whole = geometry.batch * geometry.groups, part, i
+    cdef ssize weight_size = geometry.groups * geometry.out_channels * patch_size(geometry)
+    cdef int bad = 0
+    if threads == 1:
+        with nogil:
+            bad = not run_part(x, weight, out, geometry, dtype, mode, 0, whole)
+        return bad == 0
+    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+        bad += not run_part(x, weight if part == 0 or mode != BY_WEIGHT else partial + (part - 1) * weight_size, out, geometry,
+                            dtype, mode, whole * part // threads, whole * (part + 1) // threads)
+    if mode == BY_WEIGHT:
+        for part in range(threads - 1):
+            for i in range(weight_size):
+                weight[i] += partial[part * weight_size + i]
+    return bad == 0
+
+
+cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
+    """All three tensors contiguous and of a type that is computed in; the result holds what is to be added to."""
+    cdef int dtype = x.dtype_, threads
+    cdef ssize images = geometry.batch * geometry.groups
+    cdef ssize work = images * geometry.out_channels * patch_size(geometry) * plane_size(geometry.out), size
+    cdef TensorBase partial
+    cdef char* partial_data = NULL
+    cdef bint good
+    if work == 0:
+        return 0
+    load_blas()
+    threads = <int>min(images, thread_count(work, GRAIN))
+    if mode == BY_WEIGHT and threads > 1:
+        size = (threads - 1) * weight.numel_
+        partial = zeros_tensor(dtype, 1, &size)
+        partial_data = partial.data_
+    if threads > 1:
+        thread_control.limit_blas(1)
+    try:
+        if dtype == FLOAT32:
+            good = run_typed(<float*>x.data_, <float*>weight.data_, <float*>out.data_, geometry, dtype, mode, threads,
+                             <float*>partial_data)
+        elif dtype == FLOAT64:
+            good = run_typed(<double*>x.data_, <double*>weight.data_, <double*>out.data_, geometry, dtype, mode, threads,
+                             <double*>partial_data)
+        elif dtype == UINT8:
+            good = run_typed(<uint8_t*>x.data_, <uint8_t*>weight.data_, <uint8_t*>out.data_, geometry, dtype, mode, threads,
+                             <uint8_t*>partial_data)
+        elif dtype == INT8:
+            good = run_typed(<int8_t*>x.data_, <int8_t*>weight.data_, <int8_t*>out.data_, geometry, dtype, mode, threads,
+                             <int8_t*>partial_data)
+        elif dtype == INT16:
+            good = run_typed(<int16_t*>x.data_, <int16_t*>weight.data_, <int16_t*>out.data_, geometry, dtype, mode, threads,
+                             <int16_t*>partial_data)
+        elif dtype == INT32:
+            good = run_typed(<int32_t*>x.data_, <int32_t*>weight.data_, <int32_t*>out.data_, geometry, dtype, mode, threads,
+                             <int32_t*>partial_data)
+        else:
+            good = run_typed(<int64_t*>x.data_, <int64_t*>weight.data_, <int64_t*>out.data_, geometry, dtype, mode, threads,
+                             <int64_t*>partial_data)
+    finally:
+        if threads > 1:
+            thread_control.restore_blas()
+    if not good:
+        raise MemoryError("conv: no memory for the patches")
+    return 0
+
+
+cdef TensorBase plain(TensorBase x):
+    """Contiguous, and in the type that is computed in."""
+    cdef TensorBase out
+    if x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_:
+        return x
+    out = empty_tensor(kernel_dtype(x.dtype_), x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef TensorBase in_dtype(TensorBase x, int dtype):
+    cdef TensorBase out
+    if x.dtype_ == dtype:
+        return x
+    out = empty_tensor(dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+# ---------------------------------------------------------------- geometry
+cdef int set_geometry(Geometry* geometry, object x_shape, object weight_shape, object out_shape, tuple numbers) except -1:
+    """`numbers` is (stride, padding, dilation, groups), the first three tuples with one int for each spatial dimension."""
+    cdef int d, n = len(x_shape) - 2
+    geometry.batch = x_shape[0]
+    geometry.groups = numbers[3]
+    geometry.in_channels = weight_shape[1]
+    geometry.out_channels = weight_shape[0] // numbers[3]
+    for d in range(3):
+        geometry.sizes[d] = geometry.kernel[d] = geometry.out[d] = geometry.stride[d] = geometry.dilation[d] = 1
+        geometry.padding[d] = 0
+    for d in range(n):
+        geometry.sizes[3 - n + d] = x_shape[2 + d]
+        geometry.kernel[3 - n + d] = weight_shape[2 + d]
+        geometry.out[3 - n + d] = out_shape[2 + d]
+        geometry.stride[3 - n + d] = numbers[0][d]
+        geometry.padding[3 - n + d] = numbers[1][d]
+        geometry.dilation[3 - n + d] = numbers[2][d]
+    return 0
+
+
+cdef TensorBase tensor_of_shape(int dtype, object shape, bint is_zero):
+    cdef ssize[5] sizes
+    cdef int d, n = len(shape)
+    for d in range(n):
+        sizes[d] = shape[d]
+    return zeros_tensor(dtype, n, sizes) if is_zero else empty_tensor(dtype, n, sizes)
+
+
+# ---------------------------------------------------------------- conv
+cdef Op CONV = Op("conv(x: Tensor, weight: Tensor, bias: Tensor?, out_shape: int[], numbers: tuple) -> Tensor",
+                  node="ConvolutionBackward0")
+
+@CONV.derivative("x")
+def conv_derivative_x(grad, weight, numbers, x_shape):
+    return run_conv_input(grad, weight, x_shape, numbers)
+
+@CONV.derivative("weight")
+def conv_derivative_weight(grad, x, numbers, weight_shape):
+    return run_conv_weight(x, grad, weight_shape, numbers)
+
+@CONV.derivative("bias")
+def conv_derivative_bias(grad):
+    return grad.sum([0] + list(range(2, grad.ndim)))
+
+cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, tuple numbers):
+    cdef Geometry geometry
+    cdef TensorBase out
+    set_geometry(&geometry, x.shape, weight.shape, out_shape, numbers)
+    out = tensor_of_shape(kernel_dtype(x.dtype_), out_shape, bias is None)
+    if bias is not None and out.numel_ > 0:
+        copy_into(out, bias.detach().reshape([-1] + [1] * (x.ndim_ - 2)))
+    run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
+    return finish(CONV, in_dtype(out, x.dtype_), (x, weight, bias, out_shape, numbers))
+
+
+# ---------------------------------------------------------------- conv_input
+cdef Op CONV_INPUT = Op("conv_input(grad: Tensor, weight: Tensor, x_shape: int[], numbers: tuple) -> Tensor",
+                        node="ConvolutionBackward0")
+
+@CONV_INPUT.derivative("grad")
+def conv_input_derivative_grad(grad, weight, numbers, grad_shape):
+    return run_conv_forward(grad, weight, None, grad_shape, numbers)
+
+@CONV_INPUT.derivative("weight")
+def conv_input_derivative_weight(grad, grad_, numbers, weight_shape):
+    return run_conv_weight(grad, grad_, weight_shape, numbers)
+
+cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, tuple numbers):
+    cdef Geometry geometry
+    cdef TensorBase out
+    set_geometry(&geometry, x_shape, weight.shape, grad.shape, numbers)
+    out = tensor_of_shape(kernel_dtype(grad.dtype_), x_shape, True)
+    run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
+    return finish(CONV_INPUT, in_dtype(out, grad.dtype_), (grad, weight, x_shape, numbers))
+
+
+# ---------------------------------------------------------------- conv_weight
+cdef Op CONV_WEIGHT = Op("conv_weight(x: Tensor, grad: Tensor, weight_shape: int[], numbers: tuple) -> Tensor",
+                         node="ConvolutionBackward0")
+
+@CONV_WEIGHT.derivative("x")
+def conv_weight_derivative_x(grad, grad_, numbers, x_shape):
+    return run_conv_input(grad_, grad, x_shape, numbers)
+
+@CONV_WEIGHT.derivative("grad")
+def conv_weight_derivative_grad(grad, x, numbers, grad_shape):
+    return run_conv_forward(x, grad, None, grad_shape, numbers)
+
+cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, tuple numbers):
+    cdef Geometry geometry
+    cdef TensorBase out
+    set_geometry(&geometry, x.shape, weight_shape, grad.shape, numbers)
+    out = tensor_of_shape(kernel_dtype(x.dtype_), weight_shape, True)
+    run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
+    return finish(CONV_WEIGHT, in_dtype(out, x.dtype_), (x, grad, weight_shape, numbers))
+
+
+# ---------------------------------------------------------------- reading arguments
+cdef tuple read_numbers(object given, int n, ssize least, str where, str name):
+    """An int, or one for each spatial dimension."""
+    cdef tuple numbers
+    if PyIndex_Check(given):
+        numbers = (given,) * n
+    elif isinstance(given, (tuple, list)) and all([PyIndex_Check(one) for one in given]):
+        numbers = tuple(given) * n if len(given) == 1 else tuple(given)
+    else:
+        raise TypeError(f"{where}: {name} must be an int or {n} ints, not {given!r}")
+    if len(numbers) != n:
+        raise ShapeError(f"{where}: {name} {numbers} has {len(numbers)} ints; one or {n} are needed")
+    if min(numbers) < least:
+        raise ShapeError(f"{where}: {name} {numbers} must be at least {least}")
+    return numbers
+
+
+cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, str where) except -1:
+    if weight.ndim_ != n + 2:
+        raise ShapeError(f"{where}: weight must have {n + 2} dimensions, not {weight.ndim_}")
+    if x.ndim_ != n + 1 and x.ndim_ != n + 2:
+        raise ShapeError(f"{where}: input must have {n + 2} dimensions, or {n + 1} for a single image, not {x.ndim_}")
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    if x.dtype_ != weight.dtype_ or (bias is not None and bias.dtype_ != x.dtype_):
+        raise DTypeError(f"{where}: input has type {x.dtype}, weight {weight.dtype}"
+                         f"{'' if bias is None else f', bias {bias.dtype}'}; all must be equal")
+    return 0
+
+
+cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding, object dilation,
+                     object groups, int n, str where):
+    """What conv1d, conv2d and conv3d share; n is the number of spatial dimensions."""
+    cdef tuple strides = read_numbers(stride, n, 1, where, "stride"), dilations, before, after
+    cdef list out_shape, reach
+    cdef ssize in_channels
+    dilations = read_numbers(dilation, n, 1, where, "dilation")
+    check_tensors(x, weight, bias, n, where)
+    groups = read_numbers(groups, 1, 1, where, "groups")[0]
+    in_channels = x.sizes[x.ndim_ - n - 1]
+    if in_channels != weight.sizes[1] * groups:
+        raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has {in_channels} channels, but weight "
+                         f"{shape_text(weight.ndim_, weight.sizes)} with {groups} group(s) takes {weight.sizes[1] * groups}")
+    if weight.sizes[0] % groups != 0:
+        raise ShapeError(f"{where}: {weight.sizes[0]} output channels cannot be split into {groups} groups")
+    if bias is not None and (bias.ndim_ != 1 or bias.sizes[0] != weight.sizes[0]):
+        raise ShapeError(f"{where}: bias must have shape ({weight.sizes[0]},), not {shape_text(bias.ndim_, bias.sizes)}")
+    reach = [dilations[d] * (weight.sizes[2 + d] - 1) for d in range(n)]        # a kernel's first to its last element
+    if isinstance(padding, str):
+        if padding == "same" and max(strides) > 1:
+            raise ShapeError(f"{where}: padding 'same' needs stride 1, not {strides}")
+        if padding != "same" and padding != "valid":
+            raise ShapeError(f"{where}: padding must be 'same', 'valid' or ints, not {padding!r}")
+        before = tuple([size // 2 if padding == "same" else 0 for size in reach])
+        after = tuple([size - size // 2 if padding == "same" else 0 for size in reach])
+    else:
+        before = after = read_numbers(padding, n, 0, where, "padding")
+    if x.ndim_ == n + 1:
+        return convolve(x.unsqueeze(0), weight, bias, stride, padding, dilation, groups, n, where).squeeze(0)
+    out_shape = [x.sizes[0], weight.sizes[0]]
+    for d in range(n):
+        size = x.sizes[2 + d] + before[d] + after[d]
+        if size <= reach[d]:
+            raise ShapeError(f"{where}: a kernel that reaches over {reach[d] + 1} elements is larger than the padded input of "
+                             f"size {size}")
+        out_shape.append((size - reach[d] - 1) // strides[d] + 1)
+    return run_conv_forward(x, weight, bias, tuple(out_shape), (strides, before, dilations, groups))
+
+
+# ---------------------------------------------------------------- conv1d, conv2d, conv3d
+def conv1d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0, dilation=1,
+           groups=1):
+    """Correlate a batch of signals with a bank of filters.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, in_channels, length), or without batch
+    weight : Tensor, shape (out_channels, in_channels / groups, kernel)
+    bias : Tensor, shape (out_channels,)
+    stride : int, elements from one place of the kernel to the next
+    padding : int, zeros put before and behind; "valid" for none; "same" for as many as keep the length
+    dilation : int, elements from one weight of the kernel to the next
+    groups : int; the channels are split into so many groups that do not see each other
+
+    Returns
+    -------
+    Tensor, shape (batch, out_channels, (length + 2 * padding - dilation * (kernel - 1) - 1) // stride + 1)
+
+    Raises
+    ------
+    ShapeError
+        If the sizes do not fit, or the kernel is larger than the padded input.
+
+    >>> import tensorlab
+    >>> x, weight = tensorlab.tensor([[1., 2., 3., 4.]]), tensorlab.tensor([[[1., -1.]]])
+    >>> tensorlab.nn.functional.conv1d(x, weight)
+    tensor([[-1., -1., -1.]])
+    """
+    return convolve(input, weight, bias, stride, padding, dilation, groups, 1, "conv1d")
+
+
+def conv2d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0, dilation=1,
+           groups=1):
+    """Correlate a batch of images with a bank of filters.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, in_channels, height, width), or without batch
+    weight : Tensor, shape (out_channels, in_channels / groups, kernel_height, kernel_width)
+    bias : Tensor, shape (out_channels,)
+    stride, padding, dilation : int or pair of int, as for conv1d; padding may be "same" or "valid"
+    groups : int
+
+    Returns
+    -------
+    Tensor, shape (batch, out_channels, out_height, out_width)
+
+    Notes
+    -----
+    Deep-learning "convolution" does not flip the kernel. Source: Goodfellow et al. 2016, section 9.1.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.conv2d(tensorlab.ones(1, 3, 5, 5), tensorlab.ones(2, 3, 3, 3)).shape
+    tensorlab.Size([1, 2, 3, 3])
+    """
+    return convolve(input, weight, bias, stride, padding, dilation, groups, 2, "conv2d")
+
+
+def conv3d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0, dilation=1,
+           groups=1):
+    """Correlate a batch of volumes with a bank of filters; `conv2d` with one more dimension.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, in_channels, depth, height, width), or without batch
+    weight : Tensor, shape (out_channels, in_channels / groups, kernel_depth, kernel_height, kernel_width)
+    """
+    return convolve(input, weight, bias, stride, padding, dilation, groups, 3, "conv3d")
+
+
+# ---------------------------------------------------------------- transposed
+cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding,
+                                object output_padding, object groups, object dilation, int n, str where):
+    """The gradient of a convolution by its input, as an operation of its own."""
+    cdef tuple strides = read_numbers(stride, n, 1, where, "stride"), dilations, paddings, extras
+    cdef list out_shape
+    cdef ssize in_channels, size
+    paddings = read_numbers(padding, n, 0, where, "padding")
+    extras = read_numbers(output_padding, n, 0, where, "output_padding")
+    dilations = read_numbers(dilation, n, 1, where, "dilation")
+    check_tensors(x, weight, bias, n, where)
+    groups = read_numbers(groups, 1, 1, where, "groups")[0]
+    in_channels = x.sizes[x.ndim_ - n - 1]
+    if in_channels != weight.sizes[0] or in_channels % groups != 0:
+        raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has {in_channels} channels, but weight "
+                         f"{shape_text(weight.ndim_, weight.sizes)} takes {weight.sizes[0]} in {groups} group(s)")
+    if bias is not None and (bias.ndim_ != 1 or bias.sizes[0] != weight.sizes[1] * groups):
+        raise ShapeError(f"{where}: bias must have shape ({weight.sizes[1] * groups},), not "
+                         f"{shape_text(bias.ndim_, bias.sizes)}")
+    if x.ndim_ == n + 1:
+        return convolve_transposed(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation, n,
+                                   where).squeeze(0)
+    out_shape = [x.sizes[0], weight.sizes[1] * groups]
+    for d in range(n):
+        if extras[d] >= max(strides[d], dilations[d]):
+            raise ShapeError(f"{where}: output_padding {extras} must be smaller than stride {strides} or dilation {dilations}")
+        size = ((x.sizes[2 + d] - 1) * strides[d] - 2 * paddings[d] + dilations[d] * (weight.sizes[2 + d] - 1) + extras[d] + 1)
+        if size < 1:
+            raise ShapeError(f"{where}: the result would have size {size} in dimension {2 + d}")
+        out_shape.append(size)
+    out = run_conv_input(x, weight, tuple(out_shape), (strides, paddings, dilations, groups))
+    return out if bias is None else out + bias.reshape([-1] + [1] * n)
+
+
+def conv_transpose1d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,
+                     output_padding=0, groups=1, dilation=1):
+    """Spread a batch of signals by a bank of filters: the gradient of `conv1d` by its input.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, in_channels, length), or without batch
+    weight : Tensor, shape (in_channels, out_channels / groups, kernel)
+    bias : Tensor, shape (out_channels,)
+    stride, padding, dilation : int, those of the convolution whose gradient this is
+    output_padding : int, elements more at the end; which of several lengths the convolution had started from
+
+    Returns
+    -------
+    Tensor, shape (batch, out_channels, (length - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1)
+    """
+    return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 1, "conv_transpose1d")
+
+
+def conv_transpose2d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,
+                     output_padding=0, groups=1, dilation=1):
+    """Spread a batch of images by a bank of filters: the gradient of `conv2d` by its input; see `conv_transpose1d`."""
+    return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 2, "conv_transpose2d")
+
+
+def conv_transpose3d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,
+                     output_padding=0, groups=1, dilation=1):
+    """Spread a batch of volumes by a bank of filters: the gradient of `conv3d` by its input; see `conv_transpose1d`."""
+    return convolve_transposed(input, weight, bias, stride, padding, output_padding, groups, dilation, 3, "conv_transpose3d")

@@ -1,0 +1,20 @@
+"""Patches: what a convolution's kernel sees at each place, as the columns of a matrix."""
+from tensorlab._core.dtypes cimport number
+from tensorlab._core.layout cimport ssize
+
+cdef struct Geometry:           # of a convolution over three dimensions; fewer have size 1 in front
+    ssize batch
+    ssize groups
+    ssize in_channels           # of one group
+    ssize out_channels          # of one group
+    ssize[3] sizes              # of the input,
+    ssize[3] kernel
+    ssize[3] out                # and of the output
+    ssize[3] stride
+    ssize[3] padding            # before the first element; what lies behind the last one follows from `out`
+    ssize[3] dilation
+
+cdef ssize patch_size(Geometry* geometry) noexcept nogil
+cdef ssize plane_size(const ssize* sizes) noexcept nogil
+cdef void read_patches(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil
+cdef void add_patches(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil
