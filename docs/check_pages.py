@@ -56,11 +56,12 @@ def visit(page, address):
     }
     for event, listener in listeners.items():
         page.on(event, listener)
-    page.goto(address, wait_until="networkidle")
+    page.goto(address, wait_until="load")
     page.evaluate("() => window.MathJax?.startup?.promise")
+    findings = page.evaluate(CHECKS)
     for event, listener in listeners.items():
         page.remove_listener(event, listener)
-    return problems + page.evaluate(CHECKS)
+    return problems + findings
 
 
 def check(address, paths, shots):
@@ -102,7 +103,9 @@ def main():
     paths = [
         path.relative_to(BUILT).as_posix()
         for path in sorted(BUILT.rglob("*.html"))
-        if "_static" not in path.parts and options.only in path.as_posix()
+        if "_static" not in path.parts
+        and options.only in path.as_posix()
+        and path != BUILT / "index.html"  # leads on to docs/index.html at once
     ]
     if not paths:
         sys.exit("check_pages: the book is not built; run make book-html first")

@@ -100,7 +100,7 @@ def as_users_see_it(app, what, name, obj, options, signature, result):
     if signature is None:
         return None
     signature = signature.replace("TensorBase", "Tensor")
-    if what == "method" and not isinstance(obj, (staticmethod, classmethod)):
+    if what == "method" and not inspect.isfunction(obj):  # of these autodoc removes self
         signature = re.sub(r"^\(\w+(?:: \w+)?(?:, )?(?:/, |/(?=\)))?", "(", signature)
     return signature, result and result.replace("TensorBase", "Tensor")
 
