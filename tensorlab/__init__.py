@@ -1,7 +1,7 @@
 """tensorlab: the PyTorch that one person can read."""
 
 from tensorlab import autograd, nn, optim, utils
-from tensorlab._core.dispatch import result_type
+from tensorlab._core.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
 from tensorlab._core.dtypes import (
     dtype,

@@ -1,62 +1,8 @@
-"""Ops and how they run: the Op record, the registry, and one runner for each kind of op."""
+"""Calls of pointwise ops, by the number of operands: new result, in place, into out=; and out= for other ops."""
 from cpython.object cimport PyObject
-from tensorlab._core.dtypes cimport NUM_DTYPES
-from tensorlab._core.graph cimport GraphTask, Meta, Node, SavedTensor
-from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport MAX_OPERANDS, binary_loop, quaternary_loop, ternary_loop, unary_loop
+from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 
-cdef enum:
-    # dtype rules: in which type an op computes, and what it returns, from the promoted type of its operands
-    PROMOTE = 0                 # the promoted type
-    FLOATING = 1                # the promoted type; integers become the default floating type
-    COMPARE = 2                 # computes in the promoted type, returns bool
-
-cdef enum:
-    MAX_INPUTS = 8              # differentiable parameters of an op
-
-cdef class Op:
-    cdef readonly str name              # "mul"
-    cdef readonly str schema            # "mul(x: Tensor, y: Tensor) -> Tensor"
-    cdef readonly tuple params          # names of the parameters
-    cdef readonly str node_name         # "MulBackward0"
-    cdef readonly bint is_pointwise
-    cdef readonly int dtype_rule
-    # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
-    # loops.pxd); NULL: not implemented for that type
-    cdef void* loops[NUM_DTYPES]
-    cdef ssize grain                    # elements that make a thread worth starting
-    cdef readonly dict derivatives      # parameter name: formula, for the documentation
-    # one entry for each derivative, in the order of declaration:
-    cdef int derivative_count
-    cdef int[MAX_INPUTS] positions      # position of its parameter
-    cdef unsigned int[MAX_INPUTS] saves # which arguments the formula needs (a bit each; SAVES_OUTPUT: the result)
-    cdef list formulas
-    cdef list takes                     # a code for each parameter of the formula (see dispatch.pyx)
-    cdef bint takes_list                # the only differentiable parameter is a sequence of tensors
-
-cdef class OpNode(Node):
-    cdef Op op
-    cdef tuple saved            # for each argument: SavedTensor, plain value or None
-    cdef SavedTensor saved_output
-    cdef bint wants_output      # some formula needs the output
-    cdef bint is_released
-    cdef object call_formula(self, Py_ssize_t j, object grad)
-    cdef object get(self, int code, Py_ssize_t j, object grad)
-    cdef Meta* input_meta(self, Py_ssize_t j)
-
-# Recording. `arguments` are the op's arguments in the order of its parameters.
-cdef OpNode start_record(Op op, PyObject** arguments, int n)
-cdef int finish_record(OpNode node, object outputs) except -1
-cdef object finish(Op op, object outputs, tuple arguments)
-cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments)
-cdef object finish_inplace(OpNode node, TensorBase x)
-cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=*)
-
-cdef void floating_loops(Op op, void* float32, void* float64) noexcept
-cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64) noexcept
-
-# Calls of pointwise ops, by the number of operands: new result, in place, into out=. Other ops use `finish`, views `run_view`.
 cdef object run_unary(Op op, TensorBase x)
 cdef object run_binary(Op op, object x, object y)
 cdef object run_ternary(Op op, object x, object y, object z)
@@ -71,11 +17,3 @@ cdef object run_out(Op op, PyObject** operands, int n, object out)
 cdef object run_out_1(Op op, object x, object out)
 cdef object run_out_2(Op op, object x, object y, object out)
 cdef object store_out(str where, TensorBase result, object out, bint needs_grad)
-cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1
-cdef bint is_operand(object x)
-cdef object as_number(object x)
-cdef int number_dtype(object x) noexcept
-cdef int write_number(object x, int dtype, void* to) except -1
-cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1
-cdef int refuse_self_overlap(TensorBase out, str where) except -1
-cdef bint can_cast(int source, int target) noexcept

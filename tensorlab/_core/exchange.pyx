@@ -13,7 +13,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport as_number, number_dtype, write_number
+from tensorlab._core.operands cimport as_number, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,

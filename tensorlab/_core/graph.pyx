@@ -492,8 +492,7 @@ cdef class CopySlices(Node):
         return as_strided(base, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
 
     cdef int release_saved(self) except -1:
-        if self.function is not None:
-            self.function.release_saved()
+        self.function = None
         return 0
 
     cdef str label(self):

@@ -10,6 +10,10 @@ cdef void contiguous_strides(int ndim, const ssize* sizes, ssize* strides) noexc
 cdef bint is_contiguous(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef bint is_dense(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint overlaps_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef void channels_last_strides(const ssize* sizes, ssize* strides) noexcept nogil
+cdef bint is_channels_last(const ssize* sizes, const ssize* strides) noexcept nogil
 cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int new_ndim, const ssize* new_sizes,
                        ssize* new_strides) noexcept nogil

@@ -96,6 +96,48 @@ cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides)
     return False
 
 
+cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+    """True if even the dimensions of size 1 have the stride that `contiguous_strides` gives."""
+    cdef ssize step = 1
+    cdef int i
+    for i in range(ndim - 1, -1, -1):
+        if strides[i] != step:
+            return False
+        step *= sizes[i] if sizes[i] > 1 else 1
+    return True
+
+
+cdef bint overlaps_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+    """False if surely no two indices share an element: each stride reaches beyond all smaller dimensions together."""
+    cdef int[MAX_NDIM] order
+    cdef ssize reach = 0
+    cdef int i, n = sort_by_stride(ndim, sizes, strides, order)
+    for i in range(n):
+        if strides[order[i]] <= reach:
+            return True
+        reach += (sizes[order[i]] - 1) * strides[order[i]]
+    return False
+
+
+cdef void channels_last_strides(const ssize* sizes, ssize* strides) noexcept nogil:
+    """Strides of an (N, C, H, W) tensor whose channels lie next to each other."""
+    strides[1] = 1
+    strides[3] = sizes[1]
+    strides[2] = strides[3] * sizes[3]
+    strides[0] = strides[2] * sizes[2]
+
+
+cdef bint is_channels_last(const ssize* sizes, const ssize* strides) noexcept nogil:
+    """True for an (N, C, H, W) tensor of that layout. Dimensions of size 1 may have any stride."""
+    cdef ssize[4] expected
+    cdef int i
+    channels_last_strides(sizes, expected)
+    for i in range(4):
+        if sizes[i] != 1 and strides[i] != expected[i]:
+            return False
+    return True
+
+
 cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """Elements from the first to the last that the layout reaches, both included; 0 for an empty one."""
     cdef ssize last = 0

@@ -21,6 +21,7 @@ cdef struct Operand:            # operand 0 is the result
 cdef struct Walk:
     int ndim
     int operands
+    bint one_by_one             # the result's elements overlap: tiles of one element, in one thread
     ssize[MAX_NDIM] sizes
     Operand[MAX_OPERANDS] operand
 

@@ -31,6 +31,7 @@ cdef enum:
     TILE = 512                  # elements of a tile of several rows
     BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
+    BLOCK = 128                 # rows and columns of a block of such tiles
     SHORT_ROW = 64              # shorter rows are put together to tiles
     NOGIL_WORK = 8192           # elements from which the GIL is let go
 
@@ -294,6 +295,11 @@ cdef void spread(char* buffer, int size, ssize n) noexcept nogil:
             (<uint16_t*>buffer)[i] = (<uint16_t*>buffer)[0]
 
 
+ctypedef fused word:
+    int32_t
+    int64_t
+
+
 cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssize n) noexcept nogil:
     if step == 0:
         convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
@@ -302,11 +308,27 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssi
         convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, step, n)
 
 
+cdef void transpose_tile(word* buffer, const word* data, ssize step, ssize m, ssize n) noexcept nogil:
+    """buffer[i, j] = data[j, i], by way of a copy of data's n rows that lie close together, so that none pushes out another."""
+    cdef word[TILE] lines
+    cdef ssize i, j
+    for j in range(n):
+        memcpy(lines + j * TILE_ROWS, data + j * step, m * sizeof(word))
+    for i in range(m):
+        for j in range(n):
+            buffer[i * n + j] = lines[j * TILE_ROWS + i]
+
+
 cdef void gather(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
     """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize i
-    if m > 1 and row_step < step and row_step != 0:         # transposed: read along the rows' step
+    if row_step == 1 and 1 < m <= TILE_ROWS and n <= TILE // TILE_ROWS and operand.dtype == operand.kernel_dtype and size >= 4:
+        if size == 4:
+            transpose_tile(<int32_t*>buffer, <int32_t*>data, step, m, n)
+        else:
+            transpose_tile(<int64_t*>buffer, <int64_t*>data, step, m, n)
+    elif m > 1 and row_step < step and row_step != 0:       # transposed: read along the rows' step
         for i in range(n):
             convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * step * size, operand.dtype, row_step, m)
     else:
@@ -379,11 +401,29 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
         scatter(plane.buffers[0], &walk.operand[0], data[0], plane.row_steps[0], plane.steps[0], m, n)
 
 
+cdef void run_block(Walk* walk, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row, ssize first_column,
+                    ssize last_column, ssize tile_rows, ssize tile_columns, bint together) noexcept nogil:
+    """Part of a plane, tile after tile."""
+    cdef char* data[MAX_OPERANDS]
+    cdef ssize i = first_row, j, m, n
+    cdef int k
+    while i < last_row:
+        m = min(tile_rows, last_row - i)
+        j = first_column
+        while j < last_column:
+            n = min(tile_columns, last_column - j)
+            for k in range(walk.operands):
+                data[k] = base[k] + (i * plane.row_steps[k] + j * plane.steps[k]) * item_size[walk.operand[k].dtype]
+            run_tile(walk, loop, plane, data, m, n, together)
+            j += tile_columns
+        i += tile_rows
+
+
 cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
     cdef char* data[MAX_OPERANDS]
-    cdef ssize i = 0, j, m, n, tile_rows = 1, tile_columns = plane.columns
-    cdef bint is_plain = columns >= SHORT_ROW, is_transposed = False, together = columns < SHORT_ROW
+    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
+    cdef bint is_plain = columns >= SHORT_ROW and not walk.one_by_one, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(walk.operands):
         data[k] = base[k]
@@ -397,22 +437,25 @@ cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize row
             for k in range(walk.operands):
                 data[k] += plane.row_steps[k] * item_size[walk.operand[k].dtype]
         return
-    if together:
+    if walk.one_by_one:
+        tile_columns = 1
+        together = False
+    elif together:
         tile_columns = columns
         tile_rows = TILE // columns
     elif is_transposed:
         tile_rows = TILE_ROWS
         tile_columns = TILE // TILE_ROWS
+    if not is_transposed or together:
+        run_block(walk, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
+        return
     while i < rows:                     # not range: with a variable step it would be a Python object
-        m = min(tile_rows, rows - i)
         j = 0
-        while j < columns:
-            n = min(tile_columns, columns - j)
-            for k in range(walk.operands):
-                data[k] = base[k] + (i * plane.row_steps[k] + j * plane.steps[k]) * item_size[walk.operand[k].dtype]
-            run_tile(walk, loop, plane, data, m, n, together)
-            j += tile_columns
-        i += tile_rows
+        while j < columns:              # a block of tiles is small enough for the pages of all operands to stay at hand
+            run_block(walk, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns), tile_rows, tile_columns,
+                      False)
+            j += BLOCK
+        i += BLOCK
 
 
 # ---------------------------------------------------------------- the walk
@@ -479,7 +522,7 @@ cdef int run_walk(Walk* walk, void* loop, ssize grain) except -1:
     if work < NOGIL_WORK:
         run_part(walk, loop, 0, 1)
         return 0
-    threads = thread_count(work, grain)
+    threads = 1 if walk.one_by_one else thread_count(work, grain)
     if threads == 1:
         with nogil:
             run_part(walk, loop, 0, 1)
@@ -516,6 +559,7 @@ cdef int copy_into(TensorBase out, TensorBase x) except -1:
     cdef int i
     walk.ndim = out.ndim_
     walk.operands = 2
+    walk.one_by_one = False
     for i in range(out.ndim_):
         walk.sizes[i] = out.sizes[i]
     set_operand(&walk, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
@@ -542,6 +586,7 @@ cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
         return 0
     walk.ndim = out.ndim_
     walk.operands = 2
+    walk.one_by_one = False
     for i in range(out.ndim_):
         walk.sizes[i] = out.sizes[i]
     set_operand(&walk, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)

@@ -245,12 +245,23 @@ cdef class Storage:
     def resize_(self, Py_ssize_t nbytes):
         """Change the number of bytes, keeping those that fit.
 
+        The block stays where it is, because tensors know its address: it can grow up to what the allocator rounded it up to.
+
         Raises
         ------
         MemoryLayoutError
-            If the bytes are foreign, or another object (a NumPy array, a memoryview) looks at them.
+            If the block would have to move, the bytes are foreign, or another object (a NumPy array, a memoryview) looks
+            at them.
         """
-        self.resize(nbytes)
+        if nbytes >= 0 and self.owner is None and self.exports == 0:
+            if block_size(nbytes) != block_size(self.nbytes_):
+                raise MemoryLayoutError(f"resize_: the storage of {self.nbytes_} bytes cannot become one of {nbytes}: it would "
+                                        f"have to move, and tensors know its address. Make a new tensor")
+            if nbytes > self.nbytes_:
+                memset(self.address + self.nbytes_, 0, nbytes - self.nbytes_)
+            self.nbytes_ = nbytes
+        else:
+            self.resize(nbytes)
         return self
 
     def check_writable(self, str where):

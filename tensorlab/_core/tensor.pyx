@@ -18,6 +18,7 @@ from tensorlab._core.layout cimport (
     dense_strides,
     count_elements,
     extent,
+    is_canonical,
     is_contiguous,
     is_dense,
     ssize,
@@ -311,17 +312,6 @@ cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, co
     x.storage_ = new_storage(reach * item_size[dtype])
     x.data_ = x.storage_.address
     return x
-
-
-cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept:
-    """True if even the dimensions of size 1 have the stride that `contiguous_strides` gives."""
-    cdef ssize[MAX_NDIM] expected
-    cdef int i
-    contiguous_strides(ndim, sizes, expected)
-    for i in range(ndim):
-        if strides[i] != expected[i]:
-            return False
-    return True
 
 
 cdef TensorBase empty_like(TensorBase x, int dtype):

@@ -5,15 +5,8 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport (
-    Op,
-    as_number,
-    finish,
-    finish_inplace,
-    refuse_overlap,
-    start_inplace,
-    start_record,
-)
+from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace, start_record
+from tensorlab._core.operands cimport as_number, refuse_overlap
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -352,8 +345,10 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
                              f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
     if not is_floating(self.dtype_) and needs_grad(source):
         source = alias(source)              # autograd does not follow integers
-    node = start_inplace(COPY, self, (self, source))
-    if source is not self:
+    if source is self:
+        node = start_fill(COPY, self, (self, source), "copy_")      # nothing is written, so elements may share a place
+    else:
+        node = start_inplace(COPY, self, (self, source))
         refuse_overlap(self, source, "copy_")
         copy_safely(self, source)
     return finish_inplace(node, self)
@@ -427,8 +422,6 @@ def fill_(TensorBase input not None, value):
     """
     cdef object node
     check_fill_value(input, value)
-    if isinstance(value, TensorBase) and not is_floating(input.dtype_) and needs_grad(<TensorBase>value):
-        value = alias(<TensorBase>value)
     node = start_fill(FILL, input, (input, value), "fill_")
     write_fill(input, value)
     return finish_inplace(node, input)

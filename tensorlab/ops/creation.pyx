@@ -9,7 +9,7 @@ from libc.math cimport fabs, isinf, isnan
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport as_number, can_cast, number_dtype, resize_tensor, write_number
+from tensorlab._core.operands cimport as_number, can_cast, number_dtype, resize_tensor, write_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,

@@ -11,7 +11,7 @@ The forms that end in _ change the tensor itself and count as in-place operation
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch cimport Op, OpNode, run_view, start_record
+from tensorlab._core.op cimport Op, OpNode, run_view, start_record
 from tensorlab._core.graph cimport (
     bump_version,
     check_inplace,
@@ -47,16 +47,19 @@ cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
     return n
 
 
+cdef int check_layout_change(Op op, TensorBase x) except -1:
+    """Raise if x itself must not be changed. This comes before the other arguments are looked at."""
+    return check_inplace(x, thread_state().grad_enabled and needs_grad(x), op.name + "_")
+
+
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
                           char* data):
     """Give x itself another layout over its memory, and record that. `arguments[0]` is x."""
     cdef PyObject* pointers[8]
     cdef OpNode node = None
     cdef object old
-    cdef bint wanted = thread_state().grad_enabled and needs_grad(x)
     cdef int i
-    check_inplace(x, wanted, op.name + "_")
-    if wanted:
+    if thread_state().grad_enabled and needs_grad(x):
         for i in range(len(arguments)):
             pointers[i] = <PyObject*>arguments[i]
         node = start_record(op, pointers, <int>len(arguments))
@@ -208,8 +211,12 @@ def swapdims(TensorBase input not None, dim0, dim1):
 
 def transpose_(TensorBase self not None, dim0, dim1):
     """`transpose` of the tensor itself."""
-    cdef int first = wrap_dim(dim0, self.ndim_, "transpose_"), second = wrap_dim(dim1, self.ndim_, "transpose_")
-    cdef TensorBase out = transposed(self, first, second)
+    cdef int first, second
+    cdef TensorBase out
+    check_layout_change(TRANSPOSE, self)
+    first = wrap_dim(dim0, self.ndim_, "transpose_")
+    second = wrap_dim(dim1, self.ndim_, "transpose_")
+    out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
 
@@ -258,7 +265,9 @@ def t(TensorBase input not None):
 
 def t_(TensorBase self not None):
     """`t` of the tensor itself."""
-    cdef TensorBase out = transposed(self, 0, last_of(self, "t_"))
+    cdef TensorBase out
+    check_layout_change(T_, self)
+    out = transposed(self, 0, last_of(self, "t_"))
     return change_layout(T_, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
 
 
@@ -312,6 +321,7 @@ def squeeze_(TensorBase self not None, *dims, dim=None):
     """`squeeze` of the tensor itself."""
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim
+    check_layout_change(SQUEEZE, self)
     if len(dims) > 0:
         dim = dims[0] if len(dims) == 1 else dims
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
@@ -358,7 +368,9 @@ def unsqueeze(TensorBase input not None, dim):
 def unsqueeze_(TensorBase self not None, dim):
     """`unsqueeze` of the tensor itself."""
     cdef ssize[MAX_NDIM] sizes, strides
-    cdef int at = wrap_dim(dim, self.ndim_ + 1, "unsqueeze_")
+    cdef int at
+    check_layout_change(UNSQUEEZE, self)
+    at = wrap_dim(dim, self.ndim_ + 1, "unsqueeze_")
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
@@ -384,7 +396,7 @@ cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
             stride = x.strides[i - shift]
         else:
             size = 1
-            stride = out_sizes[i + 1] * strides[i + 1] if i + 1 < ndim else 1
+            stride = out_sizes[i + 1] * strides[i + 1] if x.ndim_ > 0 else 0
         if sizes[i] == -1 and i >= shift or sizes[i] == size:
             out_sizes[i] = size
             strides[i] = stride

@@ -1,11 +1,12 @@
 """Largest and smallest elements, and where they are.
 
-nan counts as larger and as smaller than every number, so that it is never lost: the maximum and the minimum of a row with a
-nan are nan, and the index is that of the first nan. Among equal elements the first one is chosen.
+nan counts as larger and as smaller than every number, so that it is never lost: the maximum and the minimum of a row
+with a nan are nan, and the index is that of the first nan. Among equal elements the first one is chosen.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -278,7 +279,8 @@ cdef object to_chosen(object grad, object indices, object x_shape, int dim, bint
 
 # ---------------------------------------------------------------- max
 cdef Op MAX = Op("max(x: Tensor) -> Tensor")
-cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)", node="MaxBackward0")
+cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+                     node="MaxBackward0")
 
 @MAX.derivative("x")
 def max_derivative(grad, x, out):
@@ -320,7 +322,8 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
     Returns
     -------
     Tensor, or with `dim` the named pair (values, indices). Among equal elements the first is chosen, and nan before
-    all numbers. The gradient goes to the chosen element; without `dim` it is shared equally by all that are the largest.
+    all numbers. The gradient goes to the chosen element; without `dim` it is shared equally by all that are the
+    largest.
 
     Raises
     ------
@@ -341,7 +344,8 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 
 # ---------------------------------------------------------------- min
 cdef Op MIN = Op("min(x: Tensor) -> Tensor")
-cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)", node="MinBackward0")
+cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+                     node="MinBackward0")
 
 @MIN.derivative("x")
 def min_derivative(grad, x, out):
@@ -376,7 +380,8 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
         result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
     else:
         if x.numel_ == 0:
-            raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is not empty")
+            raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
+                                 "not empty")
         flat = x if x.is_contiguous_ else contiguous_copy(x)
         flat = alias_as(flat, 1, &x.numel_, &step, flat.data_)
         result = extreme_and_index(where, flat, 0, False, is_min)[1]

@@ -1,7 +1,9 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport Op, can_cast, finish, refuse_overlap, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
+from tensorlab._core.operands cimport can_cast, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim

@@ -4,10 +4,15 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:
     MAX_LINE_OPERANDS = 6
+    STRIP = 32                  # lines that a strip loop gets at most: two cache lines of float32
 
 # One line: rows[k] is operand k along the dimension, its elements next to each other in the type it is computed in;
 # rows[operands] is scratch memory, aligned to 64 bytes. n is the length of operand 0's line.
 ctypedef void (*line_loop)(void** rows, ssize n, void* parameter) noexcept nogil
+
+# Many lines at once, where they run across memory and neighbours lie next to each other: element i of line j of operand
+# k is data[k][i * steps[k] + j], i < n, j < width (at most STRIP). An op may have such a loop besides the other.
+ctypedef void (*strip_loop)(void** data, ssize* steps, ssize n, ssize width) noexcept nogil
 
 cdef struct LineOperand:
     char* data
@@ -23,6 +28,7 @@ cdef struct Lines:
     int ndim                    # dimensions besides the one that lines run along
     ssize[MAX_NDIM] sizes
     ssize scratch               # bytes of scratch memory that a line needs
+    strip_loop strip            # NULL if there is none
     LineOperand[MAX_LINE_OPERANDS] operand
 
 cdef void start_lines(Lines* lines, TensorBase x, int dim) noexcept

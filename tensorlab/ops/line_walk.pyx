@@ -1,8 +1,8 @@
 """The walk of ops that work along one dimension: brings each line of each operand to a loop that knows one plain line.
 
 A line that is not plain (strided, or of another type) is gathered into a buffer, and a result scattered from one. Where
-lines run across memory (dimension 0 of a matrix), neighbouring lines are gathered together: each cache line that is read
-then serves 16 of them, where line by line it would be fetched 16 times.
+lines run across memory (dimension 0 of a matrix), neighbouring lines are gathered together: each cache line that is
+read then serves 16 of them, where line by line it would be fetched 16 times.
 """
 from cython.parallel cimport prange
 from libc.stdint cimport uintptr_t
@@ -27,6 +27,7 @@ cdef void start_lines(Lines* lines, TensorBase x, int dim) noexcept:
     lines.operands = 0
     lines.ndim = 0
     lines.scratch = 0
+    lines.strip = NULL
     for i in range(x.ndim_):
         if i != dim:
             lines.sizes[lines.ndim] = x.sizes[i]
@@ -54,7 +55,8 @@ cdef void add_lines(Lines* lines, TensorBase x, int dim, int kernel_dtype, bint 
 
 
 cdef void add_points(Lines* lines, TensorBase x, int dim) noexcept:
-    """Add an operand of which the loop only gets the address of each line's first element, to reach for what it needs."""
+    """Add an operand of which the loop only gets the address of each line's first element, to reach for what it
+    needs."""
     cdef LineOperand* operand = &lines.operand[lines.operands]
     add_lines(lines, x, dim, x.dtype_, False)
     operand.length = 1
@@ -117,8 +119,8 @@ cdef void move(LineOperand* operand, char* data, ssize line_step, char* buffer, 
     if m > 1 and line_step < operand.step:              # across memory: a piece of each of the m lines at a time
         for i in range(operand.length):
             if is_gather:
-                convert(buffer + i * kernel_size, operand.kernel_dtype, pitch, data + i * operand.step * size, operand.dtype,
-                        line_step, m)
+                convert(buffer + i * kernel_size, operand.kernel_dtype, pitch, data + i * operand.step * size,
+                        operand.dtype, line_step, m)
             else:
                 convert(data + i * operand.step * size, operand.dtype, line_step, buffer + i * kernel_size,
                         operand.kernel_dtype, pitch, m)
@@ -174,6 +176,34 @@ cdef ssize group_size(Lines* lines, ssize* bytes_needed) noexcept nogil:
     return group
 
 
+cdef bint is_strip(Lines* lines) noexcept nogil:
+    """May the strip loop be used?"""
+    cdef int k
+    if lines.strip == NULL or lines.sizes[lines.ndim - 1] < 8:
+        return False
+    for k in range(lines.operands):
+        if (lines.operand[k].dtype != lines.operand[k].kernel_dtype or lines.operand[k].steps[lines.ndim - 1] != 1 or
+                lines.operand[k].step == 1):
+            return False
+    return True
+
+
+cdef void run_strips(Lines* lines, char** data) noexcept nogil:
+    """All lines that are neighbours in the last of the other dimensions, a strip at a time."""
+    cdef void* strip[MAX_LINE_OPERANDS]
+    cdef ssize[MAX_LINE_OPERANDS] steps
+    cdef ssize i = 0, lines_left
+    cdef int k
+    for k in range(lines.operands):
+        steps[k] = lines.operand[k].step
+    while i < lines.sizes[lines.ndim - 1]:
+        lines_left = lines.sizes[lines.ndim - 1] - i
+        for k in range(lines.operands):
+            strip[k] = data[k] + i * item_size[lines.operand[k].dtype]
+        lines.strip(strip, steps, lines.operand[0].length, min(<ssize>STRIP, lines_left))
+        i += STRIP
+
+
 cdef bint run_part(Lines* lines, line_loop loop, void* parameter) noexcept nogil:
     """All lines; False if there is no memory for the buffers."""
     cdef char* data[MAX_LINE_OPERANDS]
@@ -185,7 +215,8 @@ cdef bint run_part(Lines* lines, line_loop loop, void* parameter) noexcept nogil
     cdef ssize bytes_needed, i, m, group = group_size(lines, &bytes_needed)
     cdef char* memory = &small[0]
     cdef char* free_memory
-    if bytes_needed > 4096:
+    cdef bint by_strips = is_strip(lines)
+    if bytes_needed > 4096 and not by_strips:
         memory = <char*>malloc(bytes_needed)
         if memory == NULL:
             return False
@@ -193,13 +224,17 @@ cdef bint run_part(Lines* lines, line_loop loop, void* parameter) noexcept nogil
     for k in range(lines.operands):
         data[k] = lines.operand[k].data
         buffers[k] = NULL
-        if is_buffered(&lines.operand[k]):
+        if is_buffered(&lines.operand[k]) and not by_strips:
             buffers[k] = free_memory
-            free_memory += (group * (lines.operand[k].length + PADDING) * item_size[lines.operand[k].kernel_dtype] + 63) & ~63
+            free_memory += (group * (lines.operand[k].length + PADDING) * item_size[lines.operand[k].kernel_dtype]
+                            + 63) & ~63
     for d in range(lines.ndim):
         index[d] = 0
     while True:
         i = 0
+        if by_strips:
+            run_strips(lines, data)
+            i = lines.sizes[last]
         while i < lines.sizes[last]:
             m = min(group, lines.sizes[last] - i)
             for k in range(lines.operands):

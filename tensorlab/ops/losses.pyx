@@ -1,13 +1,13 @@
 """Losses of classification: what a prediction costs, given the right class.
 
-First the targets are brought into an easy form (`read_targets`): a valid class and a weight for each sample, 0 where the
-sample is ignored. `cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way is saved,
-and the gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a function of the input,
-so that the gradient differentiates again.
+First the targets are brought into an easy form (`read_targets`): a valid class and a weight for each sample, 0 where
+the sample is ignored. `cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way
+is saved, and the gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a
+function of the input, so that the gradient differentiates again.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport needs_grad, thread_state
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
@@ -47,25 +47,27 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
     cdef ssize count, i
     cdef int64_t* classes
     if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with .float()")
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
+                               ".float()")
     if target.dtype_ != INT64 and target.dtype_ != UINT8:
-        raise DTypeError(f"{where}: target has type {dtype_object(target.dtype_)}; class indices must be int64, convert with "
-                         f".long()")
+        raise DTypeError(f"{where}: target has type {dtype_object(target.dtype_)}; class indices must be int64, "
+                         f"convert with .long()")
     check_target_shape(where, x, target)
     read.dim = 0 if x.ndim_ == 1 else 1
     count = x.sizes[read.dim]
     if weight is not None and (weight.ndim_ != 1 or weight.numel_ != count):
-        raise ShapeError(f"{where}: weight has shape {tuple(weight.shape)}, but there are {count} classes; it needs one "
-                         f"number for each class")
+        raise ShapeError(f"{where}: weight has shape {tuple(weight.shape)}, but there are {count} classes; it needs "
+                         f"one number for each class")
     if weight is not None and weight.dtype_ != x.dtype_:
-        raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with .to()")
+        raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with "
+                         ".to()")
     read.classes = empty_tensor(INT64, target.ndim_, target.sizes)
     copy_into(read.classes, target)
     classes = <int64_t*>read.classes.data_
     for i in range(target.numel_):
         if classes[i] != ignore_index and (classes[i] < 0 or classes[i] >= count):
-            raise IndexOutOfRange(f"{where}: target {classes[i]} is out of range for {count} classes; classes are counted "
-                                  f"from 0 to {count - 1}, and ignore_index is {ignore_index}")
+            raise IndexOutOfRange(f"{where}: target {classes[i]} is out of range for {count} classes; classes are "
+                                  f"counted from 0 to {count - 1}, and ignore_index is {ignore_index}")
     read.weights = empty_tensor(kernel, target.ndim_, target.sizes)
     if kernel == FLOAT64:
         read.total = weigh(<double*>read.weights.data_, classes, weight, ignore_index, target.numel_)
@@ -78,20 +80,21 @@ cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -
     """The target has the input's shape without the classes."""
     cdef int i
     if x.ndim_ == 0:
-        raise ShapeError(f"{where}: the input has no dimensions; expected (classes), (batch, classes) or (batch, classes, ...)")
+        raise ShapeError(f"{where}: the input has no dimensions; expected (classes), (batch, classes) or (batch, "
+                         "classes, ...)")
     if x.ndim_ == 1 and target.ndim_ <= 1 and target.numel_ == 1:
         return 0
     if x.ndim_ > 1 and target.ndim_ > 0 and x.sizes[0] != target.sizes[0]:
-        raise TargetError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; their batch "
-                          f"sizes {x.sizes[0]} and {target.sizes[0]} must be equal")
+        raise TargetError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; their "
+                          f"batch sizes {x.sizes[0]} and {target.sizes[0]} must be equal")
     if target.ndim_ == x.ndim_ - 1 and x.ndim_ > 1:
         for i in range(1, target.ndim_):
             if target.sizes[i] != x.sizes[i + 1]:
                 break
         else:
             return 0
-    raise ShapeError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; expected the "
-                     f"input's shape without dimension {0 if x.ndim_ == 1 else 1}, the classes")
+    raise ShapeError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; expected "
+                     f"the input's shape without dimension {0 if x.ndim_ == 1 else 1}, the classes")
 
 
 cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) noexcept:
@@ -228,8 +231,8 @@ cdef void nll_backward_line_float(void** rows, ssize n, void* line) noexcept nog
 cdef void nll_backward_line_double(void** rows, ssize n, void* line) noexcept nogil:
     nll_backward_line[double](rows, n, (<ClassLine*>line).scale)
 
-cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(grad: Tensor, target: Tensor, weights: Tensor, sizes: int[], dim: int, "
-                               "scale: float) -> Tensor")
+cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(grad: Tensor, target: Tensor, weights: Tensor, sizes: int[], dim: "
+                               "int, scale: float) -> Tensor")
 
 @NLL_LOSS_BACKWARD.derivative("grad")
 def nll_loss_backward_derivative(grad, target, weights, dim, scale):
@@ -305,8 +308,8 @@ cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weig
     finish(SOFTMAX, probabilities, (x, targets.dim, None))
     return finish(CROSS_ENTROPY, out, (x, probabilities, targets.classes, targets.weights, targets.dim, scale))
 
-cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction,
-                                   double label_smoothing):
+cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index,
+                                   str reduction, double label_smoothing):
     """Cross-entropy with class indices, a share of each target spread evenly over all classes."""
     cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
     cdef int dim = targets.dim
@@ -324,8 +327,8 @@ cdef object cross_entropy_of_probabilities(TensorBase x, TensorBase target, Tens
     cdef int dim = 0 if x.ndim_ <= 1 else 1
     cdef ssize count = x.sizes[dim] if x.ndim_ > 0 else 1
     if not is_floating(target.dtype_):
-        raise DTypeError(f"cross_entropy: a target of the input's shape holds probabilities, but has type {target.dtype}; "
-                         f"give a floating target, or class indices of the shape without the classes")
+        raise DTypeError(f"cross_entropy: a target of the input's shape holds probabilities, but has type "
+                         f"{target.dtype}; give a floating target, or class indices of the shape without the classes")
     expected = target if label_smoothing == 0 else target * (1 - label_smoothing) + label_smoothing / count
     losses = -(log_softmax(x, dim) * expected)
     if weight is not None:
@@ -423,6 +426,6 @@ def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities no
     add_lines(&lines, each, -1, kernel, False)
     add_lines(&lines, target, -1, INT64, False)
     add_lines(&lines, weights, -1, kernel, False)
-    run_lines(&lines, cross_entropy_backward_line_double if kernel == FLOAT64 else cross_entropy_backward_line_float, &line,
-              GRAIN)
+    run_lines(&lines, cross_entropy_backward_line_double if kernel == FLOAT64 else cross_entropy_backward_line_float,
+              &line, GRAIN)
     return finish(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weights, dim, scale))

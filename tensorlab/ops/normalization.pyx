@@ -1,8 +1,8 @@
 """Normalisation: bringing groups of values to mean 0 and variance 1.
 
-layer_norm's gradient. With xhat = (x - mean) * r, r = 1 / sqrt(variance + eps), n values in a row and g the gradient times the
-weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat)): what is left of g when its share along the ones and
-its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
+layer_norm's gradient. With xhat = (x - mean) * r, r = 1 / sqrt(variance + eps), n values in a row and g the gradient
+times the weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat)): what is left of g when its share along
+the ones and its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
 """
 from cython.parallel cimport prange
 from libc.math cimport sqrt
@@ -60,7 +60,8 @@ cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where) exc
         raise TypeError(f"{where}: normalized_shape must be a tuple of ints, not {type(normalized_shape).__name__}")
     count = read_sizes(normalized_shape, sizes, where)
     if not is_floating(x.dtype_):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with .float()")
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
+                               ".float()")
     if count == 0:
         raise ShapeError(f"{where}: normalized_shape is empty; name at least one of the last sizes of the input")
     rows.n = 1
@@ -81,7 +82,8 @@ cdef int check_parameter(TensorBase parameter, str name, TensorBase x, int count
         raise ShapeError(f"{where}: {name} has shape {tuple(parameter.shape)}; expected the normalized shape, "
                          f"{tuple(x.shape)[x.ndim_ - count:]}")
     if parameter.dtype_ != x.dtype_ and parameter.dtype_ != kernel_dtype(x.dtype_):
-        raise DTypeError(f"{where}: {name} has type {parameter.dtype} and the input {x.dtype}; convert one of them with .to()")
+        raise DTypeError(f"{where}: {name} has type {parameter.dtype} and the input {x.dtype}; convert one of them "
+                         "with .to()")
     return 0
 
 
@@ -126,7 +128,8 @@ cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
         i += 1
     return total
 
-cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, real mean, real rstd, ssize n) noexcept nogil:
+cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, real mean, real rstd,
+                               ssize n) noexcept nogil:
     cdef ssize i
     if weight == NULL and bias == NULL:
         for i in range(n):
@@ -174,7 +177,8 @@ def layer_norm_derivative_weight(grad, x, count, eps, mean, rstd):
 def layer_norm_derivative_bias(grad, bias_shape):
     return grad.sum_to_size(bias_shape)
 
-def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None, double eps=1e-5):
+def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,
+               double eps=1e-5):
     """Bring the last dimensions to mean 0 and variance 1, then scale by weight and add bias.
 
     Parameters
@@ -279,11 +283,12 @@ cdef void layer_norm_backward_float(Rows* rows, ssize begin, ssize end) noexcept
 cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
     layer_norm_backward_loop(rows, begin, end, <double*>rows.mean)
 
-cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor?, count: int, eps: float, "
-                                 "mean: Tensor, rstd: Tensor) -> Tensor")
+cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor?, count: int, eps: "
+                                 "float, mean: Tensor, rstd: Tensor) -> Tensor")
 
-# The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the gradient that
-# arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be differentiated further.
+# The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the
+# gradient that arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be
+# differentiated further.
 @LAYER_NORM_BACKWARD.derivative("grad")
 def layer_norm_backward_derivative_grad(grad, x, weight, count, eps, mean, rstd):
     projected = layer_norm_backward(grad, x, None, count, eps, mean, rstd)
@@ -422,8 +427,8 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     Source: Wu and He 2018, "Group Normalization", section 3.
     """
     if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
-        raise ShapeError(f"group_norm: the input has shape {tuple(input.shape)} and num_groups is {num_groups}; expected "
-                         f"(batch, channels, ...) and a divisor of channels")
+        raise ShapeError(f"group_norm: the input has shape {tuple(input.shape)} and num_groups is {num_groups}; "
+                         f"expected (batch, channels, ...) and a divisor of channels")
     groups = input.reshape([input.sizes[0], num_groups, -1])
     out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(input.shape)
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)

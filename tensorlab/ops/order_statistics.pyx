@@ -1,11 +1,12 @@
 """The k largest elements, the k-th one, the one in the middle.
 
-`topk` keeps the best k seen so far in order and walks over a line once. It tests a block of elements at a time against the worst
-of the kept ones; in a long line almost no block has a better one, so the walk runs at the speed of memory.
+`topk` keeps the best k seen so far in order and walks over a line once. It tests a block of elements at a time against
+the worst of the kept ones; in a long line almost no block has a better one, so the walk runs at the speed of memory.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -49,7 +50,8 @@ cdef inline bint precedes(number x, number y, bint is_largest) noexcept nogil:
         return x > y or (x != x and y == y)
     return x < y or (y != y and x == x)
 
-cdef inline ssize insert(number* best, int64_t* indices, ssize count, number x, int64_t at, bint is_largest) noexcept nogil:
+cdef inline ssize insert(number* best, int64_t* indices, ssize count, number x, int64_t at,
+                         bint is_largest) noexcept nogil:
     """Put x behind all that it does not precede; the last of `count` falls out."""
     cdef ssize i = count - 1
     while i > 0 and precedes(x, best[i - 1], is_largest):
@@ -194,7 +196,7 @@ cdef inline void kth_line(void** rows, ssize n, KthLine* line, number* x) noexce
         while numbers > 0 and x[order[numbers - 1]] != x[order[numbers - 1]]:
             numbers -= 1                                # nans stand at the end
         if numbers == n or (k == -2 and numbers > 0):
-            k = (numbers - 1) // 2                      # of an even number of elements, the lower of the two in the middle
+            k = (numbers - 1) // 2                      # of an even number, the lower of the two in the middle
         else:
             k = numbers                                 # the first nan
     (<number*>rows[1])[0] = x[order[k]]
@@ -228,7 +230,8 @@ cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
     if n == 0:
-        raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has elements")
+        raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has "
+                             "elements")
     values, indices = reduced_tensor(x.dtype_, x, mask, keepdim), reduced_tensor(INT64, x, mask, keepdim)
     line.order = order_loops[kernel]
     line.k = k
@@ -327,8 +330,8 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     """
     if dim is None:
         return median_of_all("median", input, -1)
-    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "median"), -1, keepdim,
-                                          out))
+    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "median"), -1,
+                                          keepdim, out))
 
 def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """`median` of the elements that are not nan.
@@ -339,5 +342,5 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     """
     if dim is None:
         return median_of_all("nanmedian", input, -2)
-    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "nanmedian"), -2,
-                                             keepdim, out))
+    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "nanmedian"),
+                                             -2, keepdim, out))

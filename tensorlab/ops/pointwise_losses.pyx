@@ -2,7 +2,8 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
-from tensorlab._core.dispatch cimport Op, floating_loops, run_binary, run_ternary
+from tensorlab._core.dispatch cimport run_binary, run_ternary
+from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -34,15 +35,15 @@ cdef object reduced(str where, object losses, object reduction):
 cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
     """Shapes that differ are broadcast, which is rarely meant."""
     if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they are "
-                      f"broadcast, which is rarely meant. Give them the same shape", UserWarning, stacklevel=2)
+        warnings.warn(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they "
+                      f"are broadcast, which is rarely meant. Give them the same shape", UserWarning, stacklevel=2)
     return 0
 
 
 cdef int check_same_shape(str where, TensorBase input, TensorBase target) except -1:
     if tuple(input.shape) != tuple(target.shape):
-        raise TargetError(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they "
-                          f"must be the same")
+        raise TargetError(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; "
+                          f"they must be the same")
     return 0
 
 
@@ -252,7 +253,8 @@ cdef void bce_logits_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + (tl_softplusf(-size) if real is float else
                                                                     tl_softplus(-size))
 
-cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(x: Tensor, y: Tensor) -> Tensor", dtype="promote",
+                             grain=8192)
 floating_loops(BCE_WITH_LOGITS, <void*>bce_logits_loop[float], <void*>bce_logits_loop[double])
 
 @BCE_WITH_LOGITS.derivative("x")
@@ -281,7 +283,8 @@ def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase targe
         If the shapes differ.
 
     >>> import tensorlab
-    >>> tensorlab.nn.functional.binary_cross_entropy_with_logits(tensorlab.tensor([0., 200.]), tensorlab.tensor([0., 1.]))
+    >>> from tensorlab.nn.functional import binary_cross_entropy_with_logits
+    >>> binary_cross_entropy_with_logits(tensorlab.tensor([0., 200.]), tensorlab.tensor([0., 1.]))
     tensor(0.3466)
     """
     check_same_shape("binary_cross_entropy_with_logits", input, target)

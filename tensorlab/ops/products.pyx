@@ -1,7 +1,8 @@
 """Products, and the products and sums of truth: prod, all, any."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -110,7 +111,8 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     if dim is not None:
         mask = <unsigned int>1 << wrap_dim(dim, input.ndim_, "prod")        # one dimension: a tuple is refused
     result = reduced_tensor(code, input, mask, keepdim)
-    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None, NULL, 0)
+    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None,
+                  NULL, 0)
     if out is not None:
         return store_out("prod", result, out, needs_grad(input))
     return finish(PROD, result, (input, dim, keepdim, dtype))
@@ -135,8 +137,8 @@ cdef Op PRODUCTS_OF_OTHERS = Op("products_of_others(x: Tensor, dim: int) -> Tens
 
 @PRODUCTS_OF_OTHERS.derivative("x")
 def products_of_others_derivative(grad, x, dim):
-    # The derivative of out[i] by x[k] is the product of all but i and k: row i of a square in which x[i] is replaced by 1
-    # has it as the product of its others. The square costs memory, but only second derivatives come here.
+    # The derivative of out[i] by x[k] is the product of all but i and k: row i of a square in which x[i] is replaced by
+    # 1 has it as the product of its others. The square costs memory, but only second derivatives come here.
     from tensorlab.ops.ranges import arange
     x = x.movedim(dim, -1)
     index = arange(x.size(-1))
@@ -153,7 +155,8 @@ def products_of_others(TensorBase x not None, dim):
     start_lines(&lines, x, d)
     add_lines(&lines, x, d, kernel_dtype(x.dtype_), False)
     add_lines(&lines, out, d, kernel_dtype(x.dtype_), True)
-    run_lines(&lines, <line_loop>others_line[double] if x.dtype_ == FLOAT64 else <line_loop>others_line[float], NULL, 8192)
+    run_lines(&lines, <line_loop>others_line[double] if x.dtype_ == FLOAT64 else <line_loop>others_line[float], NULL,
+              8192)
     return finish(PRODUCTS_OF_OTHERS, out, (x, dim))
 
 

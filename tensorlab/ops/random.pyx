@@ -5,7 +5,8 @@ memory, whatever the order of its dimensions, as PyTorch does; so equal seeds gi
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
-from tensorlab._core.dispatch cimport Op, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,

@@ -2,7 +2,8 @@
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,

@@ -4,7 +4,7 @@ from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.math cimport ceil, isfinite, pow
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport as_number
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,

@@ -6,7 +6,7 @@ _core/loops.pyx does all the work, and what is left here is to describe the layo
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into

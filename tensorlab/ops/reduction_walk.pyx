@@ -3,8 +3,8 @@
 1. `set_up` sorts the dimensions into kept and reduced ones, each kind by the input's step, and merges neighbours that
    continue one another. What is left is at most a few dimensions; the last of each kind has the smallest step.
 2. If the last reduced dimension has the smaller step, memory is read along it and each row becomes one total ("rows").
-   If the last kept dimension has it, a strip of totals is kept in the L1 cache and whole rows are folded into it ("columns"):
-   a sum over the first dimension of a matrix reads its memory in order too.
+   If the last kept dimension has it, a strip of totals is kept in the L1 cache and whole rows are folded into it
+   ("columns"): a sum over the first dimension of a matrix reads its memory in order too.
 3. Elements that do not lie next to each other, or are of another type, are gathered into a buffer first.
 4. Totals are folded in a wide type, finished (divided, rooted) and only then rounded to the type of the result.
 5. Large reductions are split over threads: along a kept dimension, or, where there is none that is long enough, along a
@@ -161,7 +161,8 @@ cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const voi
     cdef const Reducer* reducer = r.reducer
     cdef ssize kept_step = r.kept_steps[r.kept_ndim - 1], step = r.reduced_steps[r.reduced_ndim - 1]
     cdef ssize n = r.reduced_sizes[r.reduced_ndim - 1], i, j, m
-    cdef int size = item_size[r.x_dtype], kernel_size = item_size[reducer.dtype], total_size = item_size[reducer.total_dtype]
+    cdef int size = item_size[r.x_dtype], kernel_size = item_size[reducer.dtype]
+    cdef int total_size = item_size[reducer.total_dtype]
     cdef bint same_type = r.x_dtype == reducer.dtype
     if reads_columns(r):
         if same_type and (kept_step == 1 or width == 1):
@@ -171,8 +172,8 @@ cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const voi
         while j < n:
             m = min(BUFFER // width, n - j)
             for i in range(m):
-                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * step * size, r.x_dtype, kept_step,
-                        width)
+                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * step * size, r.x_dtype,
+                        kept_step, width)
             reducer.columns(totals, buffer, m, width, width, extra)
             j += m
     elif same_type and (step == 1 or n == 1):

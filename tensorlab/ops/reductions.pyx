@@ -2,7 +2,8 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -132,7 +133,8 @@ cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize
             j += 1
         totals[i] += count
 
-cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n,
+                        const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
@@ -143,12 +145,13 @@ set_reducer(&count_reducer, BOOL, INT64, <void*>count_rows, <void*>count_columns
 
 
 # ---------------------------------------------------------------- sum
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter):
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish,
+                         double parameter):
     """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
     cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
     cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
-    run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask, None,
-                  finish, parameter)
+    run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
+                  None, finish, parameter)
     return out
 
 cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
@@ -224,8 +227,9 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a mean: floating, or an error."""
     cdef int code = dtype_code(dtype, x.dtype_)
     if not is_floating(code):
-        raise DTypeError(f"{where}: needs a floating dtype, but {'dtype= is' if dtype is not None else 'the tensor has'} "
-                         f"{dtype_object(code)}; give dtype=tensorlab.float32, or convert the tensor with .float()")
+        raise DTypeError(f"{where}: needs a floating dtype, but "
+                         f"{'dtype= is' if dtype is not None else 'the tensor has'} {dtype_object(code)}; "
+                         f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
 cdef Op MEAN = Op("mean(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
@@ -339,8 +343,8 @@ def sum_to_size(TensorBase input not None, *size):
     cdef TensorBase out
     for i in range(ndim):
         if shift < 0 or (sizes[i] != 1 and sizes[i] != input.sizes[i + shift]):
-            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the tensor, "
-                             f"{shape_text(input.ndim_, input.sizes)}; sizes must be equal or 1")
+            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the "
+                             f"tensor, {shape_text(input.ndim_, input.sizes)}; sizes must be equal or 1")
         if sizes[i] != input.sizes[i + shift]:
             mask |= <unsigned int>1 << (i + shift)
     if mask == 0:

@@ -5,7 +5,7 @@
 """
 from cpython.number cimport PyIndex_Check
 
-from tensorlab._core.dispatch cimport Op, finish, run_view
+from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,

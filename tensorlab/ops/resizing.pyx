@@ -2,7 +2,7 @@
 
 These look past autograd at the storage itself; a tensor that requires grad refuses them.
 """
-from tensorlab._core.dispatch cimport resize_tensor
+from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize

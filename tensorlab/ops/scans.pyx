@@ -4,7 +4,8 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport Op, OpNode, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -203,7 +204,8 @@ def cumprod_(TensorBase input not None, dim, *, dtype=None):
 
 # ---------------------------------------------------------------- cumprod_backward
 cdef void cumprod_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    """out[k] = (product before k) * rest[k], where rest[k] = grad[k] + x[k + 1] * rest[k + 1]: no division, so zeros do."""
+    """out[k] = (product before k) * rest[k], where rest[k] = grad[k] + x[k + 1] * rest[k + 1]: no division, so zeros
+    do."""
     cdef real* out = <real*>rows[0]
     cdef real* grad = <real*>rows[1]
     cdef real* x = <real*>rows[2]
@@ -229,8 +231,8 @@ cdef tuple square_of(TensorBase x, int dim):
 
 @CUMPROD_BACKWARD.derivative("grad")
 def cumprod_backward_derivative_grad(grad, x, dim):
-    # Row k of the cumprod of the square is the derivative of the results by x[k]. This costs memory for n * n numbers, but only
-    # second derivatives come here.
+    # Row k of the cumprod of the square is the derivative of the results by x[k]. This costs memory for n * n numbers,
+    # but only second derivatives come here.
     square, _, is_before = square_of(x, dim)
     slopes = cumprod(square, -1).masked_fill(is_before, 0)
     return (grad.movedim(dim, -1).unsqueeze(-1) * slopes).sum(-2).movedim(-1, dim)
@@ -338,7 +340,8 @@ def cummax(TensorBase input not None, dim, *, out=None):
     return return_types.cummax(running("cummax", CUMMAX, input, dim, cummax_lines, out))
 
 def cummin(TensorBase input not None, dim, *, out=None):
-    """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See `cummax`."""
+    """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See
+    `cummax`."""
     return return_types.cummin(running("cummin", CUMMIN, input, dim, cummin_lines, out))
 
 

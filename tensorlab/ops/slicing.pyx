@@ -7,7 +7,7 @@ They share one gradient, view_backward: a tensor of zeros in which the same view
 """
 from cpython.number cimport PyNumber_AsSsize_t
 
-from tensorlab._core.dispatch cimport Op, finish, run_view
+from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into

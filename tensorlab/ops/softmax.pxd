@@ -1,4 +1,4 @@
 """What losses need of softmax: its op, for recording a softmax that was computed on the way."""
-from tensorlab._core.dispatch cimport Op
+from tensorlab._core.op cimport Op
 
 cdef Op SOFTMAX

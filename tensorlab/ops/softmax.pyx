@@ -1,14 +1,14 @@
 """softmax and log_softmax, and their gradients.
 
-exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing in
-the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
+exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
+in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
-from tensorlab.ops.rows cimport exp_of, exp_row, largest, log_of, sum_of_products, sum_row
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
+from tensorlab.ops.rows cimport INFINITY, exp_falling, exp_row, largest, log_of, sum_of_products, sum_row
 
 from tensorlab.errors import UnsupportedDType
 
@@ -16,8 +16,13 @@ cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
 
 
-cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, line_loop float_loop, line_loop double_loop):
-    """A new row-major tensor: the loop's lines of x, or of x and y, along `dim`."""
+cdef struct Loops:              # of one op: of float32, of float64
+    line_loop[2] line
+    strip_loop[2] strip
+
+
+cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const Loops* loops):
+    """A new row-major tensor: the loops' lines of x, or of x and y, along `dim`."""
     cdef TensorBase out = empty_tensor(dtype, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(dtype)
     cdef Lines lines
@@ -26,15 +31,47 @@ cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, line_l
     add_lines(&lines, x, dim, kernel, False)
     if y is not None:
         add_lines(&lines, y, dim, kernel, False)
-    run_lines(&lines, double_loop if kernel == FLOAT64 else float_loop, NULL, GRAIN)
+    lines.strip = loops.strip[kernel == FLOAT64]
+    run_lines(&lines, loops.line[kernel == FLOAT64], NULL, GRAIN)
     return out
+
+
+cdef void set_loops(Loops* loops, void* float_line, void* double_line, void* float_strip, void* double_strip) noexcept:
+    loops.line[0], loops.line[1] = <line_loop>float_line, <line_loop>double_line
+    loops.strip[0], loops.strip[1] = <strip_loop>float_strip, <strip_loop>double_strip
+
+
+cdef void shifts_of(real* shift, real* x, ssize x_step, ssize n, ssize width) noexcept nogil:
+    """The largest element of each of `width` lines that run across memory."""
+    cdef ssize i, j
+    for j in range(width):
+        shift[j] = <real>-INFINITY
+    for i in range(n):
+        for j in range(width):
+            shift[j] = x[i * x_step + j] if x[i * x_step + j] > shift[j] else shift[j]
+
+
+cdef void exp_strip(real* total, real* out, ssize out_step, real* x, ssize x_step, real* shift, ssize n,
+                    ssize width) noexcept nogil:
+    """out = exp(x - shift) of `width` lines that run across memory, and the sum of each."""
+    cdef real* from_row
+    cdef real* to_row
+    cdef ssize i, j
+    for j in range(width):
+        total[j] = 0
+    for i in range(n):
+        to_row, from_row = out + i * out_step, x + i * x_step
+        for j in range(width):
+            to_row[j] = exp_falling(from_row[j] - shift[j])
+        for j in range(width):
+            total[j] += to_row[j]
 
 
 cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
     cdef int code = dtype_code(dtype, x.dtype_)
     if not is_floating(code):
-        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32, or convert "
-                               f"the tensor with .float()")
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32, or "
+                               f"convert the tensor with .float()")
     return code
 
 
@@ -48,6 +85,24 @@ cdef void softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
     factor = 1 / sum_row(out, n)
     for i in range(n):
         out[i] *= factor
+
+cdef void softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+    cdef real[32] shift                                 # STRIP
+    cdef real[32] total
+    cdef real* row
+    cdef ssize i, j
+    shifts_of(shift, data[1], steps[1], n, width)
+    exp_strip(total, data[0], steps[0], data[1], steps[1], shift, n, width)
+    for j in range(width):
+        total[j] = 1 / total[j]
+    for i in range(n):
+        row = data[0] + i * steps[0]
+        for j in range(width):
+            row[j] *= total[j]
+
+cdef Loops softmax_loops
+set_loops(&softmax_loops, <void*>softmax_line[float], <void*>softmax_line[double], <void*>softmax_strip[float],
+          <void*>softmax_strip[double])
 
 cdef Op SOFTMAX = Op("softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
@@ -80,7 +135,7 @@ def softmax(TensorBase input not None, dim, dtype=None):
     tensor([0., 0., 1.])
     """
     cdef int d = wrap_dim(dim, input.ndim_, "softmax"), code = softmax_dtype(input, dtype, "softmax")
-    out = run_along(input, None, d, code, <line_loop>softmax_line[float], <line_loop>softmax_line[double])
+    out = run_along(input, None, d, code, &softmax_loops)
     return finish(SOFTMAX, out, (input, d, dtype))
 
 
@@ -94,6 +149,27 @@ cdef void softmax_backward_line(void** rows, ssize n, real* as_this) noexcept no
     for i in range(n):
         out[i] = (grad[i] - shared) * y[i]
 
+cdef void softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+    cdef real[32] shared                                # STRIP
+    cdef real* out
+    cdef real* grad
+    cdef real* y
+    cdef ssize i, j
+    for j in range(width):
+        shared[j] = 0
+    for i in range(n):
+        grad, y = data[1] + i * steps[1], data[2] + i * steps[2]
+        for j in range(width):
+            shared[j] += grad[j] * y[j]
+    for i in range(n):
+        out, grad, y = data[0] + i * steps[0], data[1] + i * steps[1], data[2] + i * steps[2]
+        for j in range(width):
+            out[j] = (grad[j] - shared[j]) * y[j]
+
+cdef Loops softmax_backward_loops
+set_loops(&softmax_backward_loops, <void*>softmax_backward_line[float], <void*>softmax_backward_line[double],
+          <void*>softmax_backward_strip[float], <void*>softmax_backward_strip[double])
+
 cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
 
 @SOFTMAX_BACKWARD.derivative("grad")
@@ -106,8 +182,7 @@ def softmax_backward_derivative_y(grad, grad_, y, dim):
 
 def softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
     """The gradient of softmax from its result: y * (grad - sum(grad * y)) in one pass."""
-    out = run_along(grad, y, dim, y.dtype_, <line_loop>softmax_backward_line[float],
-                    <line_loop>softmax_backward_line[double])
+    out = run_along(grad, y, dim, y.dtype_, &softmax_backward_loops)
     return finish(SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 
@@ -121,6 +196,25 @@ cdef void log_softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
     log_of_sum = log_of(sum_row(out, n))
     for i in range(n):
         out[i] = (x[i] - shift) - log_of_sum
+
+cdef void log_softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+    cdef real[32] shift                                 # STRIP
+    cdef real[32] total
+    cdef real* out
+    cdef real* x
+    cdef ssize i, j
+    shifts_of(shift, data[1], steps[1], n, width)
+    exp_strip(total, data[0], steps[0], data[1], steps[1], shift, n, width)
+    for j in range(width):
+        total[j] = log_of(total[j])
+    for i in range(n):
+        out, x = data[0] + i * steps[0], data[1] + i * steps[1]
+        for j in range(width):
+            out[j] = (x[j] - shift[j]) - total[j]
+
+cdef Loops log_softmax_loops
+set_loops(&log_softmax_loops, <void*>log_softmax_line[float], <void*>log_softmax_line[double],
+          <void*>log_softmax_strip[float], <void*>log_softmax_strip[double])
 
 cdef Op LOG_SOFTMAX = Op("log_softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
@@ -153,7 +247,7 @@ def log_softmax(TensorBase input not None, dim, dtype=None):
     tensor([-1000., -1000.,     0.])
     """
     cdef int d = wrap_dim(dim, input.ndim_, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
-    out = run_along(input, None, d, code, <line_loop>log_softmax_line[float], <line_loop>log_softmax_line[double])
+    out = run_along(input, None, d, code, &log_softmax_loops)
     return finish(LOG_SOFTMAX, out, (input, d, dtype))
 
 
@@ -165,7 +259,29 @@ cdef void log_softmax_backward_line(void** rows, ssize n, real* as_this) noexcep
     cdef real total = sum_row(grad, n)
     cdef ssize i
     for i in range(n):
-        out[i] = grad[i] - exp_of(y[i]) * total
+        out[i] = grad[i] - exp_falling(y[i]) * total
+
+cdef void log_softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+    cdef real[32] total                                 # STRIP
+    cdef real* out
+    cdef real* grad
+    cdef real* y
+    cdef ssize i, j
+    for j in range(width):
+        total[j] = 0
+    for i in range(n):
+        grad = data[1] + i * steps[1]
+        for j in range(width):
+            total[j] += grad[j]
+    for i in range(n):
+        out, grad, y = data[0] + i * steps[0], data[1] + i * steps[1], data[2] + i * steps[2]
+        for j in range(width):
+            out[j] = grad[j] - exp_falling(y[j]) * total[j]
+
+cdef Loops log_softmax_backward_loops
+set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_line[float],
+          <void*>log_softmax_backward_line[double],
+          <void*>log_softmax_backward_strip[float], <void*>log_softmax_backward_strip[double])
 
 cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
 
@@ -179,8 +295,7 @@ def log_softmax_backward_derivative_y(grad, grad_, y, dim):
 
 def log_softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
     """The gradient of log_softmax from its result: grad - exp(y) * sum(grad) in one pass."""
-    out = run_along(grad, y, dim, y.dtype_, <line_loop>log_softmax_backward_line[float],
-                    <line_loop>log_softmax_backward_line[double])
+    out = run_along(grad, y, dim, y.dtype_, &log_softmax_backward_loops)
     return finish(LOG_SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 

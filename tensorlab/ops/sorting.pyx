@@ -1,16 +1,17 @@
 """Sorting along a dimension, by radix.
 
-A number is turned into an unsigned key of the same order, and keys are dealt into buckets, digit by digit, from the lowest
-digit to the highest. Each deal keeps the order of equal digits, so after the last one the keys are sorted, and equal
-elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short lines are sorted by
-insertion. nan counts as larger than every number, -0 and 0 as equal.
+A number is turned into an unsigned key of the same order, and keys are dealt into buckets, digit by digit, from the
+lowest digit to the highest. Each deal keeps the order of equal digits, so after the last one the keys are sorted, and
+equal elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short lines
+are sorted by insertion. nan counts as larger than every number, -0 and 0 as equal.
 
 Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -114,7 +115,8 @@ cdef inline void radix_sort(key_type* keys, uint32_t* order, key_type* other_key
     if order != result:
         memcpy(result, order, n * sizeof(uint32_t))
 
-cdef inline void order_of(uint32_t* order, number* x, ssize n, bint descending, void* scratch, key_type flip) noexcept nogil:
+cdef inline void order_of(uint32_t* order, number* x, ssize n, bint descending, void* scratch,
+                          key_type flip) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
     cdef uint32_t* other_order = counts + 2048
     cdef key_type* keys = <key_type*>(<char*>scratch + 8192 + ((n * 4 + 7) & ~<ssize>7))
@@ -237,7 +239,8 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     cdef int d = wrap_dim(dim, input.ndim_, "sort")
     results = sorted_lines(input, d, descending)
     if out is not None:
-        results = [store_out("sort", results[0], out[0], needs_grad(input)), store_out("sort", results[1], out[1], False)]
+        results = [store_out("sort", results[0], out[0], needs_grad(input)),
+                   store_out("sort", results[1], out[1], False)]
     else:
         results = finish(SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)

@@ -5,7 +5,7 @@ have to rewrite the history that it shares with the others. (tensor_split makes 
 """
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 
-from tensorlab._core.dispatch cimport Op, finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.graph cimport as_view
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as

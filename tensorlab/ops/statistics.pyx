@@ -6,14 +6,24 @@ mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where 
 from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport Op, finish, store_out
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, default_float, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
+from tensorlab._core.dtypes cimport (
+    FLOAT32,
+    FLOAT64,
+    default_float,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    kernel_dtype,
+    real,
+)
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
-from tensorlab.ops.rows cimport exp_of, exp_row, log_of, sum_row
+from tensorlab.ops.rows cimport exp_falling, exp_row, log_of, sum_row
 
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.extrema import amax
@@ -104,7 +114,8 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
                          <finish_loop>divide_and_root_loop[float])
     centre = sum_into(x, mask, keepdim, kernel, divide_totals(kernel), n)
     out = reduced_tensor(x.dtype_, x, mask, keepdim)
-    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finish_totals, divisor if divisor > 0 else 0)
+    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finish_totals,
+                  divisor if divisor > 0 else 0)
     return out
 
 cdef double correction_of(object unbiased, object correction) except? -1:
@@ -193,8 +204,8 @@ cdef enum:                      # kinds of norm, which have loops of their own
     POWERS = 5
 
 cdef inline int kind_of(double p) noexcept nogil:
-    return (SQUARES if p == 2 else ABSOLUTES if p == 1 else LARGEST if p == INFINITY else SMALLEST if p == -INFINITY else
-            NONZEROS if p == 0 else POWERS)
+    return (SQUARES if p == 2 else ABSOLUTES if p == 1 else NONZEROS if p == 0 else
+            LARGEST if p == INFINITY else SMALLEST if p == -INFINITY else POWERS)
 
 cdef inline real fold_one(real total, real x, int kind, real p) noexcept nogil:
     if kind == SQUARES:
@@ -275,8 +286,8 @@ cdef float infinite_float = INFINITY
 cdef double infinite_double = INFINITY
 
 cdef void set_norm_reducers(int k, int dtype, const real* infinite) noexcept:
-    set_reducer(&norm_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real], <void*>norm_merge[real],
-                &zero, 8)
+    set_reducer(&norm_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
+                <void*>norm_merge[real], &zero, 8)
     set_reducer(&smallest_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
                 <void*>norm_merge[real], infinite, sizeof(real))
 
@@ -343,13 +354,16 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
         raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
     power_of = p
     if not is_floating(input.dtype_) or not is_floating(code):
-        raise DTypeError(f"norm: needs a floating tensor, not {dtype_object(input.dtype_ if is_floating(code) else code)}; "
-                         f"convert it with .float()")
+        raise DTypeError(f"norm: needs a floating tensor, not "
+                         f"{dtype_object(input.dtype_ if is_floating(code) else code)}; convert it with .float()")
     if input.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(input, mask) == 0:
-        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have elements")
+        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
+                         "elements")
     kernel = kernel_dtype(code)
     result = reduced_tensor(code, input, mask, keepdim)
-    reducer = &smallest_reducers[kernel == FLOAT64] if kind_of(power_of) == SMALLEST else &norm_reducers[kernel == FLOAT64]
+    reducer = &norm_reducers[kernel == FLOAT64]
+    if kind_of(power_of) == SMALLEST:
+        reducer = &smallest_reducers[kernel == FLOAT64]
     run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
     if out is not None:
         return store_out("norm", result, out, needs_grad(input))
@@ -375,11 +389,12 @@ cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_step, ssiz
             totals[i] += sum_row(buffer, width)
             j += width
 
-cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* shifts) noexcept nogil:
+cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_step, ssize n,
+                               const real* shifts) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] += exp_of(x[i * row_step + j] - shifts[j])
+            totals[j] += exp_falling(x[i * row_step + j] - shifts[j])
 
 cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
     cdef ssize i
@@ -387,8 +402,8 @@ cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
         totals[i] = log_of(totals[i])
 
 cdef Reducer[2] exponentials_reducers               # of float32, of float64
-set_reducer(&exponentials_reducers[0], FLOAT32, FLOAT32, <void*>exponentials_rows[float], <void*>exponentials_columns[float],
-            <void*>merge_sums[float], &zero, 4)
+set_reducer(&exponentials_reducers[0], FLOAT32, FLOAT32, <void*>exponentials_rows[float],
+            <void*>exponentials_columns[float], <void*>merge_sums[float], &zero, 4)
 set_reducer(&exponentials_reducers[1], FLOAT64, FLOAT64, <void*>exponentials_rows[double],
             <void*>exponentials_columns[double], <void*>merge_sums[double], &zero, 8)
 

@@ -13,14 +13,14 @@ one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the sum
 over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from tensorlab._core.dispatch cimport Op, finish, run_view
+from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, offset_of
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.dimensions cimport change_layout
+from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
 
@@ -179,6 +179,7 @@ set_as_strided(as_strided)
 def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
     cdef Geometry to
+    check_layout_change(AS_STRIDED, self)
     read_geometry(&to, size, stride, offset_of(self) if storage_offset is None else storage_offset, "as_strided_")
     check_bounds(self, &to, "as_strided_")
     return change_layout(AS_STRIDED, self,

@@ -6,7 +6,8 @@ them take batches: the last two dimensions are the matrix.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport Op, finish, finish_inplace, start_inplace, store_out
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim

@@ -10,8 +10,8 @@ from tensorlab.ops.sorting import sort
 
 
 cdef tuple runs(TensorBase is_new, TensorBase order, TensorBase inverse):
-    """For elements in order, with a mark at each that differs from the one before: how long each run is; into `inverse`,
-    the number of the run that element order[i] belongs to."""
+    """For elements in order, with a mark at each that differs from the one before: how long each run is; into
+    `inverse`, the number of the run that element order[i] belongs to."""
     cdef int64_t* to = <int64_t*>inverse.data_
     cdef ssize i, n = is_new.numel_, run = -1, count = is_new.sum().item()
     cdef TensorBase counts = empty_tensor(INT64, 1, &count)
@@ -63,8 +63,8 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
 
     Returns
     -------
-    Tensor, or a tuple (values, inverse, counts) of what was asked for. Slices are sorted by their first element, then by
-    their second, and so on. Each nan is a value of its own.
+    Tensor, or a tuple (values, inverse, counts) of what was asked for. Slices are sorted by their first element, then
+    by their second, and so on. Each nan is a value of its own.
 
     >>> import tensorlab
     >>> tensorlab.unique(tensorlab.tensor([3, 1, 3]), return_inverse=True, return_counts=True)

@@ -1,5 +1,7 @@
 """Indexing by tensors."""
 from tensorlab._core.tensor cimport TensorBase
 
+cdef TensorBase index_forward(TensorBase x, list indices, str where)
+cdef object run_index_backward(TensorBase grad, list indices, object shape)
 cdef object run_index(TensorBase x, list indices)
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate)

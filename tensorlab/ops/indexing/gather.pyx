@@ -311,8 +311,8 @@ cdef TensorBase contiguous_clone(TensorBase x):
 cdef Op GATHER = Op("gather(x: Tensor, dim: int, index: Tensor) -> Tensor")
 
 @GATHER.derivative("x")
-def gather_derivative(grad, dim, index, x_shape):
-    return run_gather_backward(<TensorBase?>grad, dim, <TensorBase?>index, x_shape)
+def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
+    return run_gather_backward(<TensorBase?>grad, dim, <TensorBase?>index, x.shape)
 
 cdef TensorBase gather_forward(TensorBase x, int dim, TensorBase index):
     cdef Lines lines

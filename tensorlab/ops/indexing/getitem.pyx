@@ -11,7 +11,6 @@ from cpython.slice cimport PySlice_Check
 
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.operands cimport is_operand, refuse_overlap, refuse_self_overlap
-from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
@@ -165,12 +164,25 @@ def setitem(TensorBase x not None, index, value):
         tensors = read_subscript(x, index, &subscript)
     if tensors is not None:
         put_value(base_of_picks(x, &subscript, index), tensors, value)
-    elif thread_state().grad_enabled and is_floating(x.dtype_) and (
-            needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
-        view = make_view(x, &subscript, None if index is True else index)
-        view.copy_(without_leading_ones(<TensorBase>value, view.ndim_) if isinstance(value, TensorBase) else value)
+    elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
+        record_value(make_view(x, &subscript, None if index is True else index), value)
     else:
         write_value(x, view_of(x, &subscript), value)
+
+
+cdef int record_value(TensorBase view, object value) except -1:
+    """Write into a view with the in-place ops that autograd follows."""
+    cdef TensorBase source
+    if not isinstance(value, TensorBase):
+        view.fill_(value)
+        return 0
+    source = without_leading_ones(<TensorBase>value, view.ndim_)
+    check_broadcast(source, view)
+    if source.ndim_ == 0 and view.ndim_ > 0:
+        view.fill_(source)
+    else:
+        view.copy_(source if source.shape == view.shape else source.expand(view.shape))
+    return 0
 
 
 cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
@@ -181,6 +193,7 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
     if isinstance(value, TensorBase):
         source = without_leading_ones(<TensorBase>value, view.ndim_)
         check_broadcast(source, view)
+        source = broadcast_to(source, view)
         refuse_overlap(view, source, "setitem")
         copy_safely(view, source)
     else:
@@ -195,6 +208,18 @@ cdef int check_broadcast(TensorBase source, TensorBase view) except -1:
             raise ShapeError(f"setitem: the value has shape {shape_text(source.ndim_, source.sizes)}, which cannot be broadcast "
                              f"to {shape_text(view.ndim_, view.sizes)}: counted from the right, sizes must be equal or 1")
     return 0
+
+
+cdef TensorBase broadcast_to(TensorBase source, TensorBase view):
+    """An alias of the source with the sizes of the view, as `expand` makes it."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int d, shift = view.ndim_ - source.ndim_
+    for d in range(view.ndim_ - 1, -1, -1):
+        if d >= shift:
+            strides[d] = source.strides[d - shift] if source.sizes[d - shift] == view.sizes[d] else 0
+        else:
+            strides[d] = 0 if view.sizes[d] != 1 else strides[d + 1] * view.sizes[d + 1] if d + 1 < view.ndim_ else 1
+    return alias_as(source, view.ndim_, view.sizes, strides, source.data_)
 
 
 cdef TensorBase without_leading_ones(TensorBase value, int ndim):

@@ -1,11 +1,11 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport finish
+from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, make_size
-from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, run_index_put_
 from tensorlab.ops.indexing.masks cimport flat_nonzero
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -35,6 +35,13 @@ cdef object expanded(TensorBase x, object shape):
 
 
 # ---------------------------------------------------------------- masked_select
+cdef Op MASKED_SELECT = Op("masked_select(x: Tensor, mask: Tensor) -> Tensor")
+
+@MASKED_SELECT.derivative("x")
+def masked_select_derivative(grad, x, mask):            # saves x, as PyTorch does
+    shape = common_shape(<TensorBase?>x, <TensorBase?>mask, "masked_select")
+    return run_index_backward(<TensorBase?>grad, [mask.expand(shape)], shape)       # the engine sums what was broadcast
+
 def masked_select(TensorBase input not None, mask, *, out=None):
     """The elements of `input` where `mask` is True, in row-major order.
 
@@ -52,11 +59,12 @@ def masked_select(TensorBase input not None, mask, *, out=None):
     >>> tensorlab.masked_select(x, tensorlab.tensor([True, False, True]))
     tensor([1, 3])
     """
-    cdef TensorBase given = check_mask(mask, "masked_select")
+    cdef TensorBase given = check_mask(mask, "masked_select"), result
     shape = common_shape(input, given, "masked_select")
-    result = run_index(expanded(input, shape).reshape(1) if len(shape) == 0 else expanded(input, shape),
-                       [expanded(given, shape).reshape(1) if len(shape) == 0 else expanded(given, shape)])
-    return result if out is None else store_out("masked_select", result, out, needs_grad(input))
+    result = index_forward(expanded(input.detach(), shape), [expanded(given, shape)], "masked_select")
+    if out is not None:
+        return store_out("masked_select", result, out, needs_grad(input))
+    return finish(MASKED_SELECT, result, (input, given))
 
 
 # ---------------------------------------------------------------- masked_scatter

@@ -19,7 +19,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.indexing.advanced cimport run_index
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
 from tensorlab.ops.indexing.picks cimport (
     ADD,
     PUT,
@@ -214,8 +214,8 @@ def index_add_derivative_x(grad):
     return grad
 
 @INDEX_ADD.derivative("source")
-def index_add_derivative_source(grad, dim, index, alpha, source_shape):
-    grad = index_select(grad, dim, index) if len(source_shape) > 0 else grad
+def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the source, as PyTorch does
+    grad = index_select(grad, dim, index) if source.ndim > 0 else grad
     return grad if alpha == 1 else grad * alpha
 
 cdef object run_index_add(TensorBase x, object dim, object index, object source, object alpha, bint in_place, str where):
@@ -261,8 +261,8 @@ def index_copy_derivative_x(grad, dim, index):
     return index_fill(grad, dim, index, 0)
 
 @INDEX_COPY.derivative("source")
-def index_copy_derivative_source(grad, dim, index, source_shape):
-    return index_select(grad, dim, index) if len(source_shape) > 0 else grad
+def index_copy_derivative_source(grad, dim, index, source):          # saves the source, as PyTorch does
+    return index_select(grad, dim, index) if source.ndim > 0 else grad
 
 cdef object run_index_copy(TensorBase x, object dim, object index, object source, bint in_place, str where):
     cdef int d = wrap_dim(dim, x.ndim_, where)
@@ -354,6 +354,12 @@ def index_fill_(TensorBase input not None, dim, index, value):
 
 
 # ---------------------------------------------------------------- take
+cdef Op TAKE_OP = Op("take(x: Tensor, index: Tensor) -> Tensor")
+
+@TAKE_OP.derivative("x")
+def take_derivative(grad, x, index):                    # saves x, as PyTorch does
+    return run_index_backward(<TensorBase?>grad.reshape(-1), [index.reshape(-1)], (x.numel(),)).reshape(x.shape)
+
 def take(TensorBase input not None, index, *, out=None):
     """Elements by their position in `input` read as one row.
 
@@ -370,9 +376,12 @@ def take(TensorBase input not None, index, *, out=None):
     >>> tensorlab.take(tensorlab.tensor([[1, 2], [3, 4]]), tensorlab.tensor([3, 0]))
     tensor([4, 1])
     """
+    cdef TensorBase result
     if not isinstance(index, TensorBase):
         raise TypeError(f"take: argument 'index' must be a Tensor, not {type(index).__name__}")
     if (<TensorBase>index).dtype_ != INT64:
         raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
-    result = run_index(input.reshape(-1), [index]).contiguous()
-    return result if out is None else store_out("take", result, out, needs_grad(input))
+    result = index_forward(input.detach().reshape(-1), [index.contiguous()], "take")
+    if out is not None:
+        return store_out("take", result, out, needs_grad(input))
+    return finish(TAKE_OP, result, (input, index))

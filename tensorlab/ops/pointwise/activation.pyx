@@ -7,9 +7,6 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
     run_binary,
     run_binary_inplace,
     run_quaternary,
@@ -18,6 +15,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -308,7 +306,7 @@ def gelu(TensorBase input not None, *, str approximate="none"):
 # ---------------------------------------------------------------- gelu_backward
 cdef inline real gelu_slope(real x) noexcept nogil:
     """Phi(x) + x phi(x), with the normal distribution Phi and its density phi."""
-    cdef real inside = <real>0.5 * (1 + (tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)))
+    cdef real inside = <real>0.5 * (<real>1 + (tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)))
     return inside + x * (<real>0.3989422804014327 * exp_of(<real>-0.5 * x * x))
 
 cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
@@ -337,7 +335,7 @@ cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC
     for i in range(n):
-        out[i] = <real>0.5 * x[i] * (1 + tanh_of(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
+        out[i] = <real>0.5 * x[i] * (<real>1 + tanh_of(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
 
 cdef Op GELU_TANH = Op("gelu_tanh(x: Tensor) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
 floating_loops(GELU_TANH, <void*>gelu_tanh_loop[float], <void*>gelu_tanh_loop[double])
@@ -350,11 +348,11 @@ def gelu_tanh_derivative(grad, x):
 # ---------------------------------------------------------------- gelu_tanh_backward
 cdef void gelu_tanh_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
     cdef ssize i
-    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC, square, t
+    cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC, one = 1, square, t
     for i in range(n):
         square = x[i] * x[i]
         t = tanh_of(rate * (x[i] + cubic * square * x[i]))
-        out[i] = grad[i] * <real>0.5 * (1 + t + x[i] * (1 - t * t) * (rate * (1 + 3 * cubic * square)))
+        out[i] = grad[i] * <real>0.5 * (one + t + x[i] * (one - t * t) * (rate * (one + <real>3 * cubic * square)))
 
 cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(GELU_TANH_BACKWARD, <void*>gelu_tanh_backward_loop[float], <void*>gelu_tanh_backward_loop[double])
@@ -403,7 +401,7 @@ cdef void silu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept n
     cdef real s
     for i in range(n):
         s = sigmoid_of(x[i])
-        out[i] = grad[i] * s * (1 + x[i] * (1 - s))
+        out[i] = grad[i] * s * (<real>1 + x[i] * (<real>1 - s))
 
 cdef Op SILU_BACKWARD = Op("silu_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(SILU_BACKWARD, <void*>silu_backward_loop[float], <void*>silu_backward_loop[double])
@@ -449,7 +447,7 @@ cdef void mish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept n
     cdef real t
     for i in range(n):
         t = tanh_of(softplus_of(x[i]))
-        out[i] = grad[i] * (t + x[i] * (1 - t * t) * sigmoid_of(x[i]))
+        out[i] = grad[i] * (t + x[i] * (<real>1 - t * t) * sigmoid_of(x[i]))
 
 cdef Op MISH_BACKWARD = Op("mish_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(MISH_BACKWARD, <void*>mish_backward_loop[float], <void*>mish_backward_loop[double])

@@ -6,10 +6,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
-    is_operand,
     run_binary,
     run_binary_inplace,
     run_out,
@@ -22,12 +18,14 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport is_bool, is_floating_operand, zeros_as
 
-from tensorlab._core.dispatch import result_type
+from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError, UnsupportedDType
 
 
@@ -529,8 +527,8 @@ cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexce
         # measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`
         difference = end[i] - x[i]
         from_start = x[i] + weight[i] * difference
-        from_end = end[i] - difference * (1 - weight[i])
-        out[i] = from_start if weight[i] > -0.5 and weight[i] < 0.5 else from_end
+        from_end = end[i] - difference * (<real>1 - weight[i])
+        out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
 
 cdef Op LERP = Op("lerp(x: Tensor, end: Tensor, weight: Tensor) -> Tensor", dtype="promote")
 floating_loops(LERP, <void*>lerp_loop[float], <void*>lerp_loop[double])

@@ -3,9 +3,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
     run_binary,
     run_binary_inplace,
     run_out,
@@ -14,6 +11,7 @@ from tensorlab._core.dispatch cimport (
     run_ternary,
     run_ternary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -21,9 +21,9 @@ cdef inline bint is_floating_operand(object x) noexcept:
     return isinstance(x, float)
 
 
-# A comparison with nan is false: `x if x >= low else low` gives nan for a bound that is nan, and `x != x` keeps x's.
+# A comparison with nan is false, so x stays if it is nan; `low != low` lets a bound that is nan win.
 cdef inline number at_least(number x, number low) noexcept nogil:
-    return x if (x >= low) | (x != x) else low
+    return low if (x < low) | (low != low) else x
 
 cdef inline number at_most(number x, number high) noexcept nogil:
-    return x if (x <= high) | (x != x) else high
+    return high if (x > high) | (high != high) else x

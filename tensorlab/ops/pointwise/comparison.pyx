@@ -4,10 +4,6 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
-    is_operand,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -15,6 +11,8 @@ from tensorlab._core.dispatch cimport (
     run_quaternary,
     run_unary,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

@@ -7,10 +7,6 @@ from libc.math cimport copysign, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
-    is_operand,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -18,13 +14,15 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
 
-from tensorlab._core.dispatch import result_type
+from tensorlab._core.operands import result_type
 from tensorlab.errors import DivisionByZero
 
 
@@ -117,7 +115,7 @@ def div_operator_(TensorBase x not None, y):
 cdef void reciprocal_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = 1 / x[i]
+        out[i] = <real>1 / x[i]
 
 cdef Op RECIPROCAL = Op("reciprocal(x: Tensor) -> Tensor", dtype="floating")
 floating_loops(RECIPROCAL, <void*>reciprocal_loop[float], <void*>reciprocal_loop[double])

@@ -5,8 +5,6 @@ Trigonometric and hyperbolic functions have their own file, and so have erf and 
 from libc.math cimport INFINITY, exp2 as c_exp2, fabs, log2 as c_log2, log10 as c_log10
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -14,6 +12,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -262,7 +261,7 @@ def sigmoid_(TensorBase input not None):
 cdef void sigmoid_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = grad[i] * (1 - y[i]) * y[i]
+        out[i] = grad[i] * (<real>1 - y[i]) * y[i]
 
 cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="floating")
 floating_loops(SIGMOID_BACKWARD, <void*>sigmoid_backward_loop[float], <void*>sigmoid_backward_loop[double])
@@ -283,7 +282,7 @@ cdef inline real logit_scalar(real x, real eps) noexcept nogil:
     cdef real high = 1 - eps if eps >= 0 else INFINITY
     cdef real p = high if x > high else x
     p = low if p < low else p
-    return tl_logf(p / (1 - p)) if real is float else tl_log(p / (1 - p))
+    return tl_logf(p / (<float>1 - p)) if real is float else tl_log(p / (1 - p))
 
 cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
     cdef ssize i
@@ -391,7 +390,7 @@ def tanh_(TensorBase input not None):
 cdef void tanh_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = grad[i] * (1 - y[i] * y[i])
+        out[i] = grad[i] * (<real>1 - y[i] * y[i])
 
 cdef Op TANH_BACKWARD = Op("tanh_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="floating")
 floating_loops(TANH_BACKWARD, <void*>tanh_backward_loop[float], <void*>tanh_backward_loop[double])

@@ -2,10 +2,6 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
-    is_operand,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -13,6 +9,8 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

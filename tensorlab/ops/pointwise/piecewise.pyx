@@ -7,9 +7,6 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
     run_binary,
     run_quaternary,
     run_ternary,
@@ -17,6 +14,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -101,7 +99,7 @@ def hardtanh_backward_derivative(grad, x, min_val, max_val):
 cdef void hardsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = at_most(at_least(x[i] + 3, <real>0), <real>6) / 6
+        out[i] = at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
 cdef Op HARDSIGMOID = Op("hardsigmoid(x: Tensor) -> Tensor", dtype="promote")
 floating_loops(HARDSIGMOID, <void*>hardsigmoid_loop[float], <void*>hardsigmoid_loop[double])
@@ -124,7 +122,7 @@ def hardsigmoid(TensorBase input not None, bint inplace=False):
 cdef void hardswish_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = x[i] * at_most(at_least(x[i] + 3, <real>0), <real>6) / 6
+        out[i] = x[i] * at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
 cdef Op HARDSWISH = Op("hardswish(x: Tensor) -> Tensor", dtype="promote")
 floating_loops(HARDSWISH, <void*>hardswish_loop[float], <void*>hardswish_loop[double])
@@ -150,7 +148,7 @@ cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexc
     cdef ssize i
     cdef real inside
     for i in range(n):
-        inside = grad[i] * (x[i] / 3 + <real>0.5)
+        inside = grad[i] * (x[i] / <real>3 + <real>0.5)
         inside = inside if x[i] < 3 else grad[i]
         out[i] = 0 if x[i] <= -3 else inside
 
@@ -220,7 +218,7 @@ cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
     cdef ssize i
     cdef real y
     for i in range(n):
-        y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * 0            # nan * 0 is nan
+        y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
 cdef Op SOFTSHRINK = Op("softshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote")

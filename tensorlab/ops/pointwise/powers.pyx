@@ -7,10 +7,6 @@ from libc.math cimport INFINITY, NAN, fabs, pow as c_pow, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
-    integer_loops,
-    is_operand,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -18,6 +14,8 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -69,7 +67,7 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         else:
             out[i] = pow_integer(x[i], y[i])
 
-cdef Op POW = Op("pow(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=4096)
+cdef Op POW = Op("pow(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
 floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
 integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
               <void*>pow_loop[int64_t])
@@ -145,7 +143,7 @@ def inverse_root_derivative(grad, x):
 cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = 1 / x[i]
+        out[i] = <real>1 / x[i]
 
 cdef Op INVERSE = Op("pow_minus_1(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
 floating_loops(INVERSE, <void*>inverse_loop[float], <void*>inverse_loop[double])
@@ -157,7 +155,7 @@ def inverse_derivative(grad, x):
 cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = 1 / (x[i] * x[i])
+        out[i] = <real>1 / (x[i] * x[i])
 
 cdef Op INVERSE_SQUARE = Op("pow_minus_2(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
 floating_loops(INVERSE_SQUARE, <void*>inverse_square_loop[float], <void*>inverse_square_loop[double])

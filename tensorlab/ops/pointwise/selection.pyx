@@ -2,24 +2,16 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport (
-    Op,
-    as_number,
-    floating_loops,
-    integer_loops,
-    is_operand,
-    run_out,
-    run_ternary,
-    run_ternary_inplace,
-)
-from tensorlab._core.dtypes cimport BOOL, UINT8, number
+from tensorlab._core.dispatch cimport run_out, run_ternary, run_ternary_inplace
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.operands cimport as_number, is_operand
+from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math
 
-from tensorlab._core.dtypes import finfo, iinfo
 from tensorlab.errors import DTypeError, ShapeError
 
 
@@ -30,7 +22,7 @@ cdef void where_loop(number* out, number* condition, number* x, number* y, ssize
         out[i] = x[i] if condition[i] != 0 else y[i]
 
 # A bool promotes to every type, so the condition does not change the type of the result.
-cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote", wraps_numbers=True)
 floating_loops(WHERE, <void*>where_loop[float], <void*>where_loop[double])
 integer_loops(WHERE, <void*>where_loop[uint8_t], <void*>where_loop[int8_t], <void*>where_loop[int16_t],
               <void*>where_loop[int32_t], <void*>where_loop[int64_t])
@@ -109,6 +101,10 @@ def masked_fill_derivative_x(grad, mask):
 def masked_fill_derivative_value(grad, mask):
     return run_ternary(WHERE, mask, grad, 0)
 
+# the largest finite number of each floating type
+cdef double[NUM_DTYPES] LARGEST = [0, 0, 0, 0, 0, 0, 65504.0, 3.3895313892515355e38, 3.4028234663852886e38,
+                                   1.7976931348623157e308]
+
 cdef object checked_value(str where, TensorBase x, object mask, object value):
     """The value in the type of x, so that it does not change the type of the result."""
     check_tensor(where, "mask", mask)
@@ -126,14 +122,18 @@ cdef object checked_value(str where, TensorBase x, object mask, object value):
 
 cdef object fitting_number(str where, object value, TensorBase x):
     """A number cut to x's category; raises if x's type has no such number."""
+    cdef double most, least
     if x.dtype_ == BOOL:
         return bool(value)
-    if x.is_floating_point():
-        if math.isfinite(value) and not -finfo(x.dtype).max <= value <= finfo(x.dtype).max:
+    if is_floating(x.dtype_):
+        most = LARGEST[x.dtype_]
+        least = -most
+        if not least <= value <= most and math.isfinite(value):
             raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
         return float(value)
-    limits = iinfo(x.dtype)
-    if not math.isfinite(value) or not (-limits.max if x.dtype_ == UINT8 else limits.min) <= int(value) <= limits.max:
+    most = 2.0 ** (8 * item_size[x.dtype_] - (x.dtype_ != UINT8))            # the first number that does not fit
+    least = -most if x.dtype_ != UINT8 else 1 - most                        # negative ones wrap
+    if not least <= value < most:
         raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
     return int(value)
 

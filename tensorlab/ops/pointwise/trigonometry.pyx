@@ -18,8 +18,6 @@ from libc.math cimport (
 )
 
 from tensorlab._core.dispatch cimport (
-    Op,
-    floating_loops,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -27,6 +25,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -230,7 +229,7 @@ cdef inline real sinh_scalar(real x) noexcept nogil:
     if real is float:
         t = tl_expm1f(a)
         half = tl_expf(a * <float>0.5)
-        return <float>copysign(<float>0.5 * (t + t / (t + 1)) if a < 88 else (<float>0.5 * half) * half, x)
+        return <float>copysign(<float>0.5 * (t + t / (t + <float>1)) if a < 88 else (<float>0.5 * half) * half, x)
     else:
         t = tl_expm1(a)
         half = tl_exp(a * 0.5)
@@ -305,7 +304,7 @@ cdef inline real asinh_scalar(real x) noexcept nogil:
     cdef real a = <real>fabs(x), s, y
     if real is float:
         s = a * a
-        y = tl_log1pf(a + s / (1 + sqrtf(s + 1)))
+        y = tl_log1pf(a + s / (<float>1 + sqrtf(s + <float>1)))
         return <float>copysign(y if a < <float>1e18 else tl_logf(a) + <float>0.6931471805599453, x)
     else:
         s = a * a
@@ -341,9 +340,9 @@ def asinh_(TensorBase input not None):
 # ---------------------------------------------------------------- acosh
 cdef inline real acosh_scalar(real x) noexcept nogil:
     """log(x + sqrt(x * x - 1)) with t = x - 1, exact near 1; for large x it is log(2 x)."""
-    cdef real t = x - 1
+    cdef real t = x - <real>1
     if real is float:
-        return tl_log1pf(t + sqrtf(t * (t + 2))) if x < <float>1e18 else tl_logf(x) + <float>0.6931471805599453
+        return tl_log1pf(t + sqrtf(t * (t + <float>2))) if x < <float>1e18 else tl_logf(x) + <float>0.6931471805599453
     else:
         return tl_log1p(t + sqrt(t * (t + 2))) if x < 1e150 else tl_log(x) + 0.6931471805599453
 
@@ -378,7 +377,7 @@ cdef inline real atanh_scalar(real x) noexcept nogil:
     """log((1 + a) / (1 - a)) / 2 = log(1 + 2 a / (1 - a)) / 2 with a = |x|."""
     cdef real a = <real>fabs(x)
     if real is float:
-        return <float>copysign(<float>0.5 * tl_log1pf(2 * a / (1 - a)), x) if a <= 1 else <float>NAN
+        return <float>copysign(<float>0.5 * tl_log1pf(<float>2 * a / (<float>1 - a)), x) if a <= 1 else <float>NAN
     else:
         return copysign(0.5 * tl_log1p(2 * a / (1 - a)), x) if a <= 1 else NAN
 

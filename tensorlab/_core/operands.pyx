@@ -1,0 +1,269 @@
+"""Operands: Python numbers among tensors, the common type, the common shape, memory that overlaps.
+
+What an op must know of its operands before its loop can run, and nothing about any particular op.
+"""
+from cpython.float cimport PyFloat_Check
+from cpython.long cimport PyLong_Check
+from cpython.object cimport PyObject
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    NO_DTYPE,
+    UINT8,
+    default_float,
+    dtype_object,
+    is_floating,
+    item_size,
+    promotion,
+)
+from tensorlab._core.layout cimport (
+    MAX_NDIM,
+    broadcast_into,
+    channels_last_strides,
+    dense_strides,
+    is_channels_last,
+    is_dense,
+    may_overlap_itself,
+    ssize,
+)
+from tensorlab._core.loops cimport MAX_OPERANDS
+from tensorlab._core.storage cimport Storage, new_storage
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    empty_strided_tensor,
+    empty_tensor,
+    offset_of,
+    set_layout,
+)
+
+from tensorlab.errors import MemoryLayoutError, ShapeError
+
+
+# ---------------------------------------------------------------- numbers
+cdef bint is_operand(object x):
+    """Is x a tensor or a number?"""
+    return isinstance(x, TensorBase) or PyFloat_Check(x) or PyLong_Check(x) or as_number(x) is not None
+
+
+cdef object as_number(object x):
+    """A Python bool, int or float; NumPy's scalars become one; None for anything else."""
+    if PyFloat_Check(x) or PyLong_Check(x):
+        return x
+    if hasattr(x, "dtype") and hasattr(x, "item") and getattr(x, "ndim", 1) == 0 and not isinstance(x, TensorBase):
+        x = x.item()
+        return x if PyFloat_Check(x) or PyLong_Check(x) else None
+    return None
+
+
+cdef int number_dtype(object x) noexcept:
+    """The type that a Python number brings into promotion."""
+    if PyFloat_Check(x):
+        return default_float()
+    return BOOL if x is True or x is False else INT64
+
+
+cdef int write_number(object x, int dtype, void* to) except -1:
+    """Store a Python number as one element."""
+    cdef int64_t n
+    if dtype == FLOAT64:
+        (<double*>to)[0] = x
+    elif dtype == FLOAT32:
+        (<float*>to)[0] = <float><double>x
+    elif dtype == BOOL:
+        (<uint8_t*>to)[0] = bool(x)
+    else:
+        try:
+            n = int(x)
+        except OverflowError:
+            raise RuntimeError(f"the number {x} does not fit in {dtype_object(dtype)}") from None
+        if dtype == UINT8:
+            (<uint8_t*>to)[0] = <uint8_t>n
+        elif dtype == INT8:
+            (<int8_t*>to)[0] = <int8_t>n
+        elif dtype == INT16:
+            (<int16_t*>to)[0] = <int16_t>n
+        elif dtype == INT32:
+            (<int32_t*>to)[0] = <int32_t>n
+        else:
+            (<int64_t*>to)[0] = n
+    return 0
+
+
+# ---------------------------------------------------------------- types
+cdef inline int promote(int a, int b) noexcept:
+    return b if a == NO_DTYPE else a if b == NO_DTYPE else promotion[a][b]
+
+
+cdef inline int combine(int higher, int lower) noexcept:
+    """A lower-ranking operand counts only if its category (bool < integer < floating) is higher."""
+    if higher == NO_DTYPE:
+        return lower
+    if lower == NO_DTYPE or is_floating(higher):
+        return higher
+    return promotion[higher][lower] if higher == BOOL or is_floating(lower) else higher
+
+
+cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:
+    """The common type. Tensors with dimensions outrank 0-d tensors, which outrank Python numbers."""
+    cdef int dims = NO_DTYPE, zero = NO_DTYPE, numbers = NO_DTYPE, k
+    cdef TensorBase x
+    for k in range(n):
+        if isinstance(<object>operands[k], TensorBase):
+            x = <TensorBase>operands[k]
+            if x.ndim_ > 0:
+                dims = promote(dims, x.dtype_)
+            else:
+                zero = promote(zero, x.dtype_)
+        else:
+            numbers = promote(numbers, number_dtype(<object>operands[k]))
+    return combine(dims, combine(zero, numbers))
+
+
+def result_type(tensor1, tensor2):
+    """The type that an arithmetic operation on two tensors or numbers gives."""
+    cdef PyObject* operands[2]
+    operands[0] = <PyObject*>tensor1
+    operands[1] = <PyObject*>tensor2
+    return dtype_object(promoted_dtype(operands, 2, "result_type"))
+
+
+cdef bint can_cast(int source, int target) noexcept:
+    """May a result of one type be written into a tensor of another? Not down a category."""
+    return not (is_floating(source) and not is_floating(target)) and not (source != BOOL and target == BOOL)
+
+
+# ---------------------------------------------------------------- shapes
+cdef int broadcast_operands(str where, PyObject** operands, int n, ssize* sizes) except -1:
+    """The broadcast shape of all tensors; returns its number of dimensions."""
+    cdef int ndim = 0, k
+    cdef TensorBase x
+    for k in range(n):
+        if isinstance(<object>operands[k], TensorBase):
+            x = <TensorBase>operands[k]
+            if broadcast_into(x.ndim_, x.sizes, &ndim, sizes) < 0:
+                shapes = " and ".join([str(tuple((<TensorBase>operands[k]).shape)) for k in range(n)
+                                       if isinstance(<object>operands[k], TensorBase)])
+                raise ShapeError(f"{where}: shapes {shapes} cannot be broadcast together: counted from the right, "
+                                 f"sizes must be equal or 1")
+    return ndim
+
+
+cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, const ssize* sizes, bint wraps_numbers):
+    """A new tensor of the broadcast shape whose dimensions lie in the order of the operands' (see dense_strides)."""
+    cdef ssize aligned[MAX_OPERANDS][MAX_NDIM]
+    cdef const ssize* rows[MAX_OPERANDS]
+    cdef ssize[MAX_NDIM] strides
+    cdef int k, i, shift, used = 0
+    cdef bint same = True, contiguous = True, last = ndim == 4
+    cdef TensorBase x, first = None
+    for k in range(n):
+        if not isinstance(<object>operands[k], TensorBase):
+            same = same and (ndim == 0 or not wraps_numbers)
+            continue
+        x = <TensorBase>operands[k]
+        shift = ndim - x.ndim_
+        contiguous = contiguous and x.is_contiguous_
+        last = last and shift == 0 and is_channels_last(x.sizes, x.strides)
+        same = same and shift == 0
+        for i in range(ndim):
+            if i < shift:
+                aligned[used][i] = 0
+            else:
+                if x.sizes[i - shift] != sizes[i]:
+                    same = False
+                aligned[used][i] = 0 if x.sizes[i - shift] == 1 and sizes[i] != 1 else x.strides[i - shift]
+        rows[used] = aligned[used]
+        used += 1
+        if first is None:
+            first = x
+    if same and contiguous:
+        return empty_tensor(dtype, ndim, sizes)
+    if same and last:
+        channels_last_strides(sizes, strides)
+        return empty_strided_tensor(dtype, ndim, sizes, strides)
+    if same and all_dense_alike(operands, n, first):
+        return empty_strided_tensor(dtype, ndim, sizes, first.strides)
+    dense_strides(ndim, sizes, used, rows, strides)
+    return empty_strided_tensor(dtype, ndim, sizes, strides)
+
+
+cdef bint all_dense_alike(PyObject** operands, int n, TensorBase first) noexcept:
+    cdef int k, i
+    cdef TensorBase x
+    for k in range(n):
+        if isinstance(<object>operands[k], TensorBase):
+            x = <TensorBase>operands[k]
+            if not is_dense(x.ndim_, x.sizes, x.strides):
+                return False
+            for i in range(x.ndim_):
+                if x.strides[i] != first.strides[i]:
+                    return False
+    return True
+
+
+# ---------------------------------------------------------------- overlap
+cdef int refuse_self_overlap(TensorBase out, str where) except -1:
+    if may_overlap_itself(out.ndim_, out.sizes, out.strides):
+        raise MemoryLayoutError(f"{where}: several elements of the tensor to be written share one place in memory "
+                                f"(shape {out.shape}, strides {out.stride()}); clone it first")
+    return 0
+
+
+cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1:
+    """Raise if x lies partly over out, so that the result would depend on the order of the loop."""
+    cdef ssize out_bytes, x_bytes
+    if out is x or out.storage_ is not x.storage_ or out.numel_ == 0 or x.numel_ == 0:
+        return 0
+    if not is_dense(out.ndim_, out.sizes, out.strides) or not is_dense(x.ndim_, x.sizes, x.strides):
+        return 0
+    out_bytes = out.numel_ * item_size[out.dtype_]
+    x_bytes = x.numel_ * item_size[x.dtype_]
+    if out.data_ == x.data_ and out_bytes == x_bytes:
+        if out.ndim_ == x.ndim_ and same_numbers(out.ndim_, out.strides, x.strides):
+            return 0
+    elif out.data_ >= x.data_ + x_bytes or x.data_ >= out.data_ + out_bytes:
+        return 0
+    raise MemoryLayoutError(f"{where}: the tensor to be written and an input share part of their memory; clone one first")
+
+
+# ---------------------------------------------------------------- resizing
+cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1:
+    """Give x another shape, row-major, and its storage as many bytes as that needs."""
+    cdef ssize offset = offset_of(x), needed
+    cdef ssize[MAX_NDIM] kept
+    cdef int i
+    for i in range(ndim):
+        kept[i] = sizes[i]
+    needed = (offset + product(ndim, kept)) * item_size[x.dtype_]
+    if needed > x.storage_.nbytes_:
+        grow_storage(x, needed)
+    x.data_ = x.storage_.address + offset * item_size[x.dtype_]
+    set_layout(x, ndim, kept, NULL)
+    return 0
+
+
+cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
+    """Give x's storage more bytes. It moves, so no other tensor may look at it."""
+    if (<PyObject*>x.storage_).ob_refcnt == 1:
+        x.storage_.resize(nbytes)
+    elif x.storage_.nbytes_ == 0:
+        x.storage_ = new_storage(nbytes)
+    else:
+        raise MemoryLayoutError(f"resize: the tensor would need {nbytes} bytes, but other tensors look at its storage of "
+                                f"{x.storage_.nbytes_} bytes, which therefore cannot move; clone the tensor first")
+    return 0
+
+
+cdef ssize product(int ndim, const ssize* sizes) noexcept:
+    cdef ssize n = 1
+    cdef int i
+    for i in range(ndim):
+        n *= sizes[i]
+    return n
