@@ -62,18 +62,27 @@ CAPABILITIES = {
 }
 HOT_MODULES = (
     "tensorlab._core.loops",
+    "tensorlab.ops.convolution",
     "tensorlab.ops.copying",
     "tensorlab.ops.extrema",
     "tensorlab.ops.indexing",
     "tensorlab.ops.line_walk",
+    "tensorlab.ops.linalg.product_loops",
     "tensorlab.ops.losses",
     "tensorlab.ops.normalization",
     "tensorlab.ops.optim_steps",
+    "tensorlab.ops.order_statistics",
+    "tensorlab.ops.patches",
     "tensorlab.ops.pointwise",
+    "tensorlab.ops.pointwise_losses",
     "tensorlab.ops.products",
     "tensorlab.ops.reduction_walk",
     "tensorlab.ops.reductions",
+    "tensorlab.ops.rows",
+    "tensorlab.ops.scans",
     "tensorlab.ops.softmax",
+    "tensorlab.ops.sorting",
+    "tensorlab.ops.statistics",
 )
 
 PLAIN_PROGRAM = "#include <math.h>\nint main(void) { return (int) sqrt(0.0); }\n"
