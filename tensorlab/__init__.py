@@ -55,6 +55,14 @@ from tensorlab.ops.creation import (
     zeros_like,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from tensorlab.ops.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from tensorlab.ops.indexing.advanced import index_put, index_put_
 from tensorlab.ops.indexing.gather import gather, scatter, scatter_add, take_along_dim
 from tensorlab.ops.indexing.masked import masked_scatter, masked_select

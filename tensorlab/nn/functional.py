@@ -7,6 +7,14 @@ import warnings
 
 from ..ops import dropout as dropout_ops
 from ..ops import softmax as softmax_ops
+from ..ops.convolution import (
+    conv1d,
+    conv2d,
+    conv3d,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
@@ -39,6 +47,12 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
     "cross_entropy",
     "dropout",
     "elu",

@@ -351,8 +351,8 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
     if in_channels != weight.sizes[1] * groups:
         raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has {in_channels} channels, but weight "
                          f"{shape_text(weight.ndim_, weight.sizes)} with {groups} group(s) takes {weight.sizes[1] * groups}")
-    if weight.sizes[0] % groups != 0:
-        raise ShapeError(f"{where}: {weight.sizes[0]} output channels cannot be split into {groups} groups")
+    if weight.sizes[0] == 0 or weight.sizes[0] % groups != 0:
+        raise ShapeError(f"{where}: {weight.sizes[0]} output channels cannot be split into {groups} group(s)")
     if bias is not None and (bias.ndim_ != 1 or bias.sizes[0] != weight.sizes[0]):
         raise ShapeError(f"{where}: bias must have shape ({weight.sizes[0]},), not {shape_text(bias.ndim_, bias.sizes)}")
     reach = [dilations[d] * (weight.sizes[2 + d] - 1) for d in range(n)]        # a kernel's first to its last element
@@ -370,6 +370,8 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
     out_shape = [x.sizes[0], weight.sizes[0]]
     for d in range(n):
         size = x.sizes[2 + d] + before[d] + after[d]
+        if x.sizes[2 + d] == 0:
+            raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has size 0 in dimension {2 + d}")
         if size <= reach[d]:
             raise ShapeError(f"{where}: a kernel that reaches over {reach[d] + 1} elements is larger than the padded input of "
                              f"size {size}")
