@@ -26,7 +26,7 @@ FENCE = re.compile(
 OPTION = re.compile(r"^:(?P<name>[\w-]+):[ ]*(?P<value>.*)$")
 ROLE = re.compile(r"\{[\w:-]+\}`([^`]*)`")
 LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
-SHOWN_AS_CODE = {"code-block", "code", "literalinclude"}
+SHOWN_AS_CODE = {"code-block", "code"}
 HIDDEN = {"figure", "image", "list-table", "toctree", "bibliography"}
 
 
@@ -61,6 +61,10 @@ def translate(directive, argument, body):
         return [nbformat.v4.new_markdown_cell(f"$$\n{content}\n$$")]
     if directive in SHOWN_AS_CODE:
         return [nbformat.v4.new_markdown_cell(f"```{argument.strip()}\n{content}\n```")]
+    if directive == "literalinclude":
+        part = f"`{options['pyobject']}` of " if "pyobject" in options else ""
+        text = f"*({part}`{argument.strip()}`, which the first cells of this notebook wrote)*"
+        return [nbformat.v4.new_markdown_cell(text)]
     if directive in HIDDEN:
         about = options.get("alt") or argument.strip()
         return [nbformat.v4.new_markdown_cell(f"*(In the book: {plain_text(about)})*")]
@@ -90,11 +94,11 @@ def markdown_cells(text):
 
 
 def file_cells(folder):
-    """Return the cells that write the text files beside a chapter."""
+    """Return the cells that write the text files beside a chapter; recording needs the sources."""
     files = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix in (".py", ".json", ".csv", ".txt") and path.is_file()
+        if path.suffix in (".py", ".json", ".csv", ".txt") and path.name != "record.py"
     )
     return [
         nbformat.v4.new_code_cell(f"%%writefile {path.name}\n{path.read_text(encoding='utf-8')}")

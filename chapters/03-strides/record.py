@@ -34,8 +34,8 @@ print(json.dumps({{"copy": median(x.clone), "transposed": median(lambda: x.t().c
 recording.write(
     FOLDER / "recorded.json",
     {
-        "storage after an overlapping write": recording.pytorch(OVERLAP),
-        "milliseconds of tensorlab": recording.pytorch(TRANSPOSE.format(module="tensorlab")),
-        "milliseconds of PyTorch": recording.pytorch(TRANSPOSE.format(module="torch")),
+        "storage after an overlapping write": recording.run_json(OVERLAP),
+        "milliseconds of tensorlab": recording.run_json(TRANSPOSE.format(module="tensorlab")),
+        "milliseconds of PyTorch": recording.run_json(TRANSPOSE.format(module="torch")),
     },
 )
