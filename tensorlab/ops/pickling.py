@@ -12,6 +12,7 @@ from tensorlab._core.exchange import frombuffer
 from tensorlab._core.storage import Storage
 from tensorlab._core.subclass import make_subclass
 from tensorlab.errors import GradientError
+from tensorlab.ops.creation import empty
 from tensorlab.ops.resizing import tensor_over
 
 UINT8 = DTYPES[1]
@@ -20,7 +21,7 @@ UINT8 = DTYPES[1]
 def storage_from(data):
     """Return a storage of our own with a copy of some bytes."""
     if not data:
-        return storage_from(b"0").resize_(0)
+        return Storage()
     return frombuffer(data, dtype=UINT8).clone().untyped_storage()
 
 

@@ -3,7 +3,7 @@
 The numbers come from _core/random.pyx, which fills plain rows. A tensor that is not a plain row is filled in the order of its
 memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
@@ -161,7 +161,24 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
         fill_floats[float](<float*>row.data_, row.numel_, recipe, generator, a, b)
     else:
         fill_floats[double](<double*>row.data_, row.numel_, recipe, generator, a, b)
+    if recipe == UNIFORM and kernel_dtype(x.dtype_) != x.dtype_:
+        keep_below(<float*>row.data_, row.numel_, x.dtype_, a, b)
     return put_row(x, row)
+
+
+cdef int keep_below(float* x, ssize n, int dtype, double low, double high) except -1:
+    """Numbers that a half type would round up to the upper bound become the lower one."""
+    cdef uint16_t narrow
+    cdef float bound = <float>high, rounded_bound, rounded_number
+    cdef ssize i
+    convert(&narrow, dtype, 1, &bound, FLOAT32, 1, 1)
+    convert(&rounded_bound, FLOAT32, 1, &narrow, dtype, 1, 1)
+    for i in range(n):
+        convert(&narrow, dtype, 1, &x[i], FLOAT32, 1, 1)
+        convert(&rounded_number, FLOAT32, 1, &narrow, dtype, 1, 1)
+        if rounded_number == rounded_bound:
+            x[i] = <float>low
+    return 0
 
 
 # ---------------------------------------------------------------- the ops: what they are to autograd
@@ -190,6 +207,11 @@ cdef object run_fill(Op op, TensorBase x, int recipe, object generator, double a
     cdef object node = start_inplace(op, x, (x,))
     fill_tensor(x, recipe, source, a, b)
     return finish_inplace(node, x)
+
+
+cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
+    """A tensor without elements may have any type: nothing is drawn."""
+    return 0 if x.numel_ == 0 else check_floating(x.dtype_, where, plain_error)
 
 
 cdef int check_floating(int dtype, str where, bint plain_error) except -1:
@@ -243,7 +265,7 @@ cdef int fill_normally(TensorBase x, Generator generator, double mean, double st
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
     check_std(std, "normal_")
-    check_floating(self.dtype_, "normal_", False)
+    check_filled(self, "normal_", False)
     return run_fill(NORMAL_OP, self, NORMAL if self.is_contiguous_ else NORMAL_SINGLY, generator, mean, std, "normal_")
 
 
@@ -251,7 +273,7 @@ def log_normal_(TensorBase self not None, double mean=1, double std=2, *, genera
     """Fill with exp(x) for x of the normal distribution."""
     if not std > 0:
         raise ShapeError(f"log_normal_: std must be above 0, not {std}")
-    check_floating(self.dtype_, "log_normal_", False)
+    check_filled(self, "log_normal_", False)
     return run_fill(LOG_NORMAL_OP, self, LOG_NORMAL, generator, mean, std, "log_normal_")
 
 
@@ -267,7 +289,7 @@ def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
     """Fill with numbers of the exponential distribution of rate `lambd`."""
     if not lambd > 0:
         raise ShapeError(f"exponential_: lambd must be above 0, not {lambd}")
-    check_floating(self.dtype_, "exponential_", True)
+    check_filled(self, "exponential_", True)
     return run_fill(EXPONENTIAL_OP, self, EXPONENTIAL, generator, lambd, 0, "exponential_")
 
 
@@ -355,7 +377,8 @@ cdef int check_integer_bounds(int dtype, object low, object high, str where) exc
 
 
 cdef object largest(int dtype):
-    return 255 if dtype == UINT8 else (1 << (8 * item_size[dtype] - 1)) - 1
+    cdef object bits = 8 * item_size[dtype]         # a Python int: 1 << 63 does not fit in C's
+    return 255 if dtype == UINT8 else 2 ** (bits - 1) - 1
 
 
 cdef tuple exact_bounds(int dtype, object low, object high):

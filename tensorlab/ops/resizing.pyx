@@ -26,7 +26,7 @@ cdef object resize_to(TensorBase x, int ndim, const ssize* sizes, str where):
     check_inplace(x, False, where)
     if not same:
         resize_tensor(x, ndim, sizes)
-    bump_version(x)
+        bump_version(x)
     return x
 
 

@@ -15,7 +15,7 @@ over them must be the gradient of the place. Source: PyTorch's note "as_strided 
 """
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport set_as_strided
+from tensorlab._core.graph cimport bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, offset_of
@@ -239,6 +239,7 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
         y = empty_tensor(x.dtype_, 1, &reach)
         copy_into(y, memory)
         memory = y
+    bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
     return read_as(memory, &writes)
 
 

@@ -1,0 +1,165 @@
+"""Factories: values, dtypes, layouts, arguments and errors are PyTorch's."""
+
+import pytest
+
+import tensorlab
+from tests.ops.agreement import agree
+
+FACTORIES = {
+    "sizes": lambda T: T.zeros(2, 3),
+    "tuple": lambda T: T.ones((2, 3)),
+    "list": lambda T: T.zeros([2, 3]),
+    "named": lambda T: T.zeros(size=(2,)),
+    "0-d": lambda T: T.zeros(()),
+    "empty list": lambda T: T.ones([]),
+    "no elements": lambda T: T.zeros(0, 3),
+    "no size": lambda T: T.zeros(),
+    "negative": lambda T: T.zeros(2, -3),
+    "float size": lambda T: T.zeros(2.5),
+    "text size": lambda T: T.zeros("a"),
+    "bool size": lambda T: T.zeros(True),
+    "dtype": lambda T: T.ones(2, dtype=T.int64),
+    "python dtype": lambda T: T.ones(2, dtype=float),
+    "requires grad": lambda T: T.zeros(2, requires_grad=True),
+    "integers require no grad": lambda T: T.zeros(2, requires_grad=True, dtype=T.int64),
+    "out": lambda T: T.ones(3, out=T.zeros(3)),
+    "out resized": lambda T: T.zeros(3, out=T.ones(0)),
+    "out of another dtype": lambda T: T.zeros(3, out=T.ones(3), dtype=T.int64),
+    "device": lambda T: T.zeros(2, device="cpu"),
+    "device object": lambda T: T.zeros(2, device=T.device("cpu")),
+    "no such device": lambda T: T.zeros(2, device="nowhere"),
+    "full int": lambda T: T.full((2,), 3),
+    "full bool": lambda T: T.full((2,), True),
+    "full float": lambda T: T.full((2,), 2.5),
+    "full tensor": lambda T: T.full((2,), T.tensor(2.0)),
+    "full tensor with dims": lambda T: T.full((2,), T.tensor([2.0])),
+    "full int size": lambda T: T.full(2, 2.0),
+    "full cut off": lambda T: T.full((2,), 2.5, dtype=T.int64),
+    "full too large": lambda T: T.full((2,), 300, dtype=T.uint8),
+    "full too large a float": lambda T: T.full((2,), 1e300, dtype=T.float32),
+    "full nan as integer": lambda T: T.full((2,), float("nan"), dtype=T.int64),
+    "full infinite": lambda T: T.full((2,), float("inf")),
+    "scalar_tensor": lambda T: T.scalar_tensor(3),
+    "empty shape": lambda T: T.empty(2, 3).shape,
+    "channels_last": lambda T: T.empty(2, 3, 4, 5, memory_format=T.channels_last).stride(),
+    "channels_last of 2-d": lambda T: T.empty(2, 3, memory_format=T.channels_last),
+    "empty_strided": lambda T: T.empty_strided((2, 3), (1, 2)).stride(),
+    "empty_strided uneven": lambda T: T.empty_strided((2, 3), (1,)),
+    "empty_strided negative": lambda T: T.empty_strided((2, 3), (1, -1)),
+    "zeros_like transposed": lambda T: T.zeros_like(T.ones(2, 3).t()),
+    "zeros_like sliced": lambda T: T.zeros_like(T.ones(4, 6)[:, ::2].t()),
+    "zeros_like expanded": lambda T: T.zeros_like(T.ones(1, 3).expand(2, 3)),
+    "ones_like dtype": lambda T: T.ones_like(T.ones(2), dtype=T.int64),
+    "ones_like row-major": lambda T: T.ones_like(
+        T.ones(2, 3).t(), memory_format=T.contiguous_format
+    ),
+    "full_like": lambda T: T.full_like(T.ones(2, dtype=T.int64), 2.7),
+    "new_zeros": lambda T: T.ones(2, dtype=T.int64).new_zeros(2, 3),
+    "new_ones": lambda T: T.ones(2).new_ones([2, 3], dtype=T.int64),
+    "new_full": lambda T: T.ones(2).new_full((2,), True),
+    "new_full int": lambda T: T.ones(2, dtype=T.int64).new_full((2,), 2.5),
+    "new_empty": lambda T: T.ones(2, dtype=T.int64).new_empty(2, 3).dtype,
+    "new_tensor": lambda T: T.ones(2).new_tensor([1, 2]),
+    "new_empty_strided": lambda T: T.ones(2).new_empty_strided((2, 3), (1, 2)).stride(),
+    "Tensor of sizes": lambda T: T.Tensor(2, 3).shape,
+    "Tensor of a list": lambda T: T.Tensor([1, 2]),
+    "Tensor of nothing": lambda T: T.Tensor().shape,
+    "Tensor of a shape": lambda T: T.Tensor(T.zeros(2, 3).shape).shape,
+}
+
+RANGES = {
+    "end": lambda T: T.arange(5),
+    "float end": lambda T: T.arange(5.0),
+    "start": lambda T: T.arange(1, 5, 2),
+    "down": lambda T: T.arange(5, 1, -2),
+    "quarters": lambda T: T.arange(0, 1, 0.25),
+    "wrong way": lambda T: T.arange(5, 1),
+    "zero step": lambda T: T.arange(0, 5, 0),
+    "wrong step": lambda T: T.arange(0, 5, -1),
+    "half": lambda T: T.arange(5, dtype=T.float16),
+    "bool": lambda T: T.arange(2, dtype=T.bool),
+    "tensor": lambda T: T.arange(T.tensor(5)),
+    "named": lambda T: T.arange(start=1, end=3),
+    "end named": lambda T: T.arange(1, end=3),
+    "infinite": lambda T: T.arange(float("inf")),
+    "nan": lambda T: T.arange(float("nan")),
+    "cut end": lambda T: T.arange(0, 2.5, dtype=T.int64),
+    "cut start": lambda T: T.arange(0.5, 3, 1, dtype=T.int64),
+    "cut step": lambda T: T.arange(0.5, 3.7, 0.6, dtype=T.int64),
+    "cut step of int32": lambda T: T.arange(1, 3, 0.5, dtype=T.int32),
+    "large": lambda T: T.arange(2**62, 2**62 + 3),
+    "requires grad": lambda T: T.arange(3.0, requires_grad=True),
+    "integers require no grad": lambda T: T.arange(3, requires_grad=True),
+    "out": lambda T: T.arange(3, out=T.zeros(3)),
+    "uint8": lambda T: T.arange(0, 300, 100, dtype=T.uint8),
+    "nothing": lambda T: T.arange(),
+    "text": lambda T: T.arange("a"),
+    "too many": lambda T: T.arange(1, 2, 3, 4),
+    "linspace": lambda T: T.linspace(0, 1, 7),
+    "linspace one": lambda T: T.linspace(0, 1, 1),
+    "linspace none": lambda T: T.linspace(0, 1, 0),
+    "linspace negative": lambda T: T.linspace(0, 1, -1),
+    "linspace integers": lambda T: T.linspace(-3, 9, 6, dtype=T.int32),
+    "linspace tensors": lambda T: T.linspace(T.tensor(0.0), T.tensor(1.0), 3),
+    "linspace bool": lambda T: T.linspace(0, 1, 3, dtype=T.bool),
+    "linspace float steps": lambda T: T.linspace(0, 1, 3.0),
+    "logspace": lambda T: T.logspace(0, 2, 5),
+    "logspace base": lambda T: T.logspace(0, 2, 3, base=2),
+    "logspace integers": lambda T: T.logspace(0, 2, 3, dtype=T.int64),
+    "eye": lambda T: T.eye(2, 3),
+    "eye bool": lambda T: T.eye(2, dtype=T.bool),
+    "eye none": lambda T: T.eye(2, 0),
+    "eye negative": lambda T: T.eye(-1),
+    "eye float": lambda T: T.eye(2.0),
+    "eye requires grad": lambda T: T.eye(2, requires_grad=True),
+    "tril_indices": lambda T: T.tril_indices(3, 2, 1, dtype=T.int32),
+    "tril_indices none": lambda T: T.tril_indices(3, 2, -5),
+    "tril_indices negative": lambda T: T.tril_indices(-1, 2),
+    "tril_indices float": lambda T: T.tril_indices(2, 2, dtype=T.float32),
+    "triu_indices": lambda T: T.triu_indices(3, 2, -1),
+    "broadcast_shapes": lambda T: T.broadcast_shapes((2, 1), 3, (4, 1, 1)),
+    "broadcast_shapes apart": lambda T: T.broadcast_shapes((2,), (3,)),
+    "broadcast_shapes negative": lambda T: T.broadcast_shapes((-2,)),
+    "meshgrid of matrices": lambda T: T.meshgrid(T.zeros(2, 2), indexing="ij"),
+    "meshgrid of types": lambda T: T.meshgrid(T.zeros(2), T.arange(2), indexing="ij"),
+    "meshgrid other": lambda T: T.meshgrid(T.arange(2), indexing="ab"),
+    "combinations again": lambda T: T.combinations(T.arange(3), 2, True),
+    "combinations none": lambda T: T.combinations(T.arange(3), 4),
+}
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_a_factory_makes_what_pytorch_makes(name):
+    agree(FACTORIES[name])
+
+
+@pytest.mark.parametrize("name", RANGES)
+def test_a_range_holds_what_pytorch_puts_there(name):
+    agree(RANGES[name], tolerance=2e-7)
+
+
+def test_a_device_is_a_name_and_compares_by_it():
+    cpu = tensorlab.device("cpu")
+    assert (str(cpu), cpu.type, cpu.index, repr(cpu)) == ("cpu", "cpu", None, "device(type='cpu')")
+    assert tensorlab.device("cpu:0") == tensorlab.device("cpu", 0) != cpu
+    assert {cpu: 1}[tensorlab.zeros(1).device] == 1
+    with pytest.raises(RuntimeError, match="^device: .*'cuda' is not 'cpu'"):
+        tensorlab.device("cuda")
+    with pytest.raises(AttributeError):
+        cpu.index = 1
+
+
+def test_a_tensor_that_does_not_fit_in_memory_raises():
+    with pytest.raises(RuntimeError):
+        tensorlab.zeros(2**40, 2**10)
+    with pytest.raises(RuntimeError):
+        tensorlab.zeros(2**40, 2**40)
+
+
+def test_a_subclass_can_be_made_from_values():
+    class Named(tensorlab.Tensor):
+        pass
+
+    made = Named([1.0, 2.0])
+    assert type(made) is Named
+    assert made.tolist() == [1.0, 2.0]
