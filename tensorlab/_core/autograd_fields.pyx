@@ -27,7 +27,7 @@ def set_requires_grad(TensorBase x not None, value):
     """Switch the flag of a leaf."""
     if not isinstance(value, bool):
         raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
-    if grad_fn_of(x) is not None:
+    if x.node is not None:
         raise GradientError("requires_grad can be switched for leaves only; this tensor was computed. Use detach() for a "
                             "copy outside the graph")
     requires_grad_(x, value)
@@ -41,7 +41,7 @@ def requires_grad_(TensorBase x not None, bint requires_grad=True):
     RuntimeError
         If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
     """
-    if not requires_grad and grad_fn_of(x) is not None:
+    if not requires_grad and x.node is not None:
         raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
                             "for a copy outside the graph")
     if requires_grad and not is_floating(x.dtype_):

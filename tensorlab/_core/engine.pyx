@@ -256,15 +256,12 @@ cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
 
 cdef object run_tensor_hooks(Node node, object grad):
     """Call the hooks of the tensors that the node made; each may replace the gradient. Retained gradients come last."""
-    cdef list grads = [grad] if node.output_count == 1 else grad
+    cdef list grads = [grad] if node.output_count == 1 else grad if grad is not None else [None] * node.output_count
     cdef int number
     cdef TensorBase holder
-    if grads is None:
-        return grad
     if node.tensor_hooks is not None:
         for number, _, function in list(node.tensor_hooks):
-            if grads[number] is not None:
-                grads[number] = checked_hook_result(function(grads[number]), grads[number])
+            grads[number] = checked_hook_result(function(grads[number]), grads[number])
     if node.retaining is not None:
         for number, reference in list(node.retaining.items()):
             holder = <TensorBase>reference()
@@ -285,6 +282,8 @@ cdef object checked_hook_result(object result, object grad):
         return grad
     if not isinstance(result, TensorBase):
         raise TypeError(f"hook: must return None or a Tensor, not {type(result).__name__}")
+    if grad is None:
+        raise GradientError("hook: there was no gradient (None), so a hook cannot replace it with one")
     if result.shape != grad.shape:
         raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in place of one of shape "
                             f"{tuple(grad.shape)}")
@@ -309,7 +308,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         task.nodes[slot] = None
         if node.tensor_hooks is not None or node.retaining is not None:
             grad = run_tensor_hooks(node, grad)
-        if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks and grad is not None:
+        if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks:
             grad = run_leaf_hooks((<AccumulateGrad>node).variable, grad)
         if task.captures is not None and node in task.captures:
             for number, i in task.captures[node]:

@@ -42,6 +42,7 @@ cdef class SavedTensor:
     cdef bint is_output
     cdef int output_number
     cdef object slices          # of an output that was written into a view: weak reference to the base's CopySlices
+    cdef int check(self, Node owner) except -1
     cdef TensorBase unpack(self, Node owner)
 
 cdef class AccumulateGrad(Node):

@@ -515,15 +515,20 @@ cdef class SavedTensor:
     own each other.
     """
 
-    cdef TensorBase unpack(self, Node owner):
-        """The tensor, if nobody has written to it since."""
-        cdef TensorBase out
-        if self.counter is not None and self.counter.value != self.version:
+    cdef int check(self, Node owner) except -1:
+        """Raise if somebody has written to the tensor since."""
+        if self.counter.value != self.version:
             raise VersionError(
                 f"backward: {owner.label()} needs a tensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} "
                 f"and {dtype_object(self.tensor.dtype_)}{' (its own output)' if self.is_output else ''} that is at "
                 f"version {self.counter.value} but was saved at {self.version}: an in-place operation changed it. "
                 f"Clone it before that operation, or use the out-of-place one.")
+        return 0
+
+    cdef TensorBase unpack(self, Node owner):
+        """The tensor, checked to be unchanged."""
+        cdef TensorBase out
+        self.check(owner)
         if not self.is_output:
             return self.tensor
         if self.slices is not None:

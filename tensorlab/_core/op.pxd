@@ -41,6 +41,7 @@ cdef class OpNode(Node):
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released
+    cdef int check_saved(self) except -1
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)
     cdef Meta* input_meta(self, Py_ssize_t j)

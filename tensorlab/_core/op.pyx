@@ -67,6 +67,8 @@ from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport refuse_self_overlap
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
+from tensorlab.errors import GradientError
+
 cdef extern from *:
     """
     #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
@@ -193,6 +195,7 @@ cdef class OpNode(Node):
         cdef object one
         if grad is None:
             return (None,) * n
+        self.check_saved()
         if op.takes_list:
             return tuple(list(self.call_formula(0, grad)))
         out = PyTuple_New(n)
@@ -203,6 +206,20 @@ cdef class OpNode(Node):
             Py_INCREF(one)
             PyTuple_SET_ITEM(out, j, one)
         return out
+
+    cdef int check_saved(self) except -1:
+        """Raise if something saved is gone or was changed, even if no formula will ask for it in this pass."""
+        if self.saved is not None:
+            for value in self.saved:
+                if value is RELEASED:
+                    raise already_released(self.op.node_name)
+                if isinstance(value, SavedTensor):
+                    (<SavedTensor>value).check(self)
+        if self.wants_output:
+            if self.is_released:
+                raise already_released(self.op.node_name)
+            self.saved_output.check(self)
+        return 0
 
     cdef object call_formula(self, Py_ssize_t j, object grad):
         cdef tuple takes = <tuple>self.op.takes[j]
@@ -227,10 +244,7 @@ cdef class OpNode(Node):
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
-        value = self.saved_output if code == OUT else <object>PyTuple_GET_ITEM(self.saved, code)
-        if value is RELEASED or (code == OUT and self.is_released):
-            raise already_released(self.op.node_name)
-        return unpack_value(value, self)
+        return unpack_value(self.saved_output if code == OUT else <object>PyTuple_GET_ITEM(self.saved, code), self)
 
     cdef Meta* input_meta(self, Py_ssize_t j):
         cdef Node node = <Node>self.edges[j]
@@ -346,7 +360,7 @@ cdef int finish_record(OpNode node, object outputs) except -1:
     if isinstance(outputs, TensorBase):
         out = <TensorBase>outputs
         if not is_floating(out.dtype_):
-            return 0
+            return refuse_integers(node)
         write_meta(&node.first_meta, out)
         set_history(out, node, 0)
         if node.wants_output:
@@ -357,6 +371,16 @@ cdef int finish_record(OpNode node, object outputs) except -1:
         if is_floating((<TensorBase>one).dtype_):
             set_history(<TensorBase>one, node, i)
         i += 1
+    return 0
+
+
+cdef int refuse_integers(OpNode node) except -1:
+    """A result of integers has no history; but if integers that require grad went in, one would be lost."""
+    cdef Py_ssize_t j
+    for j in range(len(node.edges)):
+        if node.edges[j] is not None and not is_floating(node.input_meta(j).dtype):
+            raise GradientError(f"{node.op.name}: an operand of {dtype_object(node.input_meta(j).dtype)} requires grad (a tensor "
+                                f"that requires grad was written into it), but integers have no gradient; detach it first")
     return 0
 
 
