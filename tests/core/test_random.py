@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorlab._core.random import Generator, default_generator, fill_array
+import tensorlab
+from tensorlab._core.random import Generator, default_generator
 from tensorlab.errors import GeneratorError
 from tests.oracle import require_torch
 
@@ -25,6 +26,25 @@ EVERY_DTYPE = list(LARGEST)
 
 def seeded(seed):
     return Generator().manual_seed(seed)
+
+
+def fill_array(array, recipe, generator, first=0, second=1):
+    """Fill a NumPy array through a tensor over its memory."""
+    target = tensorlab.from_numpy(array)
+    if recipe == "randperm":
+        target.copy_(tensorlab.randperm(len(array), generator=generator))
+    elif recipe == "randint":       # a range of 0 stands for all of int64
+        target.random_(first, first + second if second else None, generator=generator)
+    elif recipe == "random":
+        target.random_(generator=generator)
+    elif recipe == "normal_singly":
+        strided = tensorlab.zeros(len(array), 2, dtype=target.dtype)[:, 0]
+        target.copy_(strided.normal_(first, second, generator=generator))
+    elif recipe in ("bernoulli", "geometric", "exponential"):
+        getattr(target, recipe + "_")(first, generator=generator)
+    else:
+        getattr(target, recipe + "_")(first, second, generator=generator)
+    return array
 
 
 def words_of_numpy(seed, n):
