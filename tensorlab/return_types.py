@@ -1,13 +1,26 @@
 """What operations with several results return: tuples whose entries also have names."""
 
-__all__ = ["aminmax", "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk"]
+__all__ = [
+    "aminmax",
+    "cummax",
+    "cummin",
+    "kthvalue",
+    "max",
+    "median",
+    "min",
+    "nanmedian",
+    "sort",
+    "topk",
+]
 
 
 def _result(name, *fields):
     """Make a tuple class with these field names, printed as PyTorch prints its own."""
 
     def represent(self):
-        entries = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self))
+        entries = ",\n".join(
+            f"{field}={value!r}" for field, value in zip(fields, self, strict=False)
+        )
         return f"tensorlab.return_types.{name}(\n{entries})"
 
     def make(cls, values):
@@ -15,7 +28,13 @@ def _result(name, *fields):
 
     members = {field: property(lambda self, i=i: self[i]) for i, field in enumerate(fields)}
     doc = f"The result of `{name}`: ({', '.join(fields)})."
-    special = {"__new__": make, "__repr__": represent, "__slots__": (), "__doc__": doc, "__module__": __name__}
+    special = {
+        "__new__": make,
+        "__repr__": represent,
+        "__slots__": (),
+        "__doc__": doc,
+        "__module__": __name__,
+    }
     return type(name, (tuple,), {**members, **special})
 
 
@@ -26,7 +45,6 @@ kthvalue = _result("kthvalue", "values", "indices")
 max = _result("max", "values", "indices")
 median = _result("median", "values", "indices")
 min = _result("min", "values", "indices")
-mode = _result("mode", "values", "indices")
 nanmedian = _result("nanmedian", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")

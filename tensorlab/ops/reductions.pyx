@@ -71,8 +71,8 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n,
     """Four rows at a time, so that the totals are read and written a quarter as often."""
     cdef ssize i = 0, j
     cdef total* row
-    if m >= 2048:                       # halves for themselves, for accuracy
-        sum_column_blocks(totals, x, m, row_step, n)
+    if m >= 2048:
+        sum_column_halves(totals, x, m, row_step, n)
         return
     while i + 4 <= m:
         row = x + i * row_step
@@ -85,18 +85,16 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n,
             totals[j] += row[j]
         i += 1
 
-cdef void sum_column_blocks(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
-    """Blocks of 1024 rows are summed into a strip of their own, which is then added to the totals."""
+cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
+    """Halves of long columns are summed for themselves, for accuracy."""
     cdef total[1024] strip                              # the walk's strips are no wider
-    cdef ssize i = 0, j, rows
-    while i < m:
-        rows = min(<ssize>1024, m - i)
-        for j in range(n):
-            strip[j] = 0
-        sum_columns(strip, x + i * row_step, rows, row_step, n, NULL)
-        for j in range(n):
-            totals[j] += strip[j]
-        i += rows
+    cdef ssize half = m // 2, j
+    for j in range(n):
+        strip[j] = 0
+    sum_columns(totals, x, half, row_step, n, NULL)
+    sum_columns(strip, x + half * row_step, m - half, row_step, n, NULL)
+    for j in range(n):
+        totals[j] += strip[j]
 
 cdef Reducer[NUM_DTYPES] sum_reducers           # by the type that is summed in
 cdef int64_t zero = 0

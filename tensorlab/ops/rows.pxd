@@ -11,7 +11,6 @@ from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 
 cdef extern from "tl_math.h" nogil:
-    float tl_expf(float)
     double tl_exp(double)
     float tl_logf(float)
     double tl_log(double)
@@ -118,9 +117,6 @@ cdef inline real largest(real* x, ssize n) noexcept nogil:
         best = x[i] if x[i] > best else best
         i += 1
     return best
-
-cdef inline real exp_of(real x) noexcept nogil:
-    return tl_expf(x) if real is float else tl_exp(x)
 
 cdef inline real exp_falling(real x) noexcept nogil:
     """exp(x) for x <= 0, as a softmax needs it. Results below the normal numbers of float32 become 0, which saves a fifth

@@ -442,12 +442,12 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     if reduced_count(x, mask) == 0:
         result = reduced_tensor(x.dtype_, x, mask, keepdim).fill_(-INFINITY)
     else:
-        shift = amax(x.detach(), dim, keepdim).to(dtype_object(kernel))
-        shift = shift.masked_fill(shift.abs() == INFINITY, 0)       # inf - inf would be nan
+        top = amax(x.detach(), dim, keepdim).to(dtype_object(kernel))
+        shift = top.masked_fill(top.abs() == INFINITY, 0)           # inf - inf would be nan
         result = reduced_tensor(kernel, x, mask, keepdim)
         run_reduction(&exponentials_reducers[kernel == FLOAT64], result, x, mask, shift,
                       <finish_loop>log_loop[double] if kernel == FLOAT64 else <finish_loop>log_loop[float], 0)
-        result = (result + shift).to(x.dtype)
+        result = (result + shift).masked_fill(top == INFINITY, INFINITY).to(x.dtype)
     if out is not None:
         return store_out("logsumexp", result, out, needs_grad(x))
     return finish(LOGSUMEXP, result, (x, dim, keepdim))

@@ -35,7 +35,9 @@ def loss(name, call, *inputs, **options):
     return [
         Sample(
             f"{name} {reduction}",
-            lambda T, *tensors, reduction=reduction: call(T.nn.functional, *tensors, reduction=reduction),
+            lambda T, *tensors, reduction=reduction: call(
+                T.nn.functional, *tensors, reduction=reduction
+            ),
             *inputs,
             **{"dtypes": FLOATING_DTYPES, "tolerance": 4, **options},
         )
@@ -80,79 +82,241 @@ BAD_TARGETS = [
 ]
 
 CLASSES = [
-    *loss("cross_entropy", lambda F, x, y, **kw: F.cross_entropy(x, y, **kw), normal(5, 3), integers(0, 3, 5),
-          more=MORE_CLASSES, bad=bad(*BAD_TARGETS)),
-    *loss("cross_entropy ignoring", lambda F, x, y, **kw: F.cross_entropy(x, y, **kw), normal(5, 3), labels(-100, 3, 5)),
-    *loss("cross_entropy ignoring a class", lambda F, x, y, **kw: F.cross_entropy(x, y, ignore_index=1, **kw), normal(5, 3),
-          integers(0, 3, 5)),
-    *loss("cross_entropy weighted", lambda F, x, y, w, **kw: F.cross_entropy(x, y, weight=w.detach(), **kw), normal(5, 3),
-          labels(-100, 3, 5), positive(3)),
-    *loss("cross_entropy smoothed", lambda F, x, y, **kw: F.cross_entropy(x, y, label_smoothing=0.2, **kw), normal(5, 3),
-          labels(-100, 3, 5), more=MORE_CLASSES),
-    *loss("cross_entropy smoothed and weighted",
-          lambda F, x, y, w, **kw: F.cross_entropy(x, y, weight=w.detach(), label_smoothing=0.2, **kw), normal(2, 3, 4),
-          labels(-100, 3, 2, 4), positive(3)),
-    *loss("cross_entropy of probabilities", lambda F, x, y, **kw: F.cross_entropy(x, y, **kw), normal(5, 3), positive(5, 3),
-          more=[[normal(2, 3, 4), positive(2, 3, 4)], [normal(3), positive(3)]]),
-    *loss("cross_entropy of probabilities, all",
-          lambda F, x, y, w, **kw: F.cross_entropy(x, y, weight=w.detach(), label_smoothing=0.2, **kw), normal(5, 3),
-          positive(5, 3), positive(3)),
-    *loss("nll_loss", lambda F, x, y, **kw: F.nll_loss(x, y, **kw), log_probabilities(5, 3), integers(0, 3, 5),
-          more=MORE_CLASSES),
-    *loss("nll_loss weighted", lambda F, x, y, w, **kw: F.nll_loss(x, y, weight=w.detach(), ignore_index=2, **kw),
-          log_probabilities(5, 3), integers(0, 3, 5), positive(3)),
+    *loss(
+        "cross_entropy",
+        lambda F, x, y, **kw: F.cross_entropy(x, y, **kw),
+        normal(5, 3),
+        integers(0, 3, 5),
+        more=MORE_CLASSES,
+        bad=bad(*BAD_TARGETS),
+    ),
+    *loss(
+        "cross_entropy ignoring",
+        lambda F, x, y, **kw: F.cross_entropy(x, y, **kw),
+        normal(5, 3),
+        labels(-100, 3, 5),
+    ),
+    *loss(
+        "cross_entropy ignoring a class",
+        lambda F, x, y, **kw: F.cross_entropy(x, y, ignore_index=1, **kw),
+        normal(5, 3),
+        integers(0, 3, 5),
+    ),
+    *loss(
+        "cross_entropy weighted",
+        lambda F, x, y, w, **kw: F.cross_entropy(x, y, weight=w.detach(), **kw),
+        normal(5, 3),
+        labels(-100, 3, 5),
+        positive(3),
+    ),
+    *loss(
+        "cross_entropy smoothed",
+        lambda F, x, y, **kw: F.cross_entropy(x, y, label_smoothing=0.2, **kw),
+        normal(5, 3),
+        labels(-100, 3, 5),
+        more=MORE_CLASSES,
+    ),
+    *loss(
+        "cross_entropy smoothed and weighted",
+        lambda F, x, y, w, **kw: F.cross_entropy(
+            x, y, weight=w.detach(), label_smoothing=0.2, **kw
+        ),
+        normal(2, 3, 4),
+        labels(-100, 3, 2, 4),
+        positive(3),
+    ),
+    *loss(
+        "cross_entropy of probabilities",
+        lambda F, x, y, **kw: F.cross_entropy(x, y, **kw),
+        normal(5, 3),
+        positive(5, 3),
+        more=[[normal(2, 3, 4), positive(2, 3, 4)], [normal(3), positive(3)]],
+    ),
+    *loss(
+        "cross_entropy of probabilities, all",
+        lambda F, x, y, w, **kw: F.cross_entropy(
+            x, y, weight=w.detach(), label_smoothing=0.2, **kw
+        ),
+        normal(5, 3),
+        positive(5, 3),
+        positive(3),
+    ),
+    *loss(
+        "nll_loss",
+        lambda F, x, y, **kw: F.nll_loss(x, y, **kw),
+        log_probabilities(5, 3),
+        integers(0, 3, 5),
+        more=MORE_CLASSES,
+    ),
+    *loss(
+        "nll_loss weighted",
+        lambda F, x, y, w, **kw: F.nll_loss(x, y, weight=w.detach(), ignore_index=2, **kw),
+        log_probabilities(5, 3),
+        integers(0, 3, 5),
+        positive(3),
+    ),
 ]
 
 OTHER_SHAPES = [[normal(2, 3, 4), normal(2, 3, 4)], [normal(), normal()], [normal(0), normal(0)]]
 
 REGRESSION = [
-    *loss("mse_loss", lambda F, x, y, **kw: F.mse_loss(x, y, **kw), normal(3, 4), normal(3, 4), more=OTHER_SHAPES,
-          bad=bad(lambda T, F, x, y: F.mse_loss(x, y[:2]), lambda T, F, x, y: F.mse_loss(x, y, reduction="all"))),
-    *loss("l1_loss", lambda F, x, y, **kw: F.l1_loss(x, y, **kw), normal(3, 4), normal(3, 4), more=OTHER_SHAPES,
-          bad=bad(lambda T, F, x, y: F.l1_loss(x, y, reduction="all"))),
-    *loss("smooth_l1_loss", lambda F, x, y, **kw: F.smooth_l1_loss(x, y, beta=0.7, **kw), normal(3, 4), normal(3, 4),
-          more=OTHER_SHAPES, bad=bad(lambda T, F, x, y: F.smooth_l1_loss(x, y, beta=-1.0))),
-    *loss("huber_loss", lambda F, x, y, **kw: F.huber_loss(x, y, delta=0.7, **kw), normal(3, 4), normal(3, 4),
-          more=OTHER_SHAPES, bad=bad(lambda T, F, x, y: F.huber_loss(x, y, delta=-1.0))),
-    *loss("binary_cross_entropy", lambda F, x, y, **kw: F.binary_cross_entropy(x, y, **kw), uniform(0.1, 0.9, 3, 4),
-          uniform(0.1, 0.9, 3, 4), dtypes=("float32",),
-          bad=bad(lambda T, F, x, y: F.binary_cross_entropy(x + 2, y), lambda T, F, x, y: F.binary_cross_entropy(x, y[0]))),
-    *loss("binary_cross_entropy weighted", lambda F, x, y, w, **kw: F.binary_cross_entropy(x, y, w.detach(), **kw),
-          uniform(0.1, 0.9, 3, 4), uniform(0.1, 0.9, 3, 4), positive(3, 4), dtypes=("float32",)),
-    *loss("binary_cross_entropy_with_logits", lambda F, x, y, **kw: F.binary_cross_entropy_with_logits(x, y, **kw),
-          normal(3, 4), uniform(0.1, 0.9, 3, 4), more=OTHER_SHAPES,
-          bad=bad(lambda T, F, x, y: F.binary_cross_entropy_with_logits(x, y[0]))),
-    *loss("binary_cross_entropy_with_logits weighted",
-          lambda F, x, y, w, p, **kw: F.binary_cross_entropy_with_logits(x, y, w.detach(), pos_weight=p.detach(), **kw),
-          normal(3, 4), uniform(0.1, 0.9, 3, 4), positive(4), positive(4)),
-    Sample("kl_div batchmean", lambda T, x, y: T.nn.functional.kl_div(x, y, reduction="batchmean"), log_probabilities(3, 4),
-           positive(3, 4), dtypes=FLOATING_DTYPES, tolerance=4),
-    *loss("kl_div", lambda F, x, y, **kw: quietly(F.kl_div, x, y, **kw), log_probabilities(3, 4), positive(3, 4)),
-    *loss("kl_div log_target", lambda F, x, y, **kw: quietly(F.kl_div, x, y, log_target=True, **kw), log_probabilities(3, 4),
-          log_probabilities(3, 4)),
+    *loss(
+        "mse_loss",
+        lambda F, x, y, **kw: F.mse_loss(x, y, **kw),
+        normal(3, 4),
+        normal(3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(
+            lambda T, F, x, y: F.mse_loss(x, y[:2]),
+            lambda T, F, x, y: F.mse_loss(x, y, reduction="all"),
+        ),
+    ),
+    *loss(
+        "l1_loss",
+        lambda F, x, y, **kw: F.l1_loss(x, y, **kw),
+        normal(3, 4),
+        normal(3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(lambda T, F, x, y: F.l1_loss(x, y, reduction="all")),
+    ),
+    *loss(
+        "smooth_l1_loss",
+        lambda F, x, y, **kw: F.smooth_l1_loss(x, y, beta=0.7, **kw),
+        normal(3, 4),
+        normal(3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(lambda T, F, x, y: F.smooth_l1_loss(x, y, beta=-1.0)),
+    ),
+    *loss(
+        "huber_loss",
+        lambda F, x, y, **kw: F.huber_loss(x, y, delta=0.7, **kw),
+        normal(3, 4),
+        normal(3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(lambda T, F, x, y: F.huber_loss(x, y, delta=-1.0)),
+    ),
+    *loss(
+        "binary_cross_entropy",
+        lambda F, x, y, **kw: F.binary_cross_entropy(x, y, **kw),
+        uniform(0.1, 0.9, 3, 4),
+        uniform(0.1, 0.9, 3, 4),
+        dtypes=("float32",),
+        bad=bad(
+            lambda T, F, x, y: F.binary_cross_entropy(x + 2, y),
+            lambda T, F, x, y: F.binary_cross_entropy(x, y[0]),
+        ),
+    ),
+    *loss(
+        "binary_cross_entropy weighted",
+        lambda F, x, y, w, **kw: F.binary_cross_entropy(x, y, w.detach(), **kw),
+        uniform(0.1, 0.9, 3, 4),
+        uniform(0.1, 0.9, 3, 4),
+        positive(3, 4),
+        dtypes=("float32",),
+    ),
+    *loss(
+        "binary_cross_entropy_with_logits",
+        lambda F, x, y, **kw: F.binary_cross_entropy_with_logits(x, y, **kw),
+        normal(3, 4),
+        uniform(0.1, 0.9, 3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(lambda T, F, x, y: F.binary_cross_entropy_with_logits(x, y[0])),
+    ),
+    *loss(
+        "binary_cross_entropy_with_logits weighted",
+        lambda F, x, y, w, p, **kw: F.binary_cross_entropy_with_logits(
+            x, y, w.detach(), pos_weight=p.detach(), **kw
+        ),
+        normal(3, 4),
+        uniform(0.1, 0.9, 3, 4),
+        positive(4),
+        positive(4),
+    ),
+    Sample(
+        "kl_div batchmean",
+        lambda T, x, y: T.nn.functional.kl_div(x, y, reduction="batchmean"),
+        log_probabilities(3, 4),
+        positive(3, 4),
+        dtypes=FLOATING_DTYPES,
+        tolerance=4,
+    ),
+    *loss(
+        "kl_div",
+        lambda F, x, y, **kw: quietly(F.kl_div, x, y, **kw),
+        log_probabilities(3, 4),
+        positive(3, 4),
+    ),
+    *loss(
+        "kl_div log_target",
+        lambda F, x, y, **kw: quietly(F.kl_div, x, y, log_target=True, **kw),
+        log_probabilities(3, 4),
+        log_probabilities(3, 4),
+    ),
 ]
 
 
 def norm(name, call, *inputs, **options):
     """A sample of a normalisation, called with nn.functional."""
-    return Sample(name, lambda T, *tensors: call(T.nn.functional, *tensors), *inputs,
-                  **{"dtypes": FLOATING_DTYPES, "tolerance": 30, **options})
+    return Sample(
+        name,
+        lambda T, *tensors: call(T.nn.functional, *tensors),
+        *inputs,
+        **{"dtypes": FLOATING_DTYPES, "tolerance": 30, **options},
+    )
 
 
 NORMALISATION = [
-    norm("layer_norm", lambda F, x: F.layer_norm(x, (4,)), normal(3, 4), more=[[normal(2, 3, 4)], [normal(4)]],
-         bad=bad(lambda T, F, x: F.layer_norm(x, (3,)), lambda T, F, x: F.layer_norm(x, ()),
-                 lambda T, F, x: F.layer_norm(x, (4,), T.ones(3, dtype=T.float64)),
-                 lambda T, F, x: F.layer_norm(x.long(), (4,)), lambda T, F, x: F.layer_norm(x, (4,), T.ones(4)))),
-    norm("layer_norm weight", lambda F, x, w: F.layer_norm(x, (4,), w, None, 0.1), normal(3, 4), normal(4)),
-    norm("layer_norm bias", lambda F, x, b: F.layer_norm(x, (4,), None, b), normal(3, 4), normal(4),
-         derivatives=1),            # PyTorch fails in the second
-    norm("layer_norm both", lambda F, x, w, b: F.layer_norm(x, (70,), w, b), normal(2, 3, 70), normal(70), normal(70)),
-    norm("layer_norm of two dims", lambda F, x, w, b: F.layer_norm(x, (3, 4), w, b), normal(2, 3, 4), normal(3, 4),
-         normal(3, 4)),
+    norm(
+        "layer_norm",
+        lambda F, x: F.layer_norm(x, (4,)),
+        normal(3, 4),
+        more=[[normal(2, 3, 4)], [normal(4)]],
+        bad=bad(
+            lambda T, F, x: F.layer_norm(x, (3,)),
+            lambda T, F, x: F.layer_norm(x, ()),
+            lambda T, F, x: F.layer_norm(x, (4,), T.ones(3, dtype=T.float64)),
+            lambda T, F, x: F.layer_norm(x.long(), (4,)),
+            lambda T, F, x: F.layer_norm(x, (4,), T.ones(4)),
+        ),
+    ),
+    norm(
+        "layer_norm weight",
+        lambda F, x, w: F.layer_norm(x, (4,), w, None, 0.1),
+        normal(3, 4),
+        normal(4),
+    ),
+    norm(
+        "layer_norm bias",
+        lambda F, x, b: F.layer_norm(x, (4,), None, b),
+        normal(3, 4),
+        normal(4),
+        derivatives=1,
+    ),  # PyTorch fails in the second
+    norm(
+        "layer_norm both",
+        lambda F, x, w, b: F.layer_norm(x, (70,), w, b),
+        normal(2, 3, 70),
+        normal(70),
+        normal(70),
+    ),
+    norm(
+        "layer_norm of two dims",
+        lambda F, x, w, b: F.layer_norm(x, (3, 4), w, b),
+        normal(2, 3, 4),
+        normal(3, 4),
+        normal(3, 4),
+    ),
     norm("rms_norm", lambda F, x, w: F.rms_norm(x, (4,), w, 0.1), normal(3, 4), positive(4)),
-    norm("rms_norm default", lambda F, x: F.rms_norm(x, (3, 4)), normal(2, 3, 4), dtypes=("float32",)),
-    norm("group_norm", lambda F, x, w, b: F.group_norm(x, 2, w, b), normal(2, 4, 3), positive(4), normal(4)),
+    norm(
+        "rms_norm default", lambda F, x: F.rms_norm(x, (3, 4)), normal(2, 3, 4), dtypes=("float32",)
+    ),
+    norm(
+        "group_norm",
+        lambda F, x, w, b: F.group_norm(x, 2, w, b),
+        normal(2, 4, 3),
+        positive(4),
+        normal(4),
+    ),
     norm("group_norm plain", lambda F, x: F.group_norm(x, 4), normal(2, 4, 3, 2)),
 ]
 
