@@ -71,7 +71,7 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n,
     """Four rows at a time, so that the totals are read and written a quarter as often."""
     cdef ssize i = 0, j
     cdef total* row
-    if m >= 2048:
+    if m >= 512:
         sum_column_halves(totals, x, m, row_step, n)
         return
     while i + 4 <= m:
