@@ -315,9 +315,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
                 task.captured[i] = grad if node.output_count == 1 or grad is None else grad[number]
         edges = node.edges
         n = PyTuple_GET_SIZE(edges)
-        if task.is_selective and node not in task.needed:
-            out = (None,) * n
-        elif task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
+        if task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
             out = (None,) * n               # a target: the way ends here
         else:
             out = node.apply(grad, task)
@@ -328,6 +326,8 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             if <object>PyTuple_GET_ITEM(edges, i) is None:
                 continue
             next_node = <Node>PyTuple_GET_ITEM(edges, i)
+            if task.is_selective and next_node not in task.needed:
+                continue
             number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
             one = take(out, i)
             if one is not None:
@@ -399,7 +399,7 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
             deliver(task, node, x.output_number, grads[i])
         for node in set(roots):
             slot = task.find(node)
-            if task.missing[slot] == 0:
+            if task.missing[slot] == 0 and is_wanted(task, node):
                 ready.push(node)
         run(task, ready)
     finally:

@@ -266,13 +266,15 @@ cdef Node grad_fn_of(TensorBase x):
     if x.counter.value != x.view_version:
         refuse_special_view(x, True)
         old = x.node
-        was_enabled = switch_grad_mode(True)
-        try:
-            again = as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
-        finally:
-            switch_grad_mode(was_enabled)
-        x.node = again.node
-        if x.node is None:                  # x itself was made to require grad, its base does not: the way back ends here
+        x.node = None
+        if is_floating(x.dtype_):
+            was_enabled = switch_grad_mode(True)
+            try:
+                again = as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+            finally:
+                switch_grad_mode(was_enabled)
+            x.node = again.node
+        if x.node is None:                  # the base needs no gradient (x itself was made to), or nothing has one
             x.node = DeadEnd.__new__(DeadEnd)
             set_metas(<Node>x.node, x)
         x.output_number = 0
@@ -283,7 +285,7 @@ cdef Node grad_fn_of(TensorBase x):
 
 @cython.final
 cdef class DeadEnd(Node):
-    """The node of a refreshed view whose base needs no gradient."""
+    """The node of a refreshed view from which no gradient can reach its base."""
 
     cdef tuple apply(self, object grad, GraphTask task):
         return ()
