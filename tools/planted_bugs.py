@@ -63,7 +63,7 @@ BUGS = [
     ),
     Bug(
         "in-place does not count a version",
-        "tensorlab/_core/dispatch.pyx",
+        "tensorlab/_core/op.pyx",
         "    bump_version(x)\n    if node is not None:",
         "    if node is not None:",
     ),
@@ -114,8 +114,8 @@ BUGS = [
     Bug(
         "the derivative of tanh forgets the chain rule",
         "tensorlab/ops/pointwise/elementary.pyx",
-        "        out[i] = grad[i] * (1 - y[i] * y[i])",
-        "        out[i] = 1 - y[i] * y[i]",
+        "        out[i] = grad[i] * (<real>1 - y[i] * y[i])",
+        "        out[i] = <real>1 - y[i] * y[i]",
     ),
     Bug(
         "an exported buffer does not pin its storage",

@@ -1,13 +1,12 @@
-"""What a chapter's record.py needs: run a program under a planted bug, and write facts with their origin.
+"""What a chapter's record.py needs: programs under a planted bug, and facts with their origin.
 
-A recorded file lies beside its chapter and is read when the book is built, so that the book needs neither PyTorch
-nor a compiler. `make record` writes all of them again.
+A recorded file lies beside its chapter and is read when the book is built, so that the book needs
+neither PyTorch nor a compiler. `make record` writes all of them again.
 """
 
 import datetime
 import json
 import platform
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -55,9 +54,9 @@ def printed(folder, program):
     return (done.stdout or done.stderr.strip().splitlines()[-1]).strip()
 
 
-def pytorch(program):
-    """Return what a program gives as JSON under PyTorch, in a process of its own."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+def run_json(program):
+    """Return what a program prints as JSON, in a process of its own."""
+    done = planted_bugs.run(planted_bugs.ROOT, "-c", program)
     if done.returncode:
         sys.exit(done.stderr)
     return json.loads(done.stdout)

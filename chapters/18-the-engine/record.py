@@ -37,9 +37,17 @@ for name, tensor in {"x": x, "a": a, "b": b, "c": c, "d": d}.items():
 d.backward(torch.ones(2))
 print(json.dumps(runs))
 """
+SHARED = """
+import json
+import MODULE as torch
+x, g = torch.ones(2, requires_grad=True), torch.ones(2)
+x.view(2).backward(g)
+x.grad.add_(1)
+print(json.dumps(g.tolist()))
+"""
 CHAIN = """
-import json, statistics, time, torch
-torch.set_num_threads(1)
+import json, time
+import MODULE as torch
 found = {}
 for depth in (100, 1_000, 10_000, 100_000):
     rounds = []
@@ -62,8 +70,15 @@ print(json.dumps(found))
 recording.write(
     HERE / "recorded.json",
     {
-        "order": recording.pytorch(ORDER),
-        "nanoseconds of a node: record, backward, free": recording.pytorch(CHAIN),
+        "order": recording.run_json(ORDER),
+        "g after x.grad.add_(1)": {
+            module: recording.run_json(SHARED.replace("MODULE", module))
+            for module in ("torch", "tensorlab")
+        },
+        "nanoseconds of a node": {
+            module: recording.run_json(CHAIN.replace("MODULE", module))
+            for module in ("torch", "tensorlab")
+        },
         "bugs": {
             name: recording.symptom(name, program.strip(), TESTS)
             for name, program in {

@@ -1,4 +1,4 @@
-"""The engine on plain numbers: counting, a ready queue, adding up.  Chapter 18 compares it with the real one.
+"""The engine on plain numbers: counting, a ready queue, adding up.
 
 `count` and `steps` know of a node only `next_functions` and `_sequence_nr()`, which the nodes of
 tensorlab have too, so they also predict what the real engine will do.
