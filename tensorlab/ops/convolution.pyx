@@ -244,12 +244,12 @@ cdef Op CONV = Op("conv(x: Tensor, weight: Tensor, bias: Tensor?, out_shape: int
                   node="ConvolutionBackward0")
 
 @CONV.derivative("x")
-def conv_derivative_x(grad, weight, numbers, x_shape):
-    return run_conv_input(grad, weight, x_shape, numbers)
+def conv_derivative_x(grad, x, weight, numbers):       # saves both, as PyTorch does
+    return run_conv_input(grad, weight, x.shape, numbers)
 
 @CONV.derivative("weight")
-def conv_derivative_weight(grad, x, numbers, weight_shape):
-    return run_conv_weight(x, grad, weight_shape, numbers)
+def conv_derivative_weight(grad, x, weight, numbers):  # saves both, as PyTorch does
+    return run_conv_weight(x, grad, weight.shape, numbers)
 
 @CONV.derivative("bias")
 def conv_derivative_bias(grad):

@@ -6,9 +6,10 @@ It is index_select on rows, with two differences in its gradient: a padding row 
 often they were used.
 """
 from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from tensorlab._core.op cimport Op, finish
-from tensorlab._core.dtypes cimport INT64
+from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 from tensorlab.ops.creation cimport zeros_tensor
@@ -88,12 +89,11 @@ cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize ro
     flat = grad.detach().reshape(-1, sizes[1]) if sizes[1] > 0 else grad
     if sizes[1] > 0:
         write_slices(out, 0, as_vector(index), flat, ADD, "embedding")
-    result = out
     if padding >= 0:
-        result[padding] = 0
+        memset(out.data_ + padding * sizes[1] * item_size[out.dtype_], 0, sizes[1] * item_size[out.dtype_])
     if scales:
-        result = result / uses(indices, rows)
-    return finish(EMBEDDING_BACKWARD, result, (grad, indices, rows, padding, scales))
+        out = out / uses(indices, rows)
+    return finish(EMBEDDING_BACKWARD, out, (grad, indices, rows, padding, scales))
 
 
 # ---------------------------------------------------------------- the public functions

@@ -27,7 +27,7 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport convert, copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
@@ -372,6 +372,7 @@ cdef object run_gather_backward(TensorBase grad, int dim, TensorBase index, obje
         sizes[d] = shape[d]
     out = zeros_tensor(grad.dtype_, ndim, sizes)
     write_lines(out, dim, check_index(out, dim, index, "gather_backward"), grad, ADD, "gather_backward")
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return finish(GATHER_BACKWARD, out, (grad, dim, index, shape))
 
 

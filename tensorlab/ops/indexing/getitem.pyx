@@ -38,11 +38,16 @@ cdef Op GETITEM_SLICE = Op("getitem_slice(x: Tensor, index: tuple) -> Tensor", n
 cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(x: Tensor, index: tuple) -> Tensor", node="UnsqueezeBackward0")
 cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNSQUEEZE)     # by Subscript.last
 
-@GETITEM_ALIAS.derivative("x")
 @GETITEM_SELECT.derivative("x")
 @GETITEM_SLICE.derivative("x")
-@GETITEM_UNSQUEEZE.derivative("x")
 def getitem_derivative(grad, index, x_shape):
+    return run_getitem_backward(<TensorBase?>grad, index, x_shape)
+
+@GETITEM_ALIAS.derivative("x")
+@GETITEM_UNSQUEEZE.derivative("x")
+def getitem_all_derivative(grad, index, x_shape):
+    if grad.numel() == x_shape.numel():                 # nothing was left out: only the shape differs
+        return grad.reshape(x_shape)
     return run_getitem_backward(<TensorBase?>grad, index, x_shape)
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):

@@ -1,14 +1,17 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
+from tensorlab._core.loops cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, make_size
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, run_index_put_
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks
 from tensorlab.ops.indexing.masks cimport flat_nonzero
+from tensorlab.ops.indexing.picks cimport PUT, apart_from
 
 from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops import joining
 
 
 cdef TensorBase check_mask(object mask, str where):
@@ -68,8 +71,22 @@ def masked_select(TensorBase input not None, mask, *, out=None):
 
 
 # ---------------------------------------------------------------- masked_scatter
-cdef object scatter_by_mask(TensorBase x, TensorBase mask, object source, str where):
-    """Write into x, which has the shape of the mask."""
+cdef Op MASKED_SCATTER = Op("masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor")
+
+@MASKED_SCATTER.derivative("x")
+def masked_scatter_derivative_x(grad, mask):
+    return grad.masked_fill(mask, 0)
+
+@MASKED_SCATTER.derivative("source")
+def masked_scatter_derivative_source(grad, mask, source_shape):
+    taken = masked_select(grad, mask)
+    rest = source_shape.numel() - taken.numel()         # elements that were not used
+    if rest > 0:
+        taken = joining.cat([taken, taken.new_zeros(rest)])
+    return taken.reshape(source_shape)
+
+cdef TensorBase check_source(TensorBase x, TensorBase mask, object source, str where):
+    """The source as a row of as many elements as the mask has True."""
     cdef TensorBase values
     cdef ssize count
     if not isinstance(source, TensorBase):
@@ -81,16 +98,21 @@ cdef object scatter_by_mask(TensorBase x, TensorBase mask, object source, str wh
     count = flat_nonzero(mask).numel_
     if values.numel_ < count:
         raise ShapeError(f"{where}: the mask has {count} True, but the source only {values.numel_} elements")
-    return run_index_put_(x, [mask], values.reshape(-1)[:count], False)
+    return values.detach().reshape(-1)[:count]
 
 def masked_scatter_(TensorBase input not None, mask, source):
     """`masked_scatter`, written over `input`. A call that raises has changed nothing."""
-    cdef TensorBase given = check_mask(mask, "masked_scatter_")
+    cdef TensorBase given = check_mask(mask, "masked_scatter_"), values
+    cdef OpNode node
     shape = common_shape(input, given, "masked_scatter_")
     if shape != input.shape:
         raise ShapeError(f"masked_scatter_: the mask has shape {tuple(given.shape)}, which cannot be broadcast to the shape of "
                          f"the tensor, {tuple(input.shape)}")
-    return scatter_by_mask(input, expanded(given, shape), source, "masked_scatter_")
+    given = expanded(given, shape)
+    values = apart_from(input, check_source(input, given, source, "masked_scatter_"), "masked_scatter_", "the source")
+    node = start_inplace(MASKED_SCATTER, input, (input, given, source))
+    write_picks(input, [given], values, PUT, "masked_scatter_")
+    return finish_inplace(node, input)
 
 def masked_scatter(TensorBase input not None, mask, source):
     """A copy of `input` in which the elements where `mask` is True are, one after the other, those of `source`.
@@ -111,7 +133,10 @@ def masked_scatter(TensorBase input not None, mask, source):
     >>> tensorlab.masked_scatter(tensorlab.zeros(3), mask, tensorlab.tensor([5., 7.]))
     tensor([5., 0., 7.])
     """
-    cdef TensorBase given = check_mask(mask, "masked_scatter")
+    cdef TensorBase given = check_mask(mask, "masked_scatter"), values, out
     shape = common_shape(input, given, "masked_scatter")
-    return scatter_by_mask(expanded(input, shape).clone(memory_format="contiguous"), expanded(given, shape), source,
-                           "masked_scatter")
+    given = expanded(given, shape)
+    values = check_source(input, given, source, "masked_scatter")
+    out = contiguous_copy(expanded(input.detach(), shape))
+    write_picks(out, [given], values, PUT, "masked_scatter")
+    return finish(MASKED_SCATTER, out, (input, given, source))

@@ -14,12 +14,12 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, start_write
 from tensorlab.ops.indexing.picks cimport (
     ADD,
     PUT,
@@ -163,6 +163,7 @@ cdef object run_index_select_backward(TensorBase grad, int dim, TensorBase index
         sizes[d] = shape[d]
     out = zeros_tensor(grad.dtype_, ndim, sizes)
     write_slices(out, dim, index_vector(index, "index_select_backward"), grad, ADD, "index_select_backward")
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return finish(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
 
 
@@ -201,7 +202,7 @@ cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBas
         return finish(op, out, arguments)
     source = apart_from(x, source, where, "the source")
     vector = apart_from(x, vector, where, "the index")
-    node = start_inplace(op, x, arguments)
+    node = start_write(op, x, arguments) if op is INDEX_FILL else start_inplace(op, x, arguments)
     write_slices(x, dim, vector, source, mode, where)
     return finish_inplace(node, x)
 

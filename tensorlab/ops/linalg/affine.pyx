@@ -14,7 +14,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 from tensorlab.ops.linalg.blas cimport multiply_batch
-from tensorlab.ops.linalg.matrices cimport check_product, run_matmul, run_mm, transposed
+from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
 
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mv
@@ -302,7 +302,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
         if out.numel_ > 0:
             copy_into(out, bias)
         keep = 1
-    turned = flip(weight)
+    turned = flipped(weight)
     if x.ndim_ != 2:
         if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
             x = x.detach().contiguous()
@@ -317,15 +317,6 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
     else:
         multiply_batch(out, x, turned, 1, keep)
     return out
-
-cdef TensorBase flip(TensorBase x):
-    """The transpose of a matrix, unseen by autograd."""
-    cdef ssize[2] sizes, strides
-    sizes[0] = x.sizes[1]
-    sizes[1] = x.sizes[0]
-    strides[0] = x.strides[1]
-    strides[1] = x.strides[0]
-    return alias_as(x, 2, sizes, strides, x.data_)
 
 cdef TensorBase as_rows(TensorBase x):
     return x if x.ndim_ == 2 else x.reshape(-1, x.sizes[x.ndim_ - 1])

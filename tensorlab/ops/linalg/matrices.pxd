@@ -4,4 +4,5 @@ from tensorlab._core.tensor cimport TensorBase
 cdef object run_mm(TensorBase x, TensorBase y)
 cdef object run_matmul(TensorBase x, TensorBase y)
 cdef TensorBase transposed(TensorBase x)
+cdef TensorBase flipped(TensorBase x)
 cdef int check_product(str where, TensorBase x, TensorBase y) except -1

@@ -10,7 +10,7 @@ read as one tall matrix, a single product does it all.
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, kernel_dtype
-from tensorlab._core.graph cimport needs_grad, thread_state
+from tensorlab._core.graph cimport bump_version, needs_grad, thread_state
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
@@ -52,10 +52,15 @@ cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) ex
 # ---------------------------------------------------------------- transposed
 cdef TensorBase transposed(TensorBase x):
     """x with its last two dimensions swapped: recorded if autograd follows x, else a bare alias."""
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef int i, n = x.ndim_
     if thread_state().grad_enabled and needs_grad(x):
         return x.transpose(-2, -1)
+    return flipped(x)
+
+
+cdef TensorBase flipped(TensorBase x):
+    """The same, unseen by autograd."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int i, n = x.ndim_
     for i in range(n - 2):
         sizes[i] = x.sizes[i]
         strides[i] = x.strides[i]
@@ -81,23 +86,38 @@ cdef TensorBase mm_forward(TensorBase x, TensorBase y):
         multiply_batch(out, x, y, 1, 0)
     return out
 
-cdef Op MM = Op("mm(x: Tensor, y: Tensor) -> Tensor")
+# The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
+# then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
+# gradient of w in x @ w.T need not be copied to fit w.
+cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_turned: bool, y_is_turned: bool) -> Tensor")
 
 @MM.derivative("x")
-def mm_derivative_x(grad, y):
+def mm_derivative_x(grad, y, x_is_turned):
+    if x_is_turned:
+        return transposed(run_mm(y, transposed(grad)))
     return run_mm(grad, transposed(y))
 
 @MM.derivative("y")
-def mm_derivative_y(grad, x):
+def mm_derivative_y(grad, x, y_is_turned):
+    if y_is_turned:
+        return transposed(run_mm(transposed(grad), x))
     return run_mm(transposed(x), grad)
 
+cdef object YES = True
+cdef object NO = False
+
+cdef inline bint is_turned(TensorBase x) noexcept:
+    return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
+
 cdef object run_mm(TensorBase x, TensorBase y):
-    cdef PyObject* operands[2]
+    cdef PyObject* operands[4]
     cdef OpNode node
     cdef TensorBase out = mm_forward(x, y)
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
-    node = start_record(MM, operands, 2)
+    operands[2] = <PyObject*>YES if is_turned(x) else <PyObject*>NO
+    operands[3] = <PyObject*>YES if is_turned(y) else <PyObject*>NO
+    node = start_record(MM, operands, 4)
     if node is not None:
         finish_record(node, out)
     return out
@@ -249,6 +269,24 @@ def mv(TensorBase input not None, vec, *, out=None):
     return run_mv(input, y)
 
 
+# ---------------------------------------------------------------- vm
+cdef Op VM = Op("vm(x: Tensor, y: Tensor) -> Tensor", node="SqueezeBackward4")
+
+@VM.derivative("x")
+def vm_derivative_x(grad, y):
+    return run_mv(y, grad)
+
+@VM.derivative("y")
+def vm_derivative_y(grad, x):
+    return x.unsqueeze(1) * grad
+
+cdef object run_vm(TensorBase x, TensorBase y):
+    """A vector times a matrix."""
+    cdef TensorBase out = mv_forward(flipped(y), x)
+    bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
+    return finish(VM, out, (x, y))
+
+
 # ---------------------------------------------------------------- bmm
 cdef TensorBase batch_forward(TensorBase x, TensorBase y, int ndim, const ssize* batch):
     """The product of matrices for each index of the `ndim` batch dimensions, to which both are broadcast."""
@@ -348,15 +386,17 @@ cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
                          f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
     return batch_forward(x, y, ndim, batch)
 
-cdef Op MATMUL = Op("matmul(x: Tensor, y: Tensor) -> Tensor")
+cdef Op MATMUL = Op("matmul(x: Tensor, y: Tensor, y_is_turned: bool) -> Tensor")
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):
     return run_matmul(grad, transposed(y))
 
 @MATMUL.derivative("y")
-def matmul_derivative_y(grad, x, y_shape):
+def matmul_derivative_y(grad, x, y_is_turned, y_shape):
     if len(y_shape) == 2:                               # sum over the batch inside the product
+        if y_is_turned:
+            return transposed(run_mm(transposed(as_rows(grad)), as_rows(x)))
         return run_mm(transposed(as_rows(x)), as_rows(grad))
     return run_matmul(transposed(x), grad)
 
@@ -368,7 +408,7 @@ cdef object run_matmul(TensorBase x, TensorBase y):
     """matmul of checked tensors of at least two dimensions."""
     if x.ndim_ == 2 and y.ndim_ == 2:
         return run_mm(x, y)
-    return finish(MATMUL, matmul_forward(x, y), (x, y))
+    return finish(MATMUL, matmul_forward(x, y), (x, y, y.ndim_ == 2 and is_turned(y)))
 
 cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
@@ -383,9 +423,9 @@ cdef object run_any(TensorBase x, TensorBase y):
     if x.ndim_ == 2:
         return run_mv(x, y)
     if y.ndim_ == 2:
-        return run_mv(transposed(y), x)
+        return run_vm(x, y)
     if x.ndim_ == 1:
-        return run_matmul(x.unsqueeze(0), y).squeeze(-2)
+        return run_matmul(transposed(y), x.unsqueeze(-1)).squeeze(-1)
     return run_matmul(x, y.unsqueeze(-1)).squeeze(-1)
 
 def matmul(TensorBase input not None, other, *, out=None):

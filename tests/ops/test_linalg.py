@@ -1,0 +1,157 @@
+"""Products of matrices: what lies outside the shared samples (BLAS, threads, layouts, types)."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+
+def operand(rng, rows, columns, layout):
+    """A matrix as rows, as the transpose of rows, or with gaps in both directions."""
+    if layout == "transposed":
+        return rng.standard_normal((columns, rows)).T
+    if layout == "stepped":
+        return rng.standard_normal((2 * rows, 3 * columns))[::2, ::3]
+    return rng.standard_normal((rows, columns))
+
+
+SIZES = [
+    *[(8, 8, 8), (1, 5, 3), (16, 16, 16), (17, 3, 4), (32, 32, 16), (33, 5, 8), (5, 33, 8)],
+    *[(40, 50, 60), (1, 400, 300), (300, 400, 1), (33, 0, 40), (40, 0, 1), (1, 0, 50), (0, 3, 4)],
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "float16"])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_every_layout_of_the_operands_gives_the_same_product(sizes, dtype):
+    rng = np.random.default_rng(0)
+    n, m, p = sizes
+    layouts = ("rows", "transposed", "stepped")
+    for x_layout in layouts:
+        for y_layout in layouts:
+            x = (3 * operand(rng, n, m, x_layout)).astype(dtype, order="K")
+            y = (3 * operand(rng, m, p, y_layout)).astype(dtype, order="K")
+            ours = (tensorlab.from_numpy(x) @ tensorlab.from_numpy(y)).numpy()
+            theirs = (torch.from_numpy(x) @ torch.from_numpy(y)).numpy()
+            tolerance = {"float32": 1e-4, "float64": 1e-11, "float16": 1e-2}.get(dtype, 0)
+            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * 10)
+
+
+def test_what_lies_in_the_memory_of_the_result_does_not_count():
+    for n in (8, 50):
+        x = tensorlab.ones(n, n)
+        for vector in (False, True):
+            del_me = tensorlab.full((n, 1 if vector else n), float("nan"))
+            del del_me  # the next result takes over its memory
+            product = x @ tensorlab.ones(n, 1 if vector else n)
+            assert product.tolist() == [[n] * (1 if vector else n)] * n
+    added = tensorlab.addmm(tensorlab.full((2,), float("nan")), x, tensorlab.ones(n, 2), beta=0)
+    assert added.isnan().any().item() is False
+
+
+def test_a_product_imports_neither_scipy_linalg_nor_small_ones_blas():
+    program = """
+import sys
+import tensorlab
+x = tensorlab.ones(8, 8)
+x @ x
+assert "scipy" not in sys.modules
+y = tensorlab.ones(100, 100)
+y @ y
+assert "scipy.linalg" not in sys.modules
+import scipy.linalg
+assert scipy.linalg.cython_blas.__pyx_capi__
+assert (y @ y)[0, 0].item() == 100
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_number_of_threads_does_not_change_the_result():
+    rng = np.random.default_rng(0)
+    before = tensorlab.get_num_threads()
+    x = tensorlab.from_numpy(rng.standard_normal((64, 50, 40)))
+    y = tensorlab.from_numpy(rng.standard_normal((64, 40, 30)))
+    images = tensorlab.from_numpy(rng.standard_normal((8, 4, 20, 20)))
+    weight = tensorlab.from_numpy(rng.standard_normal((6, 4, 3, 3))).requires_grad_()
+    try:
+        results = []
+        for threads in (1, 2, 3):
+            tensorlab.set_num_threads(threads)
+            assert tensorlab.get_num_threads() == threads
+            out = tensorlab.conv2d(images, weight, padding=1)
+            (grad,) = tensorlab.autograd.grad(out.sum(), [weight])
+            results.append([(x @ y).numpy(), out.detach().numpy(), grad.numpy()])
+    finally:
+        tensorlab.set_num_threads(before)
+    for others in results[1:]:
+        for one, other in zip(results[0], others, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("bad", [0, -1])
+def test_at_least_one_thread_is_needed(bad):
+    with pytest.raises(RuntimeError, match="set_num_threads"):
+        tensorlab.set_num_threads(bad)
+
+
+def test_the_number_of_threads_is_an_int():
+    with pytest.raises(TypeError, match="set_num_threads"):
+        tensorlab.set_num_threads(1.5)
+
+
+def test_errors_of_products_say_what_to_do():
+    x = tensorlab.ones(4, 3)
+    with pytest.raises(RuntimeError, match=r"Did you mean x @ y.T\?"):
+        x @ tensorlab.ones(5, 3)
+    with pytest.raises(TypeError):
+        x @ 2
+    with pytest.raises(NotImplementedError, match="bool"):
+        x.bool() @ x.bool().T
+    with pytest.raises(RuntimeError, match="types"):
+        x @ tensorlab.ones(3, 2, dtype=tensorlab.float64)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ij,jk->iz",),
+        ("ij,jk->ii",),
+        ("ijk,jk->i",),
+        ("ij,kj->ik",),
+        ("i1,jk->i",),
+        ("ij,jk,kl->il",),
+        ("ij",),
+        ("i.j,jk",),
+        ("....,jk",),
+        (3,),
+    ],
+)
+def test_einsum_refuses_what_pytorch_refuses(arguments):
+    for T in (tensorlab, torch):
+        with pytest.raises((RuntimeError, TypeError)):
+            T.einsum(*arguments, T.ones(3, 4), T.ones(4, 5))
+
+
+def test_einsum_takes_lists_of_numbers():
+    for T in (tensorlab, torch):
+        x, y = T.ones(3, 4), T.ones(4, 5)
+        assert T.einsum(x, [0, 1], y, [1, 2], [0, 2]).tolist() == (x @ y).tolist()
+        assert tuple(T.einsum(x, [..., 0], [0, ...]).shape) == (4, 3)
+
+
+def test_einsum_of_one_operand_is_a_view():
+    x = tensorlab.zeros(3, 3)
+    tensorlab.einsum("ii->i", x)[:] = 1
+    assert x.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_the_gradient_of_a_transposed_weight_is_row_major():
+    weight = tensorlab.ones(5, 4, requires_grad=True)
+    (tensorlab.ones(3, 4) @ weight.T).sum().backward()
+    assert weight.grad.stride() == (4, 1)
