@@ -210,6 +210,8 @@ cdef object fit(object grad, Meta* meta, Node source):
                                 f"{shape_text(meta.ndim, meta.sizes)} is expected")
         grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))
         g = <TensorBase>grad
+    if not is_floating(meta.dtype):
+        raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(meta.dtype)}, and integers have no gradient")
     if g.dtype_ != meta.dtype:
         grad = grad.to(dtype_object(meta.dtype))
     return grad

@@ -310,7 +310,9 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
         if isinstance(value, TensorBase) and needs_grad(<TensorBase>value):
             x = <TensorBase>value
             edge = gradient_edge(x)
-            mask |= op.saves[j]
+            # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
+            if edge is not None or op.derivative_count == 1:
+                mask |= op.saves[j]
             if x.output_number != 0:
                 if node.edge_outputs == NULL:
                     node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))

@@ -76,11 +76,13 @@ set_reducer(&prod_reducers[INT64], INT64, INT64, <void*>prod_rows[int64_t], <voi
 cdef Op PROD = Op("prod(x: Tensor, dim: int?, keepdim: bool, dtype: dtype?) -> Tensor")
 
 @PROD.derivative("x")
-def prod_derivative(grad, x, dim, keepdim, dtype):
+def prod_derivative(grad, x, out, dim, keepdim, dtype):
     if dtype is not None:
         x = x.to(dtype)
     if x.dim() == 0:
         return grad
+    if not (out == 0).any():                                        # no factor is 0: all others are out / x
+        return keep_dims(grad * out, x.shape, dim, keepdim) / x
     if dim is None:
         return grad * products_of_others(x.reshape(-1), 0).reshape(x.shape)
     return keep_dims(grad, x.shape, dim, keepdim) * products_of_others(x, dim)

@@ -440,7 +440,8 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     cdef TensorBase shift, result
     cdef int kernel = kernel_dtype(x.dtype_)
     if reduced_count(x, mask) == 0:
-        result = reduced_tensor(x.dtype_, x, mask, keepdim).fill_(-INFINITY)
+        result = reduced_tensor(x.dtype_, x, mask, keepdim)
+        result = result.new_full(result.shape, -INFINITY)
     else:
         top = amax(x.detach(), dim, keepdim).to(dtype_object(kernel))
         shift = top.masked_fill(top.abs() == INFINITY, 0)           # inf - inf would be nan

@@ -13,6 +13,7 @@ from tensorlab._core.dispatch cimport (
 )
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport at_least, at_most
@@ -195,11 +196,11 @@ MAXIMUM.loops[BOOL] = <void*>maximum_loop[uint8_t]
 
 @MAXIMUM.derivative("x")
 def maximum_derivative_x(grad, x, y):
-    return run_ternary(LARGER_GRAD, grad, x, y)
+    return larger_grad(grad, x, y)
 
 @MAXIMUM.derivative("y")
 def maximum_derivative_y(grad, x, y):
-    return run_ternary(LARGER_GRAD, grad, y, x)
+    return larger_grad(grad, y, x)
 
 def maximum(TensorBase input not None, TensorBase other not None, *, out=None):
     """Larger element of each pair; nan if one is nan. Equal elements share the gradient.
@@ -225,11 +226,11 @@ MINIMUM.loops[BOOL] = <void*>minimum_loop[uint8_t]
 
 @MINIMUM.derivative("x")
 def minimum_derivative_x(grad, x, y):
-    return run_ternary(LARGER_GRAD, grad, y, x)
+    return larger_grad(grad, y, x)
 
 @MINIMUM.derivative("y")
 def minimum_derivative_y(grad, x, y):
-    return run_ternary(LARGER_GRAD, grad, x, y)
+    return larger_grad(grad, x, y)
 
 def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
     """Smaller element of each pair; nan if one is nan. Equal elements share the gradient.
@@ -255,6 +256,11 @@ floating_loops(LARGER_GRAD, <void*>larger_grad_loop[float], <void*>larger_grad_l
 @LARGER_GRAD.derivative("grad")
 def larger_grad_derivative(grad, x, y):
     return run_ternary(LARGER_GRAD, grad, x, y)
+
+cdef object larger_grad(object grad, object x, object y):
+    cdef TensorBase out = <TensorBase>run_ternary(LARGER_GRAD, grad, x, y)
+    bump_version(out)                   # PyTorch fills the places of the smaller ones in place, which counts
+    return out
 
 
 # ---------------------------------------------------------------- fmax
