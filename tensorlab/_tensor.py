@@ -48,6 +48,11 @@ class Tensor(TensorBase):
     # values in and out
     item = exchange.item
     tolist = exchange.tolist
+    __bool__ = exchange.as_bool
+    __int__ = exchange.as_int
+    __float__ = exchange.as_float
+    __complex__ = exchange.as_complex
+    __index__ = exchange.as_index
     numpy = exchange.numpy
     __array__ = exchange.__array__
     __repr__ = tensor_repr

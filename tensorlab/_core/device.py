@@ -70,7 +70,9 @@ def check_device(given, where):
     if given is None or given is CPU or given == "cpu":
         return
     if isinstance(given, int) and not isinstance(given, bool):
-        raise RuntimeError(f"{where}: device {given} would be an accelerator, and tensorlab has none; use 'cpu'")
+        raise RuntimeError(
+            f"{where}: device {given} would be an accelerator, and tensorlab has none; use 'cpu'"
+        )
     if device(given).type != "cpu":
         raise RuntimeError(f"{where}: tensors can be made on 'cpu' only, not on {str(given)!r}")
 
@@ -81,7 +83,11 @@ class memory_format(str):
     __slots__ = ()
 
     def __repr__(self):
-        return f"tensorlab.{self}_format" if self in ("contiguous", "preserve") else f"tensorlab.{self}"
+        return (
+            f"tensorlab.{self}_format"
+            if self in ("contiguous", "preserve")
+            else f"tensorlab.{self}"
+        )
 
     def __reduce__(self):
         return memory_format, (str(self),)

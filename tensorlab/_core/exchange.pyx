@@ -90,6 +90,50 @@ def item(TensorBase x not None):
     return read_element(x.data_, x.dtype_)
 
 
+def as_bool(TensorBase x not None):
+    """`bool(x)` and `if x`, for a tensor of one element: whether it differs from 0.
+
+    Raises
+    ------
+    ShapeError
+        If the tensor has more or fewer elements: "all" and "any" are different questions.
+    """
+    if x.numel_ != 1:
+        raise ShapeError(f"bool: a tensor of shape {tuple(x.shape)} has {x.numel_} elements, and its truth is ambiguous; say "
+                         f"x.all() or x.any()")
+    return bool(read_element(x.data_, x.dtype_))
+
+
+def as_int(TensorBase x not None):
+    """`int(x)`, for a tensor of one element; else ValueError."""
+    return int(only_element(x, "int"))
+
+
+def as_float(TensorBase x not None):
+    """`float(x)`, for a tensor of one element; else ValueError."""
+    return float(only_element(x, "float"))
+
+
+def as_complex(TensorBase x not None):
+    """`complex(x)`, for a tensor of one element; else ValueError."""
+    return complex(only_element(x, "complex"))
+
+
+def as_index(TensorBase x not None):
+    """What `items[x]` and `range(x)` use: the value of a tensor of one integer; else TypeError."""
+    if x.numel_ != 1 or is_floating(x.dtype_):
+        raise TypeError(f"index: a tensor of shape {tuple(x.shape)} and {dtype_object(x.dtype_)} is no index; it must hold "
+                        f"one integer")
+    return int(read_element(x.data_, x.dtype_))
+
+
+cdef object only_element(TensorBase x, str where):
+    if x.numel_ != 1:
+        raise ValueError(f"{where}: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
+                         f"number")
+    return read_element(x.data_, x.dtype_)
+
+
 def tolist(TensorBase x not None):
     """The values as nested lists of Python numbers; a number for a 0-d tensor."""
     return list_of(x, 0, x.data_)
