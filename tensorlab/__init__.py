@@ -203,6 +203,34 @@ from tensorlab.ops.pointwise.rounding import (
     trunc_,
 )
 from tensorlab.ops.pointwise.selection import masked_fill, where
+from tensorlab.ops.pointwise.signs import (
+    angle,
+    copysign,
+    frexp,
+    gcd,
+    gcd_,
+    heaviside,
+    lcm,
+    lcm_,
+    ldexp,
+    ldexp_,
+    nextafter,
+    signbit,
+)
+from tensorlab.ops.pointwise.special import (
+    digamma,
+    erf,
+    erf_,
+    erfc,
+    erfc_,
+    erfinv,
+    i0,
+    i0_,
+    lgamma,
+    polygamma,
+    xlogy,
+    xlogy_,
+)
 from tensorlab.ops.pointwise.trigonometry import (
     acos,
     acos_,

@@ -35,6 +35,8 @@ from tensorlab.ops.pointwise import (
     powers,
     rounding,
     selection,
+    signs,
+    special,
     trigonometry,
 )
 from tensorlab.printing import tensor_format, tensor_repr
@@ -557,6 +559,40 @@ class Tensor(TensorBase):
     # uniques
     unique = uniques.unique
     unique_consecutive = uniques.unique_consecutive
+
+    # special functions
+    erf = special.erf
+    erf_ = special.erf_
+    erfc = special.erfc
+    erfc_ = special.erfc_
+    erfinv = special.erfinv
+    erfinv_ = special.erfinv_
+    lgamma = special.lgamma
+    lgamma_ = special.lgamma_
+    digamma = special.digamma
+    digamma_ = special.digamma_
+    i0 = special.i0
+    i0_ = special.i0_
+    xlogy = special.xlogy
+    xlogy_ = special.xlogy_
+    polygamma = special.polygamma_method
+
+    # signs and parts of numbers
+    copysign = signs.copysign
+    copysign_ = signs.copysign_
+    heaviside = signs.heaviside
+    heaviside_ = signs.heaviside_
+    nextafter = signs.nextafter
+    nextafter_ = signs.nextafter_
+    gcd = signs.gcd
+    gcd_ = signs.gcd_
+    lcm = signs.lcm
+    lcm_ = signs.lcm_
+    ldexp = signs.ldexp
+    ldexp_ = signs.ldexp_
+    signbit = signs.signbit
+    frexp = signs.frexp
+    angle = signs.angle
 
     __hash__ = object.__hash__
 

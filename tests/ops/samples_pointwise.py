@@ -1,6 +1,15 @@
 """Samples of the pointwise ops on numbers: arithmetic, division, powers, elementary functions, rounding, bounds."""
 
-from tests.ops.samples import ALL_DTYPES, Sample, away_from_zero, normal, positive, uniform
+from tests.ops.samples import (
+    ALL_DTYPES,
+    FLOATING_DTYPES,
+    Sample,
+    away_from_zero,
+    integers,
+    normal,
+    positive,
+    uniform,
+)
 
 
 def pointwise(name, call, *inputs, inplace=True, out=True, **options):
@@ -173,12 +182,78 @@ TRIGONOMETRY = [
     *[unary(name) for name in ("deg2rad", "rad2deg")],
     *[unary(name, lambda *shape: uniform(-0.9, 0.9, *shape)) for name in ("asin", "acos", "atanh")],
     unary("acosh", lambda *shape: uniform(1.1, 5, *shape)),
-    *[form(f"{name} of large numbers", lambda T, x, name=name: getattr(T, name)(1e7 * x), normal(3, 4))
-      for name in ("sin", "cos")],
-    *[form(f"{name} of 20 x", lambda T, x, name=name: getattr(T, name)(20 * x), normal(3, 4), tolerance=10)
-      for name in ("sinh", "cosh", "asinh")],
+    *[
+        form(
+            f"{name} of large numbers",
+            lambda T, x, name=name: getattr(T, name)(1e7 * x),
+            normal(3, 4),
+        )
+        for name in ("sin", "cos")
+    ],
+    *[
+        form(
+            f"{name} of 20 x",
+            lambda T, x, name=name: getattr(T, name)(20 * x),
+            normal(3, 4),
+            tolerance=10,
+        )
+        for name in ("sinh", "cosh", "asinh")
+    ],
     binary("atan2", bad=[lambda T, x, y: T.atan2(x, 1)]),
     binary("hypot", bad=[lambda T, x, y: T.hypot(x, 1)]),
+]
+
+SPECIAL = [
+    *[unary(name) for name in ("erf", "erfc")],
+    unary("erfinv", lambda *shape: uniform(-0.9, 0.9, *shape)),
+    unary("lgamma", positive, tolerance=10),
+    unary("digamma", positive, tolerance=10),
+    pointwise(
+        "polygamma",
+        lambda T, x: T.polygamma(2, x),
+        positive(3, 4),
+        inplace=False,
+        out=lambda T, x, out: T.polygamma(2, x, out=out),
+        tolerance=1e3,
+        bad=[lambda T, x: T.polygamma(-1, x)],
+    ),
+    unary("i0", tolerance=10),
+    binary("xlogy", positive, positive),
+    form("xlogy number", lambda T, x: T.xlogy(x, 2.5), normal(3, 4)),
+    form("xlogy reflected", lambda T, x: T.xlogy(2.5, x), positive(3, 4), same_strides=False),
+]
+
+SIGNS = [
+    binary("copysign", away_from_zero, away_from_zero),
+    form("copysign number", lambda T, x: T.copysign(x, -1), away_from_zero(3, 4)),
+    unary("signbit", inplace=False, derivatives=0),
+    pointwise(
+        "heaviside",
+        lambda T, x, y: T.heaviside(x, y),
+        integers(-2, 3, 3, 4),
+        integers(-2, 3, 3, 4),
+        derivatives=0,
+        bad=[lambda T, x, y: T.heaviside(x, y.to(T.float32))],
+    ),
+    binary("nextafter", derivatives=0),
+    form(
+        "frexp", lambda T, x: tuple(T.frexp(x)), normal(3, 4), derivatives=0, dtypes=FLOATING_DTYPES
+    ),
+    # for negative integers PyTorch's derivative is 0, which is wrong
+    pointwise("ldexp", lambda T, x, y: T.ldexp(x, y), normal(3, 4), integers(0, 4, 3, 4)),
+    form("ldexp float", lambda T, x, y: T.ldexp(x, y), normal(3, 4), normal(3, 4)),
+    unary("angle", away_from_zero, inplace=False, derivatives=1),
+    *[
+        pointwise(
+            name,
+            lambda T, x, y, name=name: getattr(T, name)(x, y),
+            integers(-30, 30, 3, 4),
+            integers(-30, 30, 3, 4),
+            derivatives=0,
+            bad=[lambda T, x, y, name=name: getattr(T, name)(x.to(T.float32), y)],
+        )
+        for name in ("gcd", "lcm")
+    ],
 ]
 
 SAMPLES = [
@@ -187,4 +262,6 @@ SAMPLES = [
     *POWERS,
     *ELEMENTARY,
     *TRIGONOMETRY,
+    *SPECIAL,
+    *SIGNS,
 ]

@@ -15,7 +15,10 @@ from tests.ops.samples_pointwise import binary, form, pointwise, unary
 NAN, INF = float("nan"), float("inf")
 
 
-EXTREME = {"derivatives": 0, "dtypes": ["float32"]}     # for inputs that integers and halves cannot hold
+EXTREME = {
+    "derivatives": 0,
+    "dtypes": ["float32"],
+}  # for inputs that integers and halves cannot hold
 
 
 def specials(rng):
@@ -47,7 +50,12 @@ ROUNDING = [
         for decimals in (2, -1)
     ],
     unary("nan_to_num"),
-    form("nan_to_num of specials", lambda T, x: T.nan_to_num(x, 1.0, neginf=-7), specials, dtypes=["float32"]),
+    form(
+        "nan_to_num of specials",
+        lambda T, x: T.nan_to_num(x, 1.0, neginf=-7),
+        specials,
+        dtypes=["float32"],
+    ),
     form("nan_to_num limits", lambda T, x: T.nan_to_num(x), specials, dtypes=["float32"]),
 ]
 
@@ -77,7 +85,9 @@ BOUNDS = [
     ],
     *[
         form(
-            f"{name} of equals", lambda T, x, y, name=name: getattr(T, name)(x, y), *[coarse(3, 4)] * 2
+            f"{name} of equals",
+            lambda T, x, y, name=name: getattr(T, name)(x, y),
+            *[coarse(3, 4)] * 2,
         )
         for name in ("maximum", "minimum", "fmax", "fmin")
     ],

@@ -96,7 +96,7 @@ def second_gradients(T, grad, inputs, grads):
 def assert_zero_where_missing(ours, theirs, sample, what):
     """A second derivative that is zero everywhere may be a tensor of zeros or missing."""
     for x, y in zip(ours, theirs, strict=True):
-        if y is not None and y._is_zerotensor():        # zeros that PyTorch never wrote down
+        if y is not None and y._is_zerotensor():  # zeros that PyTorch never wrote down
             y = None
         if x is None or y is None:
             other = x if y is None else y
@@ -208,7 +208,9 @@ def test_in_place_it_writes_over_the_input_and_differentiates(sample):
 
         try:
             first_gradients(torch, torch.autograd.grad, sample, arrays, call)
-        except NotImplementedError:         # PyTorch cannot: "the derivative for 'inplace version of asinh' ..."
+        except (
+            NotImplementedError
+        ):  # PyTorch cannot: "the derivative for 'inplace version of asinh' ..."
             return
         compare_derivatives(sample, arrays, "in place", call)
 

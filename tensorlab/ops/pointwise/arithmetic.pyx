@@ -78,13 +78,13 @@ def add(input, other, *, alpha=1, out=None):
     >>> tensorlab.add(tensorlab.tensor([1., 2.]), 3, alpha=2)
     tensor([7., 8.])
     """
-    if alpha == 1:
+    if is_one(alpha):
         return run_binary(ADD, input, other) if out is None else run_out_2(ADD, input, other, out)
     return run_scaled(input, other, checked_alpha("add", input, other, alpha), out)
 
 def add_(TensorBase input not None, other, *, alpha=1):
     """`add`, written over `input`."""
-    if alpha == 1:
+    if is_one(alpha):
         return run_binary_inplace(ADD, input, other)
     return run_ternary_inplace(ADD_SCALED, input, other, checked_alpha("add_", input, other, alpha))
 
@@ -122,17 +122,19 @@ def add_scaled_derivative_x(grad):
 def add_scaled_derivative_y(grad, alpha):
     return run_binary(MUL, grad, alpha)
 
+cdef inline bint is_one(object alpha):
+    """Is alpha the integer 1, which leaves every type as it is?"""
+    return alpha is not True and isinstance(alpha, int) and alpha == 1
+
 cdef object checked_alpha(str where, object x, object y, object alpha):
     """The factor of `y` as a number that does not change the type of the result."""
     if not is_operand(x) or not is_operand(y):
         return alpha                                    # the runner will say what is wrong
     kind = result_type(x, y)
-    if kind.is_floating_point:
-        return alpha
-    if isinstance(alpha, float):
-        raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; alpha must then be an integer")
     if isinstance(alpha, bool) and not kind.name == "bool":
         raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; a bool alpha is for bool results only")
+    if isinstance(alpha, float) and not kind.is_floating_point:
+        raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; alpha must then be an integer")
     return bool(alpha) if kind.name == "bool" else alpha
 
 cdef object run_scaled(object x, object y, object alpha, object out):
@@ -185,14 +187,14 @@ def sub(input, other, *, alpha=1, out=None):
     tensor([-2., -1.])
     """
     refuse_bool("sub", input, other)
-    if alpha == 1:
+    if is_one(alpha):
         return run_binary(SUB, input, other) if out is None else run_out_2(SUB, input, other, out)
     return run_scaled(input, other, -checked_alpha("sub", input, other, alpha), out)
 
 def sub_(TensorBase input not None, other, *, alpha=1):
     """`sub`, written over `input`."""
     refuse_bool("sub_", input, other)
-    if alpha == 1:
+    if is_one(alpha):
         return run_binary_inplace(SUB, input, other)
     return run_ternary_inplace(ADD_SCALED, input, other, -checked_alpha("sub_", input, other, alpha))
 

@@ -193,7 +193,7 @@ cdef inline number div_floor_scalar(number x, number y) noexcept nogil:
         return x / y if y != 0 else 0
     else:
         if y == 0 or y == -1:                                   # the smallest number / -1 would trap
-            return <number>(-y * x)
+            return <number>(y * x)
         quotient = x / y
         return quotient - 1 if (x % y != 0) and (x < 0) != (y < 0) else quotient
 
@@ -255,7 +255,7 @@ cdef inline number div_trunc_scalar(number x, number y) noexcept nogil:
     elif number is uint8_t:
         return x / y if y != 0 else 0
     else:
-        return <number>(-y * x) if y == 0 or y == -1 else x / y
+        return <number>(y * x) if y == 0 or y == -1 else x / y
 
 cdef void div_trunc_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     cdef ssize i

@@ -340,11 +340,13 @@ def asinh_(TensorBase input not None):
 # ---------------------------------------------------------------- acosh
 cdef inline real acosh_scalar(real x) noexcept nogil:
     """log(x + sqrt(x * x - 1)) with t = x - 1, exact near 1; for large x it is log(2 x)."""
-    cdef real t = x - <real>1
+    cdef real t = x - <real>1, large
     if real is float:
-        return tl_log1pf(t + sqrtf(t * (t + <float>2))) if x < <float>1e18 else tl_logf(x) + <float>0.6931471805599453
+        large = tl_logf(x) + <float>0.6931471805599453
+        return (tl_log1pf(t + sqrtf(t * (t + <float>2))) if x >= 1 else <float>NAN) if not x >= <float>1e18 else large
     else:
-        return tl_log1p(t + sqrt(t * (t + 2))) if x < 1e150 else tl_log(x) + 0.6931471805599453
+        large = tl_log(x) + 0.6931471805599453
+        return (tl_log1p(t + sqrt(t * (t + 2))) if x >= 1 else NAN) if not x >= 1e150 else large
 
 cdef void acosh_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i

@@ -1,0 +1,305 @@
+"""Signs, neighbours and parts of numbers: copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
+from libc.math cimport (
+    M_PI,
+    copysign as c_copysign,
+    exp2 as c_exp2,
+    frexp as c_frexp,
+    nextafter as c_nextafter,
+    signbit as c_signbit,
+)
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport (
+    run_binary,
+    run_binary_inplace,
+    run_out_1,
+    run_out_2,
+    run_unary,
+)
+from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number, real
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.pointwise.common cimport zeros_as
+
+import collections
+import math
+
+from tensorlab._core.dtypes import DTYPES
+from tensorlab.errors import DTypeError
+
+cdef extern from "math.h" nogil:
+    float nextafterf(float, float)
+
+
+# ---------------------------------------------------------------- copysign
+cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>c_copysign(x[i], y[i])
+
+cdef Op COPYSIGN = Op("copysign(x: Tensor, y: Tensor) -> Tensor", dtype="floating")
+floating_loops(COPYSIGN, <void*>copysign_loop[float], <void*>copysign_loop[double])
+
+@COPYSIGN.derivative("x")
+def copysign_derivative_x(grad, x, out):
+    return grad * (out / x).masked_fill(x == 0, 0)
+
+@COPYSIGN.derivative("y")
+def copysign_derivative_y(grad):
+    return zeros_as(grad)
+
+def copysign(TensorBase input not None, other, *, out=None):
+    """Each element of `input` with the sign of that of `other`, that of -0. included.
+
+    >>> import tensorlab
+    >>> tensorlab.copysign(tensorlab.tensor([1., -2.]), tensorlab.tensor([-0., 3.]))
+    tensor([-1.,  2.])
+    """
+    return run_binary(COPYSIGN, input, other) if out is None else run_out_2(COPYSIGN, input, other, out)
+
+def copysign_(TensorBase input not None, other):
+    """`copysign`, written over `input`."""
+    return run_binary_inplace(COPYSIGN, input, other)
+
+
+# ---------------------------------------------------------------- signbit
+cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        if number is float or number is double:
+            out[i] = c_signbit(x[i]) != 0
+        else:
+            out[i] = x[i] < 0
+
+cdef Op SIGNBIT = Op("signbit(x: Tensor) -> Tensor", dtype="compare")
+floating_loops(SIGNBIT, <void*>signbit_loop[float], <void*>signbit_loop[double])
+integer_loops(SIGNBIT, <void*>signbit_loop[uint8_t], <void*>signbit_loop[int8_t], <void*>signbit_loop[int16_t],
+              <void*>signbit_loop[int32_t], <void*>signbit_loop[int64_t])
+SIGNBIT.loops[BOOL] = <void*>signbit_loop[uint8_t]
+
+def signbit(TensorBase input not None, *, out=None):
+    """Is the sign of each element negative? True for -0. too.
+
+    >>> import tensorlab
+    >>> tensorlab.signbit(tensorlab.tensor([-1., -0., 0.]))
+    tensor([ True,  True, False])
+    """
+    return run_unary(SIGNBIT, input) if out is None else run_out_1(SIGNBIT, input, out)
+
+
+# ---------------------------------------------------------------- heaviside
+cdef void heaviside_loop(number* out, number* x, number* values, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = values[i] if x[i] == 0 else <number>(x[i] > 0)
+
+cdef Op HEAVISIDE = Op("heaviside(x: Tensor, values: Tensor) -> Tensor", dtype="promote")
+floating_loops(HEAVISIDE, <void*>heaviside_loop[float], <void*>heaviside_loop[double])
+integer_loops(HEAVISIDE, <void*>heaviside_loop[uint8_t], <void*>heaviside_loop[int8_t], <void*>heaviside_loop[int16_t],
+              <void*>heaviside_loop[int32_t], <void*>heaviside_loop[int64_t])
+HEAVISIDE.loops[BOOL] = <void*>heaviside_loop[uint8_t]
+
+cdef int check_heaviside(str where, TensorBase x, TensorBase values) except -1:
+    if x.dtype_ != values.dtype_:
+        raise DTypeError(f"{where}: input is {x.dtype} and values is {values.dtype}; they must have one type")
+    return 0
+
+def heaviside(TensorBase input not None, TensorBase values not None, *, out=None):
+    """0 where `input` is negative (or nan), 1 where it is positive, `values` where it is 0.
+
+    Raises
+    ------
+    DTypeError
+        If the dtypes differ.
+
+    >>> import tensorlab
+    >>> tensorlab.heaviside(tensorlab.tensor([-1., 0., 2.]), tensorlab.tensor([0.5]))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    check_heaviside("heaviside", input, values)
+    return run_binary(HEAVISIDE, input, values) if out is None else run_out_2(HEAVISIDE, input, values, out)
+
+def heaviside_(TensorBase input not None, TensorBase values not None):
+    """`heaviside`, written over `input`."""
+    check_heaviside("heaviside_", input, values)
+    return run_binary_inplace(HEAVISIDE, input, values)
+
+
+# ---------------------------------------------------------------- nextafter
+cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = nextafterf(x[i], y[i]) if real is float else c_nextafter(x[i], y[i])
+
+cdef Op NEXTAFTER = Op("nextafter(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+floating_loops(NEXTAFTER, <void*>nextafter_loop[float], <void*>nextafter_loop[double])
+
+def nextafter(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Neighbour of each element among the numbers of its type, on the side of `other`.
+
+    >>> import tensorlab
+    >>> tensorlab.nextafter(tensorlab.tensor([1.]), tensorlab.tensor([2.])) - 1 == tensorlab.finfo(tensorlab.float32).eps
+    tensor([True])
+    """
+    return run_binary(NEXTAFTER, input, other) if out is None else run_out_2(NEXTAFTER, input, other, out)
+
+def nextafter_(TensorBase input not None, TensorBase other not None):
+    """`nextafter`, written over `input`."""
+    return run_binary_inplace(NEXTAFTER, input, other)
+
+
+# ---------------------------------------------------------------- frexp, ldexp
+cdef void mantissa_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef int exponent
+    for i in range(n):
+        out[i] = <real>c_frexp(x[i], &exponent)
+
+cdef Op MANTISSA = Op("mantissa(x: Tensor) -> Tensor", dtype="promote", node="FrexpBackward0")
+floating_loops(MANTISSA, <void*>mantissa_loop[float], <void*>mantissa_loop[double])
+
+@MANTISSA.derivative("x")
+def mantissa_derivative(grad, x):
+    return grad / run_unary(EXPONENT, x.detach()).exp2()
+
+cdef void exponent_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef int exponent
+    for i in range(n):
+        c_frexp(x[i], &exponent)
+        out[i] = exponent if x[i] - x[i] == 0 else 0            # C leaves it open for inf and nan
+
+cdef Op EXPONENT = Op("exponent(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(EXPONENT, <void*>exponent_loop[float], <void*>exponent_loop[double])
+
+FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
+
+def frexp(TensorBase input not None):
+    """Mantissa in [0.5, 1) and exponent of each element: `mantissa * 2**exponent` is `input`.
+
+    Returns
+    -------
+    named tuple (mantissa: Tensor like input, exponent: Tensor, int32)
+
+    >>> import tensorlab
+    >>> tensorlab.frexp(tensorlab.tensor([8.])).exponent
+    tensor([4], dtype=tensorlab.int32)
+    """
+    if not is_floating(input.dtype_):
+        raise DTypeError(f"frexp: input is {input.dtype}; it must be floating")
+    exponent = run_unary(EXPONENT, (<object>input).detach())
+    return FrexpResult(run_unary(MANTISSA, input), exponent.to(DTYPES[4]))
+
+cdef void ldexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] * <real>c_exp2(y[i])
+
+cdef Op LDEXP = Op("ldexp(x: Tensor, y: Tensor) -> Tensor", dtype="floating", grain=8192)
+floating_loops(LDEXP, <void*>ldexp_loop[float], <void*>ldexp_loop[double])
+
+@LDEXP.derivative("x")
+def ldexp_derivative_x(grad, y):
+    return grad * y.exp2()
+
+@LDEXP.derivative("y")
+def ldexp_derivative_y(grad, out):
+    return grad * (out * math.log(2))
+
+def ldexp(TensorBase input not None, TensorBase other not None, *, out=None):
+    """`input * 2**other`.
+
+    >>> import tensorlab
+    >>> tensorlab.ldexp(tensorlab.tensor([3.]), tensorlab.tensor([2]))
+    tensor([12.])
+    """
+    return run_binary(LDEXP, input, other) if out is None else run_out_2(LDEXP, input, other, out)
+
+def ldexp_(TensorBase input not None, TensorBase other not None):
+    """`ldexp`, written over `input`."""
+    return run_binary_inplace(LDEXP, input, other)
+
+
+# ---------------------------------------------------------------- angle
+cdef void angle_loop(real* out, real* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <real>M_PI if x[i] < 0 else x[i] * <real>0 if x[i] != x[i] else 0
+
+cdef Op ANGLE = Op("angle(x: Tensor) -> Tensor", dtype="floating")
+floating_loops(ANGLE, <void*>angle_loop[float], <void*>angle_loop[double])
+
+@ANGLE.derivative("x")
+def angle_derivative(grad):
+    return zeros_as(grad)
+
+def angle(TensorBase input not None, *, out=None):
+    """Angle of each real number in the complex plane: pi for negative ones, 0 for the others.
+
+    >>> import tensorlab
+    >>> tensorlab.angle(tensorlab.tensor([-1., 2.]))
+    tensor([3.1416, 0.0000])
+    """
+    return run_unary(ANGLE, input) if out is None else run_out_1(ANGLE, input, out)
+
+
+# ---------------------------------------------------------------- gcd, lcm
+cdef inline integer gcd_scalar(integer x, integer y) noexcept nogil:
+    """Euclid's algorithm, on absolute values; remainders of -1 would trap for the smallest number."""
+    cdef integer rest
+    while y != 0:
+        if integer is uint8_t:
+            rest = x % y
+        else:
+            rest = 0 if y == -1 else x % y
+        x = y
+        y = rest
+    return -x if x < 0 else x
+
+cdef void gcd_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = gcd_scalar(x[i], y[i])
+
+cdef Op GCD = Op("gcd(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=1024)
+integer_loops(GCD, <void*>gcd_loop[uint8_t], <void*>gcd_loop[int8_t], <void*>gcd_loop[int16_t], <void*>gcd_loop[int32_t],
+              <void*>gcd_loop[int64_t])
+
+def gcd(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Greatest common divisor of each pair of integers; gcd(0, 0) is 0.
+
+    >>> import tensorlab
+    >>> tensorlab.gcd(tensorlab.tensor([12, -5]), tensorlab.tensor([18, 10]))
+    tensor([6, 5])
+    """
+    return run_binary(GCD, input, other) if out is None else run_out_2(GCD, input, other, out)
+
+def gcd_(TensorBase input not None, TensorBase other not None):
+    """`gcd`, written over `input`."""
+    return run_binary_inplace(GCD, input, other)
+
+cdef void lcm_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
+    cdef ssize i
+    cdef integer divisor, product
+    for i in range(n):
+        divisor = gcd_scalar(x[i], y[i])
+        product = 0 if divisor == 0 else x[i] / divisor * y[i]
+        out[i] = -product if product < 0 else product
+
+cdef Op LCM = Op("lcm(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=1024)
+integer_loops(LCM, <void*>lcm_loop[uint8_t], <void*>lcm_loop[int8_t], <void*>lcm_loop[int16_t], <void*>lcm_loop[int32_t],
+              <void*>lcm_loop[int64_t])
+
+def lcm(TensorBase input not None, TensorBase other not None, *, out=None):
+    """Least common multiple of each pair of integers.
+
+    >>> import tensorlab
+    >>> tensorlab.lcm(tensorlab.tensor([4, -5]), tensorlab.tensor([6, 10]))
+    tensor([12, 10])
+    """
+    return run_binary(LCM, input, other) if out is None else run_out_2(LCM, input, other, out)
+
+def lcm_(TensorBase input not None, TensorBase other not None):
+    """`lcm`, written over `input`."""
+    return run_binary_inplace(LCM, input, other)

@@ -1,0 +1,473 @@
+"""What the samples cannot say of pointwise ops: errors by name, integer corner points, operators, derivatives at kinks."""
+
+import math
+import operator
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tensorlab.errors import DivisionByZero, DTypeError, ShapeError, UnsupportedDType
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+NAN, INF = float("nan"), float("inf")
+
+
+def both(numbers, dtype="float32"):
+    """The same tensor of both packages."""
+    return (
+        tensorlab.tensor(numbers, dtype=getattr(tensorlab, dtype)),
+        torch.tensor(numbers, dtype=getattr(torch, dtype)),
+    )
+
+
+def assert_agree(ours, theirs):
+    assert str(ours.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
+    tolerance = 1e-3 if ours.dtype is tensorlab.float16 else 1e-5
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=tolerance, atol=1e-6)
+
+
+def gradient(T, call, numbers):
+    x = T.tensor(numbers, requires_grad=True)
+    y = call(T, x)
+    y.backward(T.ones_like(y))
+    return x.grad
+
+
+# ------------------------------------------------------------------------------------------------ operators
+BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
+BITS = ["and_", "or_", "xor", "lshift", "rshift"]
+COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
+
+
+@pytest.mark.parametrize("name", BINARY + COMPARISONS)
+@pytest.mark.parametrize("number", [3, 2.5, True])
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "float16"])
+def test_operators_take_numbers_on_both_sides(name, number, dtype):
+    function = getattr(operator, name)
+    ours, theirs = both([1, 2, 5], dtype)
+    for call in (lambda x: function(x, number), lambda x: function(number, x)):
+        try:
+            expected = call(theirs)
+        except RuntimeError:
+            with pytest.raises(RuntimeError):
+                call(ours)
+        else:
+            assert_agree(call(ours), expected)
+
+
+@pytest.mark.parametrize("name", BITS)
+@pytest.mark.parametrize("number", [3, True])
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_bit_operators_take_numbers_on_both_sides(name, number, dtype):
+    function = getattr(operator, name)
+    ours, theirs = both([1, 0, 1], dtype)
+    for call in (lambda x: function(x, number), lambda x: function(number, x)):
+        try:
+            expected = call(theirs)
+        except RuntimeError:
+            with pytest.raises(RuntimeError):
+                call(ours)
+        else:
+            assert_agree(call(ours), expected)
+
+
+@pytest.mark.parametrize("name", ["i" + name for name in BINARY + BITS])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_augmented_operators_write_over_their_left_side(name, dtype):
+    name = name.replace("iand_", "iand").replace("ior_", "ior")
+    function = getattr(operator, name)
+    ours, theirs = both([4, 2, 5], dtype)
+    try:
+        expected = function(theirs, 2)
+    except RuntimeError:
+        with pytest.raises(RuntimeError):
+            function(ours, 2)
+        return
+    assert function(ours, 2) is ours
+    assert_agree(ours, expected)
+
+
+@pytest.mark.parametrize("name", BINARY + BITS + ["lt", "ge"])
+def test_operators_refuse_foreign_objects(name):
+    x = tensorlab.tensor([1, 2])
+    for other in ({}, None, object()):
+        with pytest.raises(TypeError):
+            getattr(operator, name)(x, other)
+        with pytest.raises(TypeError):
+            getattr(operator, name)(other, x)
+
+
+def test_equality_with_foreign_objects_is_false():
+    x = tensorlab.tensor([1, 2])
+    assert (x == None) is False  # noqa: E711
+    assert (x == "a") is False
+    assert (x != "a") is True
+
+
+def test_a_foreign_operand_may_define_the_reflected_operator():
+    class Foreign:
+        def __radd__(self, other):
+            return "reflected"
+
+    assert tensorlab.tensor([1.0]) + Foreign() == "reflected"
+
+
+# ------------------------------------------------------------------------------------------------ integers
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda T, x, y: x // y,
+        lambda T, x, y: x % y,
+        lambda T, x, y: T.fmod(x, y),
+        lambda T, x, y: T.div(x, y, rounding_mode="trunc"),
+        lambda T, x, y: x.floor_divide_(y),
+        lambda T, x, y: x.remainder_(y),
+        lambda T, x, y: x.fmod_(y),
+        lambda T, x, y: x.div_(y, rounding_mode="floor"),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8"])
+def test_integers_refuse_to_divide_by_zero_and_stay_as_they_are(call, dtype):
+    x = tensorlab.tensor([5, 6], dtype=getattr(tensorlab, dtype))
+    for y in (
+        tensorlab.tensor([1, 0], dtype=x.dtype),
+        tensorlab.tensor(0, dtype=x.dtype),
+        0,
+        False,
+    ):
+        with pytest.raises(RuntimeError):
+            call(tensorlab, x, y)
+        with pytest.raises(DivisionByZero):
+            call(tensorlab, x, y)
+        assert x.tolist() == [5, 6]
+
+
+def test_a_divisor_that_wraps_to_zero_is_refused():
+    with pytest.raises(DivisionByZero, match="256"):
+        tensorlab.tensor([1], dtype=tensorlab.uint8) // 256
+
+
+def test_an_empty_tensor_may_be_divided_by_zero():
+    x = tensorlab.zeros(0, dtype=tensorlab.int64)
+    assert (x // 0).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "dtype, low", [("int64", -(2**63)), ("int32", -(2**31)), ("int16", -(2**15)), ("int8", -128)]
+)
+def test_the_smallest_integer_divided_by_minus_one_wraps(dtype, low):
+    x = tensorlab.tensor([low], dtype=getattr(tensorlab, dtype))
+    y = tensorlab.tensor([-1], dtype=x.dtype)
+    assert (x // y).tolist() == [low]
+    assert tensorlab.div(x, y, rounding_mode="trunc").tolist() == [low]
+    assert (x % y).tolist() == [0]
+    assert tensorlab.fmod(x, y).tolist() == [0]
+    assert tensorlab.gcd(x, y).tolist() == [1]
+    assert (-x).tolist() == abs(x).tolist() == [low]
+
+
+@pytest.mark.parametrize("name", ["floordiv", "mod"])
+def test_whole_division_follows_python_for_all_signs(name):
+    function = getattr(operator, name)
+    for a in (7, -7, 6, -6, 0):
+        for b in (3, -3, 7, -1):
+            assert function(tensorlab.tensor(a), b).item() == function(a, b)
+            assert function(tensorlab.tensor(float(a)), b).item() == function(float(a), float(b))
+
+
+def test_unsigned_integers_wrap():
+    x = tensorlab.tensor([1, 200], dtype=tensorlab.uint8)
+    assert (x + 100).tolist() == [101, 44]
+    assert (x * 2).tolist() == [2, 144]
+    assert (-x).tolist() == [255, 56]
+    assert (x**2).tolist() == [1, 64]
+
+
+def test_integers_divide_to_floats():
+    ours, theirs = both([1, 2], "int64")
+    assert_agree(ours / 2, theirs / 2)
+    with pytest.raises(RuntimeError):
+        ours.div_(2)
+
+
+@pytest.mark.parametrize(
+    "base, exponent", [([2, -1, 1, 0], [-1, -3, -2, -2]), ([3, -2, 0], [3, 5, 0])]
+)
+def test_integer_powers_by_tensors(base, exponent):
+    ours, theirs = both(base, "int64")
+    our_exponent, their_exponent = both(exponent, "int64")
+    assert_agree(ours**our_exponent, theirs**their_exponent)
+
+
+def test_integers_have_no_negative_powers():
+    for dtype in (tensorlab.int64, tensorlab.uint8, tensorlab.bool):
+        with pytest.raises(DTypeError, match="^pow: .*negative"):
+            tensorlab.tensor([1, 2], dtype=dtype) ** -1
+    with pytest.raises(DTypeError, match="^pow_: "):
+        tensorlab.tensor([1, 2]).pow_(-2)
+
+
+def test_shifts_by_too_much_leave_nothing_or_the_sign():
+    for dtype in ("int64", "int32", "int16", "int8", "uint8"):
+        numbers = [1, 5, 100] if dtype == "uint8" else [1, -5, 100]
+        ours, theirs = both(numbers, dtype)
+        for n in (0, 1, 7, 8, 15, 16, 31, 32, 63, 64, 100):
+            assert_agree(ours << n, theirs << n)
+            assert_agree(ours >> n, theirs >> n)
+        if dtype != "uint8":
+            assert_agree(ours << -1, theirs << -1)
+            assert_agree(ours >> -1, theirs >> -1)
+
+
+# ------------------------------------------------------------------------------------------------ bools and types
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x - x,
+        lambda x: x - True,
+        lambda x: 1 - x,
+        lambda x: x.sub_(x),
+        lambda x: -x,
+        lambda x: +x,
+        lambda x: x.neg_(),
+        lambda x: abs(x),
+        lambda x: tensorlab.floor(x),
+        lambda x: tensorlab.relu(x),
+        lambda x: x // x,
+        lambda x: tensorlab.addcmul(x, x, x),
+    ],
+)
+def test_bools_refuse_what_has_no_meaning_for_them(call):
+    with pytest.raises(DTypeError):
+        call(tensorlab.tensor([True, True]))
+
+
+def test_a_factor_must_fit_the_type_of_the_result():
+    x = tensorlab.tensor([1, 2])
+    with pytest.raises(DTypeError, match="^add: alpha is 1.5"):
+        tensorlab.add(x, x, alpha=1.5)
+    with pytest.raises(DTypeError, match="^add: alpha is True"):
+        tensorlab.add(x, x, alpha=True)
+    assert tensorlab.add(x > 1, x > 1, alpha=2).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda F, x: F.leaky_relu(x),
+        lambda F, x: F.elu(x),
+        lambda F, x: F.gelu(x),
+        lambda F, x: F.softplus(x),
+        lambda F, x: F.hardshrink(x),
+        lambda F, x: F.silu(x),
+    ],
+)
+def test_activations_refuse_integers(call):
+    with pytest.raises(UnsupportedDType):
+        call(tensorlab.nn.functional, tensorlab.tensor([1, 2]))
+
+
+@pytest.mark.parametrize(
+    "call, error, text",
+    [
+        (lambda x: x + tensorlab.ones(5), ShapeError, r"^add: shapes .*\(3,\).*\(5,\)"),
+        (lambda x: x.add_(tensorlab.ones(2, 3)), ShapeError, r"^add_: "),
+        (lambda x: tensorlab.add(x, "a"), TypeError, r"^add: argument"),
+        (lambda x: tensorlab.clamp(x), RuntimeError, r"^clamp: min and max are both None"),
+        (lambda x: tensorlab.where(x, x, x), DTypeError, r"^where: condition is tensorlab.float32"),
+        (
+            lambda x: x.masked_fill(x > 0, tensorlab.ones(2)),
+            ShapeError,
+            r"^masked_fill: value has shape",
+        ),
+        (lambda x: x.masked_fill(x, 1), DTypeError, r"^masked_fill: mask is"),
+        (lambda x: ~x, TypeError, r"^bitwise_not: "),
+        (lambda x: x & 1, UnsupportedDType, r"^bitwise_and: not implemented"),
+        (
+            lambda x: tensorlab.div(x, 2, rounding_mode="up"),
+            RuntimeError,
+            r"^div: rounding_mode is 'up'",
+        ),
+        (lambda x: tensorlab.lerp(x, x.double(), 0.5), DTypeError, r"^lerp: input is"),
+        (lambda x: tensorlab.isclose(x, x.double()), DTypeError, r"^isclose: input is"),
+        (lambda x: x.float_power_(2), DTypeError, r"^float_power_: "),
+    ],
+)
+def test_errors_name_the_op_and_what_was_given(call, error, text):
+    with pytest.raises(error, match=text):
+        call(tensorlab.tensor([1.0, 2.0, 3.0]))
+
+
+# ------------------------------------------------------------------------------------------------ kinks, nan and inf
+KINKS = {
+    "relu": lambda T, x: T.relu(x),
+    "abs": lambda T, x: x.abs(),
+    "sqrt": lambda T, x: x.sqrt(),
+    "pow half": lambda T, x: x**0.5,
+    "pow 0": lambda T, x: x**0,
+    "pow 1": lambda T, x: x**1,
+    "pow 2": lambda T, x: x**2,
+    "pow tensor 0": lambda T, x: x ** T.tensor([0.0, 0.0, 0.0, 0.0]),
+    "pow tensor 1": lambda T, x: x ** T.tensor([1.0, 2.0, 1.5, 3.0]),
+    "0 to the x": lambda T, x: 0 ** x.abs(),
+    "tensor to the x": lambda T, x: T.tensor([0.0, 0.0, 1.0, 2.0]) ** x,
+    "clamp": lambda T, x: x.clamp(0, 1),
+    "clamp_min": lambda T, x: x.clamp_min(1),
+    "clamp_max": lambda T, x: x.clamp_max(0),
+    "maximum": lambda T, x: T.maximum(x, T.tensor([0.0, 0.0, 1.0, 0.0])),
+    "minimum": lambda T, x: T.minimum(x, T.tensor([0.0, 0.0, 1.0, 0.0])),
+    "floor": lambda T, x: T.floor(x),
+    "round": lambda T, x: T.round(x),
+    "sign": lambda T, x: T.sign(x),
+    "atan2": lambda T, x: T.atan2(x, T.zeros(4)),
+    "xlogy": lambda T, x: T.xlogy(x.abs(), x.abs()),
+    "hypot": lambda T, x: T.hypot(x, T.zeros(4)),
+}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_derivatives_at_kinks_are_those_of_pytorch(name):
+    numbers = [0.0, -0.0, 1.0, -1.0]
+    ours = gradient(tensorlab, KINKS[name], numbers)
+    theirs = gradient(torch, KINKS[name], numbers)
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "exponent", [0, 0.5, -0.5, 1, 2, 3, -1, -2, 1.5, -3, 2.5, NAN, INF, -INF, 1e30]
+)
+def test_powers_of_special_numbers(exponent):
+    numbers = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, INF, -INF, NAN, 1e-40, 3e38, -1e-3]
+    ours, theirs = both(numbers)
+    np.testing.assert_allclose((ours**exponent).tolist(), (theirs**exponent).tolist(), rtol=2e-6)
+    expected = torch.pow(theirs, torch.full_like(theirs, exponent))
+    result = tensorlab.pow(ours, tensorlab.tensor([exponent] * len(numbers), dtype=ours.dtype))
+    np.testing.assert_allclose(result.tolist(), expected.tolist(), rtol=2e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log2",
+        "log10",
+        "log1p",
+        "sigmoid",
+        "tanh",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "sqrt",
+        "rsqrt",
+        "reciprocal",
+        "erf",
+        "erfc",
+        "erfinv",
+        "logit",
+        "sinc",
+        "frac",
+        "trunc",
+        "round",
+        "nan_to_num",
+        "lgamma",
+        "square",
+        "neg",
+        "abs",
+        "sign",
+        "signbit",
+        "angle",
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_elementary_functions_of_special_numbers(name, dtype):
+    numbers = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        -0.5,
+        2.0,
+        1e-30,
+        -1e-30,
+        20.0,
+        -20.0,
+        88.0,
+        -88.0,
+        100.0,
+        -104.0,
+        1000.0,
+    ]
+    numbers += [-1000.0, INF, -INF, NAN, 3e38, -3e38]
+    if name == "frac":
+        numbers = [
+            x for x in numbers if math.isfinite(x)
+        ]  # of inf PyTorch's depends on the position
+    ours, theirs = both(numbers, dtype)
+    result, expected = getattr(tensorlab, name)(ours), getattr(torch, name)(theirs)
+    tolerance = 3e-6 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(result.tolist(), expected.tolist(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["digamma", "lgamma", "erfinv", "i0"])
+def test_special_functions_over_their_range(name):
+    numbers = np.linspace(-0.99, 0.99, 67) if name == "erfinv" else np.linspace(-7.3, 40, 117)
+    ours, theirs = both(numbers.tolist(), "float64")
+    result, expected = getattr(tensorlab, name)(ours), getattr(torch, name)(theirs)
+    np.testing.assert_allclose(result.tolist(), expected.tolist(), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 5])
+def test_polygamma_over_its_range(order):
+    ours, theirs = both(np.linspace(0.1, 40, 101).tolist(), "float64")
+    result, expected = tensorlab.polygamma(order, ours), torch.polygamma(order, theirs)
+    np.testing.assert_allclose(result.tolist(), expected.tolist(), rtol=1e-8)
+
+
+# ------------------------------------------------------------------------------------------------ what is saved
+def test_only_what_a_derivative_needs_is_saved():
+    x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    factor = tensorlab.tensor([3.0, 4.0])
+    y = x + factor
+    factor.add_(1)  # add saves nothing
+    y.backward(tensorlab.ones(2))
+    y = x * factor
+    factor.add_(1)  # mul saves the factor
+    with pytest.raises(RuntimeError):
+        y.backward(tensorlab.ones(2))
+
+
+def test_a_gradient_is_summed_over_broadcast_axes():
+    x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    y = x * tensorlab.ones(3, 2)
+    y.backward(tensorlab.ones(3, 2))
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_equal_compares_shapes_and_values():
+    x = tensorlab.tensor([1, 2])
+    assert tensorlab.equal(x, tensorlab.tensor([1.0, 2.0]))
+    assert not tensorlab.equal(x, tensorlab.tensor([[1, 2]]))
+    assert not tensorlab.equal(x, tensorlab.tensor([1, 3]))
+    assert x.allclose(tensorlab.tensor([1, 2]))
+    assert not tensorlab.allclose(tensorlab.tensor([NAN]), tensorlab.tensor([NAN]))
+    assert tensorlab.allclose(tensorlab.tensor([NAN]), tensorlab.tensor([NAN]), equal_nan=True)
+
+
+def test_positive_is_the_tensor_itself():
+    x = tensorlab.tensor([1.0])
+    assert +x is x
