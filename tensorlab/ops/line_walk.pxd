@@ -4,7 +4,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:
     MAX_LINE_OPERANDS = 6
-    STRIP = 32                  # lines that a strip loop gets at most: two cache lines of float32
+    STRIP = 128                 # lines that a strip loop gets at most: memory is read in runs of eight cache lines
 
 # One line: rows[k] is operand k along the dimension, its elements next to each other in the type it is computed in;
 # rows[operands] is scratch memory, aligned to 64 bytes. n is the length of operand 0's line.

@@ -25,7 +25,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.rows cimport total
 
 from tensorlab import return_types
@@ -35,10 +35,11 @@ cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
 
 
-cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, line_loop loop) except -1:
+cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, line_loop loop, strip_loop strip=NULL) except -1:
     """out = the loop's lines of x along `dim`; out may be x."""
     cdef Lines lines
     start_lines(&lines, out, dim)
+    lines.strip = strip
     add_lines(&lines, out, dim, kernel, True)
     add_lines(&lines, x, dim, kernel, False)
     return run_lines(&lines, loop, NULL, GRAIN)
@@ -73,7 +74,24 @@ cdef void cumsum_from_end_line(void** rows, ssize n, real* as_this) noexcept nog
         wide += x[i]
         out[i] = <real>wide
 
+cdef void cumsum_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+    """Lines that run across memory, side by side."""
+    cdef double[128] wide                               # STRIP
+    cdef real* out
+    cdef real* x
+    cdef ssize i, j
+    for j in range(width):
+        wide[j] = 0
+    for i in range(n):
+        out, x = data[0] + i * steps[0], data[1] + i * steps[1]
+        for j in range(width):
+            wide[j] += x[j]
+            out[j] = <real>wide[j]
+
 cdef line_loop[NUM_DTYPES] cumsum_lines, cumsum_from_end_lines
+cdef strip_loop[NUM_DTYPES] cumsum_strips
+cumsum_strips[FLOAT32] = <strip_loop>cumsum_strip[float]
+cumsum_strips[FLOAT64] = <strip_loop>cumsum_strip[double]
 cumsum_lines[FLOAT32] = <line_loop>cumsum_line[float]
 cumsum_lines[FLOAT64] = <line_loop>cumsum_line[double]
 cumsum_lines[INT64] = <line_loop>cumsum_line[int64_t]
@@ -112,7 +130,7 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     cdef int d = wrap_dim(dim, input.ndim_, "cumsum")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
-    scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)])
+    scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
     if out is not None:
         return store_out("cumsum", result, out, needs_grad(input))
     return finish(CUMSUM, result, (input, d, dtype))
@@ -124,7 +142,7 @@ def cumsum_(TensorBase input not None, dim, *, dtype=None):
     cdef OpNode node
     check_writable(input, "cumsum_")
     node = start_inplace(CUMSUM, input, (input, d, None))
-    scan(input, input, d, kernel, cumsum_lines[kernel])
+    scan(input, input, d, kernel, cumsum_lines[kernel], cumsum_strips[kernel])
     return finish_inplace(node, input)
 
 

@@ -87,8 +87,8 @@ cdef void softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
         out[i] *= factor
 
 cdef void softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
-    cdef real[32] shift                                 # STRIP
-    cdef real[32] total
+    cdef real[128] shift                                # STRIP
+    cdef real[128] total
     cdef real* row
     cdef ssize i, j
     shifts_of(shift, data[1], steps[1], n, width)
@@ -150,7 +150,7 @@ cdef void softmax_backward_line(void** rows, ssize n, real* as_this) noexcept no
         out[i] = (grad[i] - shared) * y[i]
 
 cdef void softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
-    cdef real[32] shared                                # STRIP
+    cdef real[128] shared                               # STRIP
     cdef real* out
     cdef real* grad
     cdef real* y
@@ -198,8 +198,8 @@ cdef void log_softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
         out[i] = (x[i] - shift) - log_of_sum
 
 cdef void log_softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
-    cdef real[32] shift                                 # STRIP
-    cdef real[32] total
+    cdef real[128] shift                                # STRIP
+    cdef real[128] total
     cdef real* out
     cdef real* x
     cdef ssize i, j
@@ -262,7 +262,7 @@ cdef void log_softmax_backward_line(void** rows, ssize n, real* as_this) noexcep
         out[i] = grad[i] - exp_falling(y[i]) * total
 
 cdef void log_softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
-    cdef real[32] total                                 # STRIP
+    cdef real[128] total                                # STRIP
     cdef real* out
     cdef real* grad
     cdef real* y
