@@ -26,7 +26,7 @@ from tensorlab._core.loops cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
-from tensorlab.ops.reductions cimport keep_dims, set_reducer
+from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -177,7 +177,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     result = extreme("amax", input, dim, keepdim, False)
     if out is not None:
         return store_out("amax", result, out, needs_grad(input))
-    return finish(AMAX, result, (input, dim, keepdim))
+    return finish(AMAX, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- amin
@@ -197,7 +197,7 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     result = extreme("amin", input, dim, keepdim, True)
     if out is not None:
         return store_out("amin", result, out, needs_grad(input))
-    return finish(AMIN, result, (input, dim, keepdim))
+    return finish(AMIN, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- aminmax
@@ -299,7 +299,7 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
         result = extreme(where, x, None, False, is_min)
         if out is not None:
             return store_out(where, result, out, needs_grad(x))
-        return finish(MIN if is_min else MAX, result, (x,))
+        return finish(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
     d = wrap_dim(dim, x.ndim_, where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:

@@ -3,6 +3,10 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, finish_loop
 
+cdef inline bint may_need_grad(TensorBase x) noexcept:
+    """A quick test that saves most calls the tuple of arguments; `finish` decides."""
+    return x.wants_grad or x.node is not None or x.base is not None
+
 cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
                       const void* start, int start_size) noexcept
 cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter)

@@ -207,7 +207,7 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     cdef TensorBase result = sum_into(input, mask, keepdim, code, NULL, 0)
     if out is not None:
         return store_out("sum", result, out, needs_grad(input))
-    return finish(SUM, result, (input, dim, keepdim, dtype))
+    return finish(SUM, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- mean
@@ -272,7 +272,7 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
     if out is not None:
         return store_out("mean", result, out, needs_grad(input))
-    return finish(MEAN, result, (input, dim, keepdim, dtype))
+    return finish(MEAN, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- nansum, nanmean: from other ops

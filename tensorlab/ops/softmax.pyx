@@ -8,6 +8,7 @@ from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floati
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
+from tensorlab.ops.reductions cimport may_need_grad
 from tensorlab.ops.rows cimport INFINITY, exp_falling, exp_row, largest, log_of, sum_of_products, sum_row
 
 from tensorlab.errors import UnsupportedDType
@@ -136,7 +137,7 @@ def softmax(TensorBase input not None, dim, dtype=None):
     """
     cdef int d = wrap_dim(dim, input.ndim_, "softmax"), code = softmax_dtype(input, dtype, "softmax")
     out = run_along(input, None, d, code, &softmax_loops)
-    return finish(SOFTMAX, out, (input, d, dtype))
+    return finish(SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 
 
 # ---------------------------------------------------------------- softmax_backward
@@ -248,7 +249,7 @@ def log_softmax(TensorBase input not None, dim, dtype=None):
     """
     cdef int d = wrap_dim(dim, input.ndim_, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
     out = run_along(input, None, d, code, &log_softmax_loops)
-    return finish(LOG_SOFTMAX, out, (input, d, dtype))
+    return finish(LOG_SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 
 
 # ---------------------------------------------------------------- log_softmax_backward
