@@ -2,9 +2,9 @@
 
 import contextlib
 
-from tensorlab._core.exchange import frombuffer
-from tensorlab._core.random import Generator, default_generator as _default_generator
 from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.exchange import frombuffer
+from tensorlab._core.random import default_generator as _default_generator
 
 default_generator = _default_generator()
 
@@ -30,14 +30,15 @@ def initial_seed():
 
 
 def get_rng_state():
-    """Return the place in the default stream as a tensor of 5056 uint8, laid out as PyTorch lays it out."""
+    """Return the place in the default stream: 5056 bytes, laid out as PyTorch lays them out."""
     return frombuffer(bytearray(default_generator.get_state()), dtype=DTYPES[1])
 
 
 def set_rng_state(new_state):
     """Go to the place in the default stream that `get_rng_state` returned."""
-    if getattr(new_state, "dtype", None) is not DTYPES[1]:
-        raise TypeError(f"set_rng_state: a tensor of uint8 is needed, not {getattr(new_state, 'dtype', type(new_state).__name__)}")
+    kind = getattr(new_state, "dtype", type(new_state).__name__)
+    if kind is not DTYPES[1]:
+        raise TypeError(f"set_rng_state: a tensor of uint8 is needed, not {kind}")
     default_generator.set_state(new_state)
 
 

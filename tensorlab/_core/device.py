@@ -1,7 +1,7 @@
 """Where tensors live and how they lie there: device, layout and memory_format.
 
-PyTorch's programs name all three, so they exist, but there is little to choose: tensors live in the memory that the processor
-addresses, and every layout is strided.
+PyTorch's programs name all three, so they exist, but there is little to choose: tensors live in
+the memory that the processor addresses, and every layout is strided.
 """
 
 
@@ -36,8 +36,8 @@ class device:
             index = int(number)
         if name not in ("cpu", "meta"):
             raise RuntimeError(
-                f"device: tensorlab computes on the processor, and {type!r} is not 'cpu'; choose the device as in "
-                f"device('cuda' if cuda.is_available() else 'cpu')"
+                f"device: tensorlab computes on the processor, and {type!r} is not 'cpu'; choose "
+                f"it as in device('cuda' if cuda.is_available() else 'cpu')"
             )
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)

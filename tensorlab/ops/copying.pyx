@@ -21,10 +21,8 @@ from tensorlab._core.dtypes cimport (
     UINT8,
     dtype as dtype_class,
     dtype_code,
-    dtype_object,
     is_floating,
     item_size,
-    kernel_dtype,
 )
 from tensorlab._core.graph cimport check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
@@ -36,13 +34,12 @@ from tensorlab._core.tensor cimport (
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
-    make_size,
 )
 from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides, lies_channels_last
 
-from tensorlab._core.device import CPU, check_device, contiguous_format, device, preserve_format
+from tensorlab._core.device import CPU, check_device, contiguous_format, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
-from tensorlab.errors import MemoryLayoutError, ShapeError
+from tensorlab.errors import ShapeError
 
 cdef enum:
     SMALL_COPY = 16384                      # bytes that memcpy moves faster than a walk is set up
@@ -154,8 +151,8 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
        memory_format=None):
     """The tensor in another dtype; the tensor itself if nothing changes.
 
-    The forms are `to(dtype)`, `to(device, dtype)` and `to(other)`, the last meaning the dtype of another tensor; each may be
-    followed by `non_blocking` and `copy`.
+    The forms are `to(dtype)`, `to(device, dtype)` and `to(other)`, the last meaning the dtype of another tensor;
+    each may be followed by `non_blocking` and `copy`.
 
     Parameters
     ----------
@@ -265,7 +262,7 @@ cdef dict TYPE_NAMES = {
 
 
 def get_type(TensorBase self not None, dtype=None, non_blocking=False):
-    """The tensor in another dtype, given as such or by an old name such as "tensorlab.FloatTensor"; without one, that name."""
+    """The tensor in another dtype, also by an old name ("tensorlab.FloatTensor"); without a dtype, that name."""
     cdef str name
     if dtype is None:
         for name, code in TYPE_NAMES.items():
@@ -341,7 +338,8 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
     shift = self.ndim_ - source.ndim_
     for i in range(source.ndim_):
         if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != self.sizes[i + shift]):
-            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be broadcast to "
+            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
+                             f"broadcast to "
                              f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
     if not is_floating(self.dtype_) and needs_grad(source):
         source = alias(source)              # autograd does not follow integers
@@ -387,7 +385,8 @@ cdef object start_inplace_record(Op op, tuple arguments):
 cdef int check_fill_value(TensorBase x, object value) except -1:
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim_ != 0:
-            raise ShapeError(f"fill_: value must be a number or a 0-d tensor, not a tensor of shape {tuple(value.shape)}")
+            raise ShapeError(f"fill_: value must be a number or a 0-d tensor, not a tensor of shape "
+                             f"{tuple(value.shape)}")
     elif as_number(value) is None:
         raise TypeError(f"fill_: value must be a number or a 0-d tensor, not {type(value).__name__}")
     else:

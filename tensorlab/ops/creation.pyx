@@ -3,24 +3,16 @@
 All are an allocation and a fill. They share their arguments (`dtype`, `device`, `requires_grad`, `out`), which
 `start_factory` reads.
 """
-from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_Check
 from libc.math cimport fabs, isinf, isnan
-from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorlab._core.operands cimport as_number, can_cast, number_dtype, resize_tensor, write_number
+from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, write_number
 from tensorlab._core.dtypes cimport (
-    BFLOAT16,
     BOOL,
     FLOAT16,
-    FLOAT32,
     FLOAT64,
-    INT8,
-    INT16,
-    INT32,
     INT64,
-    NO_DTYPE,
     UINT8,
     default_float,
     dtype_code,
@@ -30,7 +22,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
 )
 from tensorlab._core.graph cimport bump_version, needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, count_elements, is_dense, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, is_dense, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport fill_with
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport (
@@ -110,7 +102,8 @@ cdef int check_sizes(int ndim, const ssize* sizes, str where) except -1:
     cdef int i
     for i in range(ndim):
         if sizes[i] < 0:
-            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at "
+                             f"least 0")
     return 0
 
 
@@ -160,8 +153,8 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
         raise DTypeError(f"{where}: dtype {dtype_object(code)} is asked for, but out has {target.dtype}")
     check_writable(target, where)
     if needs_grad(target) and thread_state().grad_enabled:
-        raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= away, or "
-                            f"call it under no_grad")
+        raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= "
+                            f"away, or call it under no_grad")
     if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):
         resize_tensor(target, ndim, sizes)
     bump_version(target)
@@ -188,8 +181,8 @@ cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssiz
         return 1
     if memory_format == "channels_last" or memory_format == "channels_last_3d":
         if ndim != (4 if memory_format == "channels_last" else 5):
-            raise ShapeError(f"{where}: {memory_format!r} needs {4 if memory_format == 'channels_last' else 5} dimensions, "
-                             f"and there are {ndim}")
+            raise ShapeError(f"{where}: {memory_format!r} needs {4 if memory_format == 'channels_last' else 5} "
+                             f"dimensions, and there are {ndim}")
         strides[1] = 1                              # the channels lie next to each other
         strides[ndim - 1] = max(sizes[1], 1)
         for i in range(ndim - 2, 1, -1):
@@ -250,7 +243,8 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     return start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "empty")
 
 
-def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+          pin_memory=False):
     """A tensor of zeros; its arguments are those of `empty`.
 
     >>> import tensorlab
@@ -259,7 +253,8 @@ def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     """
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "zeros")
-    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "zeros")
+    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad,
+                                         "zeros")
     fill_zero(made)
     return made
 
@@ -273,7 +268,8 @@ def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint
     """
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "ones")
-    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "ones")
+    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad,
+                                         "ones")
     fill_number(made, 1, "ones")
     return made
 
@@ -291,7 +287,8 @@ cdef object read_fill_value(object value, str where):
     return number
 
 
-def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
+def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+         pin_memory=False):
     """A tensor with the same number everywhere.
 
     Parameters
@@ -396,7 +393,8 @@ def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None
 
 def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None, device=None, bint requires_grad=False,
               pin_memory=False, memory_format=None):
-    """One number everywhere, in the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    """One number everywhere, in the shape of `input`, and of its dtype and order of dimensions unless told
+    otherwise."""
     cdef object value = read_fill_value(fill_value, "full_like")
     cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "full_like")
     fill_number(out, value, "full_like")
@@ -404,30 +402,32 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
 
 
 # ---------------------------------------------------------------- of the dtype of another tensor
-def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-              pin_memory=False):
+def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
+              bint requires_grad=False, pin_memory=False):
     """`empty` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_empty")
     return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_empty")
 
 
-def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-              pin_memory=False):
+def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
+              bint requires_grad=False, pin_memory=False):
     """`zeros` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_zeros")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_zeros")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad,
+                                        "new_zeros")
     fill_zero(out)
     return out
 
 
-def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-             pin_memory=False):
+def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
+             bint requires_grad=False, pin_memory=False):
     """`ones` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_ones")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_ones")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad,
+                                        "new_ones")
     fill_number(out, 1, "new_ones")
     return out
 
@@ -457,7 +457,8 @@ def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout
 
 
 def new_of_class(cls, *args):
-    """What `Tensor(...)` makes: an empty tensor of some sizes, or a float copy of a sequence; prefer `tensor` and `empty`."""
+    """What `Tensor(...)` makes: an empty tensor of some sizes, or a float copy of a sequence; prefer `tensor` and
+    `empty`."""
     cdef TensorBase made
     if len(args) == 1 and isinstance(args[0], TensorBase):
         made = args[0].to(dtype_object(default_float())).detach()

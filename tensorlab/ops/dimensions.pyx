@@ -69,7 +69,7 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     if node is not None:
         write_meta(&node.first_meta, x)
         old = x.node
-        set_history(x, node, 0)             # of this tensor alone: no element has changed, so the base keeps its history
+        set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
         move_retained(x, old, node)
     return x
 
@@ -120,7 +120,8 @@ def permute(TensorBase input not None, *order, dims=None):
     elif len(order) > 0:
         raise TypeError("permute: dims is given twice")
     if read_dims(dims, input.ndim_, numbers, "permute") != input.ndim_:
-        raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each once")
+        raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each "
+                         f"once")
     return permute_to(input, numbers)
 
 
@@ -235,7 +236,8 @@ def adjoint(TensorBase self not None):
 def get_h(TensorBase self not None):
     """The transpose of a matrix: there are no complex types whose conjugate would have to be taken."""
     if self.ndim_ != 2 and self.ndim_ != 0:
-        raise ShapeError(f"H: a matrix is needed, not a tensor with {self.ndim_} dimensions; use mH for batches of them")
+        raise ShapeError(f"H: a matrix is needed, not a tensor with {self.ndim_} dimensions; use mH for batches of "
+                         f"them")
     return reversed_dims(self)
 
 
@@ -404,8 +406,8 @@ cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
             raise ShapeError(f"expand: size {sizes[i]} at position {i} of {shape_text(ndim, sizes)} is negative"
                              f"{'; -1 keeps a size, and this dimension is new' if sizes[i] == -1 else ''}")
         elif size != 1:
-            raise ShapeError(f"expand: shape {shape_text(x.ndim_, x.sizes)} cannot become {shape_text(ndim, sizes)}: only "
-                             f"dimensions of size 1 can be repeated, and dimension {i - shift} has size {size}")
+            raise ShapeError(f"expand: shape {shape_text(x.ndim_, x.sizes)} cannot become {shape_text(ndim, sizes)}: "
+                             f"only dimensions of size 1 can be repeated, and dimension {i - shift} has size {size}")
         else:
             out_sizes[i] = sizes[i]
             strides[i] = 0

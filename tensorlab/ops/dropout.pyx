@@ -1,7 +1,8 @@
 """Dropout and its relatives: each multiplies by noise that is 0 with probability p, and scales what is left.
 
-Scaling by 1 / (1 - p) keeps the expected value of every element. Sources: Srivastava et al. 2014, "Dropout"; Tompson et al.
-2015 (whole channels); Klambauer et al. 2017, "Self-Normalizing Neural Networks" (alpha dropout, which keeps mean and variance).
+Scaling by 1 / (1 - p) keeps the expected value of every element. Sources: Srivastava et al. 2014, "Dropout"; Tompson
+et al. 2015 (whole channels); Klambauer et al. 2017, "Self-Normalizing Neural Networks" (alpha dropout, which keeps
+mean and variance).
 """
 from libc.math cimport sqrt
 
@@ -12,7 +13,7 @@ from tensorlab.ops.random cimport BERNOULLI, fill_tensor
 
 from tensorlab.errors import ShapeError
 
-cdef double ALPHA = 1.7580993408473766          # of SELU: minus its limit at minus infinity, which alpha dropout puts in
+cdef double ALPHA = 1.7580993408473766          # minus the limit of SELU at minus infinity, which alpha dropout puts in
 
 
 cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
@@ -22,7 +23,8 @@ cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
     cdef int i
     if by_channel:
         if x.ndim_ < 2:
-            raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not {x.ndim_}")
+            raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not "
+                             f"{x.ndim_}")
         for i in range(x.ndim_):
             sizes[i] = x.sizes[i] if i < 2 else 1
         noise = empty_tensor(x.dtype_, x.ndim_, sizes)

@@ -1,6 +1,7 @@
-"""Shapes brought together, and all combinations: broadcast_tensors, broadcast_shapes, meshgrid, cartesian_prod, combinations.
+"""Shapes brought together, and all combinations.
 
-Made of other ops, so none needs a derivative of its own.
+broadcast_tensors, broadcast_shapes, meshgrid, cartesian_prod, combinations. Made of other ops, so
+none needs a derivative of its own.
 """
 
 import itertools
@@ -38,8 +39,8 @@ def broadcast_shapes(*shapes):
                 out[i] = shape[i]
             elif shape[i] not in (1, out[i]):
                 raise ShapeError(
-                    f"broadcast_shapes: {' and '.join(map(str, shapes))} cannot be broadcast together: counted from the right, "
-                    f"sizes must be equal or 1"
+                    f"broadcast_shapes: {' and '.join(map(str, shapes))} cannot be broadcast "
+                    f"together: counted from the right, sizes must be equal or 1"
                 )
     return Size(out)
 
@@ -70,7 +71,8 @@ def meshgrid(*tensors, indexing=None):
     Parameters
     ----------
     tensors : 1-d or 0-d tensors of one dtype, the coordinates along each axis
-    indexing : "ij", axis i of the results belongs to tensor i (used unless given), or "xy", the first two exchanged
+    indexing : "ij", axis i of the results belongs to tensor i (used unless given); or "xy", the
+        first two exchanged
 
     Returns
     -------
@@ -88,15 +90,21 @@ def meshgrid(*tensors, indexing=None):
         raise ShapeError(f"meshgrid: indexing must be 'ij' or 'xy', not {indexing!r}")
     for one in tensors:
         if one.ndim > 1:
-            raise ShapeError(f"meshgrid: 0-d or 1-d tensors are needed, not one of shape {tuple(one.shape)}")
+            raise ShapeError(
+                f"meshgrid: 0-d or 1-d tensors are needed, not one of shape {tuple(one.shape)}"
+            )
         if one.dtype != tensors[0].dtype:
-            raise DTypeError(f"meshgrid: the tensors have types {tensors[0].dtype} and {one.dtype}; all must be equal")
+            raise DTypeError(
+                f"meshgrid: the tensors have types {tensors[0].dtype} and {one.dtype}; "
+                f"all must be equal"
+            )
     swaps = indexing == "xy" and len(tensors) >= 2
     if swaps:
         tensors = (tensors[1], tensors[0], *tensors[2:])
     shape = [one.numel() for one in tensors]
     grids = [
-        one.view([-1 if i == axis else 1 for i in range(len(shape))]).expand(shape) for axis, one in enumerate(tensors)
+        one.view([-1 if i == axis else 1 for i in range(len(shape))]).expand(shape)
+        for axis, one in enumerate(tensors)
     ]
     if swaps:
         grids[0], grids[1] = grids[1], grids[0]
@@ -118,7 +126,9 @@ def cartesian_prod(*tensors):
         raise ShapeError("cartesian_prod: no tensors are given; at least one is needed")
     for one in tensors:
         if one.ndim != 1:
-            raise ShapeError(f"cartesian_prod: 1-d tensors are needed, not one of shape {tuple(one.shape)}")
+            raise ShapeError(
+                f"cartesian_prod: 1-d tensors are needed, not one of shape {tuple(one.shape)}"
+            )
     if len(tensors) == 1:
         return tensors[0]
     return stack([grid.flatten() for grid in meshgrid(*tensors)], 1)
@@ -134,7 +144,9 @@ def combinations(input, r=2, with_replacement=False):
             [2, 3]])
     """
     if input.ndim != 1:
-        raise ShapeError(f"combinations: a 1-d tensor is needed, not one of shape {tuple(input.shape)}")
+        raise ShapeError(
+            f"combinations: a 1-d tensor is needed, not one of shape {tuple(input.shape)}"
+        )
     if r < 0:
         raise ShapeError(f"combinations: r must be at least 0, not {r}")
     if r == 0:

@@ -122,8 +122,8 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
             raise ShapeError(f"cat: tensor {position} has {x.ndim_} dimensions, but another one has {first.ndim_}")
         for i in range(x.ndim_):
             if i != at and x.sizes[i] != sizes[i]:
-                raise ShapeError(f"cat: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but another one has "
-                                 f"{shape_text(first.ndim_, first.sizes)}; only dimension {at} may differ")
+                raise ShapeError(f"cat: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but another one "
+                                 f"has {shape_text(first.ndim_, first.sizes)}; only dimension {at} may differ")
         sizes[at] += x.sizes[at]
     return at
 
@@ -171,8 +171,8 @@ cdef object join_out(str where, TensorBase result, object out, object tensors):
     """Give the result to out=, which must not be one of the tensors."""
     if isinstance(out, TensorBase):
         if not can_cast(result.dtype_, (<TensorBase>out).dtype_):       # TypeError, where other ops raise RuntimeError
-            raise TypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
-                            f"{out.dtype}")
+            raise TypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of "
+                            f"type {out.dtype}")
         for one in tensors:
             refuse_overlap(<TensorBase>out, <TensorBase>one, where)
             if one is out and (<TensorBase>out).numel_ > 0:
@@ -204,8 +204,8 @@ cdef TensorBase run_stack(list parts, object dim, str where):
         for i in range(first.ndim_):
             same = same and x.sizes[i] == first.sizes[i]
         if not same:
-            raise ShapeError(f"{where}: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first one has "
-                             f"{shape_text(first.ndim_, first.sizes)}; all must be equal")
+            raise ShapeError(f"{where}: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first "
+                             f"one has {shape_text(first.ndim_, first.sizes)}; all must be equal")
     out = stack_result(parts, at)
     for position in range(len(parts)):
         place(out, inserted(<TensorBase>parts[position], at), at, position)
@@ -215,7 +215,8 @@ cdef TensorBase run_stack(list parts, object dim, str where):
 
 
 cdef TensorBase stack_result(list parts, int dim):
-    """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and the rest."""
+    """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and
+    the rest."""
     cdef TensorBase first = <TensorBase>parts[0]
     cdef ssize[MAX_NDIM] sizes, joined, strides
     cdef ssize n = len(parts)
@@ -229,7 +230,8 @@ cdef TensorBase stack_result(list parts, int dim):
         return empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
     for i in range(first.ndim_):
         joined[i] = first.sizes[i] * (n if i == dim else 1)
-    format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides, "stack")
+    format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides,
+                   "stack")
     for i in range(first.ndim_, dim, -1):
         strides[i] = strides[i - 1]
     strides[dim] = strides[dim + 1] * first.sizes[dim]

@@ -1,7 +1,8 @@
 """Pickles and deep copies of tensors.
 
-A tensor is taken apart into its storage and the numbers that describe its layout, so strides and offsets survive, and two
-tensors over one storage still share it if they are pickled or copied together.
+A tensor is taken apart into its storage and the numbers that describe its layout, so strides and
+offsets survive, and two tensors over one storage still share it if they are pickled or copied
+together.
 """
 
 import copy
@@ -12,7 +13,6 @@ from tensorlab._core.exchange import frombuffer
 from tensorlab._core.storage import Storage
 from tensorlab._core.subclass import make_subclass
 from tensorlab.errors import GradientError
-from tensorlab.ops.creation import empty
 from tensorlab.ops.resizing import tensor_over
 
 UINT8 = DTYPES[1]
@@ -48,7 +48,10 @@ def parts_of(x):
 
 
 def reduce_tensor(self, protocol):
-    """Take a tensor apart for a pickle or a shallow copy. It comes back as a leaf, with its attributes and requires_grad."""
+    """Take a tensor apart for a pickle or a shallow copy.
+
+    It comes back as a leaf, with its attributes and requires_grad.
+    """
     state = self.__dict__ or None
     return rebuild_tensor, (type(self), self.untyped_storage(), *parts_of(self)), state
 
@@ -64,14 +67,14 @@ def deepcopy_tensor(self, memo):
     Raises
     ------
     GradientError
-        If the tensor was computed from others with grad mode on: a copy could not be a part of the same graph.
+        If the tensor was computed from others: a copy could not be a part of the same graph.
     """
     if id(self) in memo:
         return memo[id(self)]
     if self.requires_grad and not self.is_leaf:
         raise GradientError(
-            "deepcopy: this tensor was computed from others, and a copy would not be a part of their graph; only leaves can be "
-            "copied so. Copy its detach(), or use clone()"
+            "deepcopy: this tensor was computed from others, and a copy would not be a part of "
+            "their graph; only leaves can be copied so. Copy its detach(), or use clone()"
         )
     made = rebuild_tensor(type(self), copy.deepcopy(self.untyped_storage(), memo), *parts_of(self))
     memo[id(self)] = made

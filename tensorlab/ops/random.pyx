@@ -1,7 +1,7 @@
 """Random fills in place: uniform_, normal_, bernoulli_, random_ and their relatives.
 
-The numbers come from _core/random.pyx, which fills plain rows. A tensor that is not a plain row is filled in the order of its
-memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
+The numbers come from _core/random.pyx, which fills plain rows. A tensor that is not a plain row is filled in the
+order of its memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
@@ -153,7 +153,7 @@ cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, do
     if recipe >= BERNOULLI:
         fill_any(row, recipe, generator, a)
     elif recipe == NORMAL and kernel_dtype(x.dtype_) != x.dtype_ and x.numel_ >= NORMAL_BLOCK:
-        # for the half types PyTorch draws nothing that it does not use: whole blocks, then the last 16 elements once more
+        # for the half types nothing is drawn in vain: whole blocks, then the last 16 elements once more
         fill_normal[float](<float*>row.data_, x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
         if x.numel_ % NORMAL_BLOCK != 0:
             fill_normal[float](<float*>row.data_ + x.numel_ - NORMAL_BLOCK, NORMAL_BLOCK, generator, a, b)
@@ -223,7 +223,8 @@ cdef int check_floating(int dtype, str where, bint plain_error) except -1:
 
 # ---------------------------------------------------------------- fills in place
 cdef int check_uniform(int dtype, double low, double high, str where) except -1:
-    cdef double most = 65504.0 if dtype == FLOAT16 else 3.4028234663852886e38 if dtype != FLOAT64 else 1.7976931348623157e308
+    cdef double most = (65504.0 if dtype == FLOAT16 else 1.7976931348623157e308 if dtype == FLOAT64
+                        else 3.4028234663852886e38)
     check_floating(dtype, where, False)
     if not (-most <= low <= most and -most <= high <= most):
         raise DTypeError(f"{where}: the bounds {low} and {high} do not both fit in {dtype_object(dtype)}")
@@ -371,7 +372,7 @@ cdef int check_integer_bounds(int dtype, object low, object high, str where) exc
     if dtype == BOOL:
         if low < 0 or high > 2:
             raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
-    elif not is_floating(dtype) and (high - 1 > largest(dtype) or low < -largest(dtype) - 1 or (dtype == UINT8 and low < 0)):
+    elif not is_floating(dtype) and (high - 1 > largest(dtype) or low < (0 if dtype == UINT8 else -largest(dtype) - 1)):
         raise DTypeError(f"{where}: the integers from {low} to {high - 1} do not fit in {dtype_object(dtype)}")
     return 0
 
@@ -382,7 +383,7 @@ cdef object largest(int dtype):
 
 
 cdef tuple exact_bounds(int dtype, object low, object high):
-    """PyTorch's care that rounding to a floating type does not leave the range: bounds moved inwards where they are not exact."""
+    """Bounds moved inwards where a floating type does not hold them exactly, so that rounding stays inside."""
     cdef int digits = 11 if dtype == FLOAT16 else 8 if dtype == BFLOAT16 else 24 if dtype == FLOAT32 else 53
     cdef object last = rounded(high - 1, dtype), first = rounded(low + 1, dtype)
     if last >= high:
@@ -415,7 +416,8 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
 
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
-    """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type can hold."""
+    """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type
+    can hold."""
     cdef Generator source = generator_or_default(generator, "random_")
     cdef object node, low = 0, high = to
     if len(bounds) > 2 or (len(bounds) == 2 and to is not None):

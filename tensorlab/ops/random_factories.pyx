@@ -144,8 +144,8 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     return made
 
 
-def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-              pin_memory=False, memory_format=None):
+def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
+              device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`rand` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
     cdef TensorBase made
     check_floating(dtype_code(dtype, input.dtype_), "rand_like", False)
@@ -154,8 +154,8 @@ def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=N
     return made
 
 
-def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-               pin_memory=False, memory_format=None):
+def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
+               device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randn` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
     cdef TensorBase made
     check_floating(dtype_code(dtype, input.dtype_), "randn_like", False)
@@ -164,8 +164,8 @@ def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=
     return made
 
 
-def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator=None, dtype=None, layout=None, device=None,
-                 bint requires_grad=False, pin_memory=False, memory_format=None):
+def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator=None, dtype=None, layout=None,
+                 device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randint` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
     cdef TensorBase made
     if len(bounds) == 2 and high is None:
@@ -281,8 +281,8 @@ cdef TensorBase sample_with_replacement(TensorBase input, ssize samples, Generat
     sizes[input.ndim_ - 1] = samples
     out = empty_tensor(INT64, input.ndim_, sizes)
     for i in range(input.sizes[0] if input.ndim_ == 2 else 1):
-        sample_row(<double*>rows.data_ + i * n, <double*>cumulative.data_, n, <int64_t*>out.data_ + i * samples, samples,
-                   generator, kernel_dtype(input.dtype_) == FLOAT32)
+        sample_row(<double*>rows.data_ + i * n, <double*>cumulative.data_, n, <int64_t*>out.data_ + i * samples,
+                   samples, generator, kernel_dtype(input.dtype_) == FLOAT32)
     return out
 
 

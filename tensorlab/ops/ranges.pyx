@@ -39,7 +39,7 @@ cdef object read_bound(object given, str name, str where):
 
 
 cdef TensorBase compute_target(TensorBase out):
-    """Where the loops write: `out` itself if it is contiguous and of a type that has one, else a tensor to copy from."""
+    """Where the loops write: `out` itself if it is contiguous and of a fitting type, else a tensor to copy from."""
     cdef int dtype = INT64 if not is_floating(out.dtype_) else kernel_dtype(out.dtype_)
     return out if out.is_contiguous_ and out.dtype_ == dtype else empty_tensor(dtype, out.ndim_, out.sizes)
 
@@ -80,7 +80,8 @@ cdef ssize range_length(object start, object end, object step, int dtype) except
 
 def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None,
            bint requires_grad=False, pin_memory=False):
-    """Numbers from `start` up to, and without, `end`: `arange(end)`, `arange(start, end)` or `arange(start, end, step)`.
+    """Numbers from `start` up to, and without, `end`: `arange(end)`, `arange(start, end)` or
+    `arange(start, end, step)`.
 
     Parameters
     ----------

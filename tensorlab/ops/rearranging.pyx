@@ -285,13 +285,14 @@ cdef object read_repeats(TensorBase repeats, ssize n):
     if repeats.ndim_ > 1:
         raise ShapeError(f"repeat_interleave: repeats must be 0-d or 1-d, not of shape {tuple(repeats.shape)}")
     if repeats.dtype_ != INT64 and repeats.dtype_ != INT32:
-        raise UnsupportedDType(f"repeat_interleave: repeats must be of an integer type, not {repeats.dtype}; convert it with "
-                               f".long() first")
+        raise UnsupportedDType(f"repeat_interleave: repeats must be of an integer type, not {repeats.dtype}; convert "
+                               f"it with .long() first")
     counts = repeats.reshape(-1).tolist()
     if n >= 0 and len(counts) == 1:
         counts = counts * n
     elif n >= 0 and len(counts) != n:
-        raise ShapeError(f"repeat_interleave: {len(counts)} numbers of repetitions are given for {n} elements; each needs one")
+        raise ShapeError(f"repeat_interleave: {len(counts)} numbers of repetitions are given for {n} elements; each "
+                         f"needs one")
     if any(count < 0 for count in counts):
         raise ShapeError("repeat_interleave: a number of repetitions is negative; it must be at least 0")
     return counts
@@ -299,12 +300,12 @@ cdef object read_repeats(TensorBase repeats, ssize n):
 
 cdef TensorBase repeated_indices(list counts):
     """0 counts[0] times, 1 counts[1] times, and so on."""
-    cdef ssize total = sum(counts), at = 0, count, i
+    cdef ssize total = sum(counts), at = 0, count
     cdef TensorBase out = empty_tensor(INT64, 1, &total)
     cdef ssize index
     for index in range(len(counts)):
         count = counts[index]
-        for i in range(count):
+        for _ in range(count):
             (<int64_t*>out.data_)[at] = index
             at += 1
     return out

@@ -3,8 +3,6 @@
 `view` never copies and raises where it would have to; `reshape` copies there. The rule that tells them apart is
 `view_strides` in _core/layout.pyx.
 """
-from cpython.number cimport PyIndex_Check
-
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
 from tensorlab._core.layout cimport (
@@ -30,7 +28,8 @@ cdef int infer_sizes(TensorBase x, int ndim, ssize* sizes, str where) except -1:
     for i in range(ndim):
         if sizes[i] == -1:
             if missing >= 0:
-                raise ShapeError(f"{where}: {shape_text(ndim, sizes)} has more than one -1; only one size can be inferred")
+                raise ShapeError(f"{where}: {shape_text(ndim, sizes)} has more than one -1; only one size can be "
+                                 f"inferred")
             missing = i
         elif sizes[i] < 0:
             raise ShapeError(f"{where}: size {sizes[i]} at position {i} of {shape_text(ndim, sizes)} is negative")
@@ -38,8 +37,8 @@ cdef int infer_sizes(TensorBase x, int ndim, ssize* sizes, str where) except -1:
             known *= sizes[i]
     if missing >= 0:
         if known == 0 and x.numel_ == 0:
-            raise ShapeError(f"{where}: the -1 in {shape_text(ndim, sizes)} could be any number, for there are no elements; "
-                             f"give the size")
+            raise ShapeError(f"{where}: the -1 in {shape_text(ndim, sizes)} could be any number, for there are no "
+                             f"elements; give the size")
         if known != 0 and x.numel_ % known == 0:
             sizes[missing] = x.numel_ // known
             return 0
@@ -125,7 +124,7 @@ cdef TensorBase view_dtype(TensorBase x, int code):
     cdef int old = item_size[x.dtype_], new = item_size[code], i, last = x.ndim_ - 1
     cdef ssize ratio
     cdef TensorBase out
-    cdef str what = f"view: {dtype_object(x.dtype_)} cannot be seen as {dtype_object(code)}, whose elements have another size"
+    cdef str what = f"view: {dtype_object(x.dtype_)} cannot be seen as {dtype_object(code)}, of another size"
     for i in range(x.ndim_):
         sizes[i] = x.sizes[i]
         strides[i] = x.strides[i]
@@ -154,7 +153,8 @@ cdef TensorBase view_dtype(TensorBase x, int code):
 
 
 # ---------------------------------------------------------------- reshape
-cdef Op RESHAPE = Op("reshape(x: Tensor, shape: int[]) -> Tensor", node="UnsafeViewBackward0")     # where it has to copy
+# where it has to copy
+cdef Op RESHAPE = Op("reshape(x: Tensor, shape: int[]) -> Tensor", node="UnsafeViewBackward0")
 
 @RESHAPE.derivative("x")
 def reshape_derivative(grad, x_shape):
@@ -251,7 +251,7 @@ def unflatten(TensorBase input not None, dim, sizes):
     """
     cdef ssize[MAX_NDIM] parts, numbers
     cdef ssize known = 1
-    cdef int at = wrap_dim(dim, input.ndim_, "unflatten"), i, n, missing = -1, ndim = 0
+    cdef int at = wrap_dim(dim, input.ndim_, "unflatten"), i, n, missing = -1
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(f"unflatten: sizes must be a tuple of ints, not {type(sizes).__name__}")
     n = read_sizes(sizes, parts, "unflatten")
@@ -267,7 +267,8 @@ def unflatten(TensorBase input not None, dim, sizes):
     if missing >= 0 and known > 0 and input.sizes[at] % known == 0:
         parts[missing] = input.sizes[at] // known
     elif missing >= 0 or known != input.sizes[at]:
-        raise ShapeError(f"unflatten: sizes {tuple(sizes)} do not multiply up to {input.sizes[at]}, the size of dimension {at}")
+        raise ShapeError(f"unflatten: sizes {tuple(sizes)} do not multiply up to {input.sizes[at]}, the size of "
+                         f"dimension {at}")
     for i in range(at):
         numbers[i] = input.sizes[i]
     for i in range(n):

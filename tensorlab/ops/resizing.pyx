@@ -18,11 +18,12 @@ cdef object resize_to(TensorBase x, int ndim, const ssize* sizes, str where):
     cdef bint same = ndim == x.ndim_
     for i in range(ndim):
         if sizes[i] < 0:
-            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at least 0")
+            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at "
+                             f"least 0")
         same = same and sizes[i] == x.sizes[i]
     if needs_grad(x):
-        raise GradientError(f"{where}: a tensor that requires grad cannot be resized, because its history would no longer fit; "
-                            f"resize its detach()")
+        raise GradientError(f"{where}: a tensor that requires grad cannot be resized, because its history would no "
+                            f"longer fit; resize its detach()")
     check_inplace(x, False, where)
     if not same:
         resize_tensor(x, ndim, sizes)
@@ -73,13 +74,13 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
         If the layout reaches outside the storage.
     """
     if thread_state().grad_enabled and needs_grad(self):
-        raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or to its "
-                            "detach()")
+        raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
+                            "to its detach()")
     check_inplace(self, False, "set_")
     if isinstance(source, TensorBase):
         if (<TensorBase>source).dtype_ != self.dtype_:
-            raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has {dtype_object(self.dtype_)}; they "
-                             f"must be equal")
+            raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has "
+                             f"{dtype_object(self.dtype_)}; they must be equal")
         if size is None:
             storage_offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
         source = (<TensorBase>source).storage_
@@ -109,11 +110,12 @@ cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, objec
         raise ShapeError(f"{where}: {ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
     for i in range(ndim):
         if sizes[i] < 0 or strides[i] < 0:
-            raise ShapeError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} must be at least 0")
+            raise ShapeError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} must "
+                             f"be at least 0")
     reach = extent(ndim, sizes, strides)
     if offset < 0 or (reach > 0 and offset + reach > storage.nbytes_ // item_size[x.dtype_]):
-        raise MemoryLayoutError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} from offset "
-                                f"{offset} reach outside a storage of {storage.nbytes_} bytes")
+        raise MemoryLayoutError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} "
+                                f"from offset {offset} reach outside a storage of {storage.nbytes_} bytes")
     set_layout(x, ndim, sizes, strides)
     x.storage_ = storage
     x.data_ = storage.address + offset * item_size[x.dtype_]

@@ -1,6 +1,7 @@
 """Views that show a part of a tensor: select, slices (narrow), diagonal, unfold.
 
-They share one gradient, view_backward: a tensor of zeros in which the same view, taken of it, is filled with the gradient.
+They share one gradient, view_backward: a tensor of zeros in which the same view, taken of it, is filled with the
+gradient.
 
     x        0 1 2 3 4 5        grad_x    0 0 g g g 0
     view         2 3 4          grad          g g g
@@ -26,7 +27,7 @@ def view_backward_derivative(grad, view, where):
     return view(grad, *where)
 
 cdef object run_view_backward(TensorBase grad, object shape, object view, tuple where):
-    """Zeros of a shape, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
+    """Zeros, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
     cdef TensorBase out = zeros_tensor(grad.dtype_, ndim, sizes), part, wide, kept
@@ -139,11 +140,13 @@ def narrow(TensorBase input not None, dim, start, length):
     if n < 0:
         raise ShapeError(f"narrow: length {n} is negative")
     if not -input.sizes[at] <= first <= input.sizes[at]:
-        raise IndexOutOfRange(f"narrow: start {first} is out of range for dimension {at}, which has size {input.sizes[at]}")
+        raise IndexOutOfRange(f"narrow: start {first} is out of range for dimension {at}, which has size "
+                              f"{input.sizes[at]}")
     if first < 0:
         first += input.sizes[at]
     if first > input.sizes[at] - n:
-        raise ShapeError(f"narrow: start {first} and length {n} go beyond dimension {at}, which has size {input.sizes[at]}")
+        raise ShapeError(f"narrow: start {first} and length {n} go beyond dimension {at}, which has size "
+                         f"{input.sizes[at]}")
     return slice_dim(input, at, first, n, 1)
 
 
@@ -166,8 +169,9 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     >>> tensorlab.diagonal(tensorlab.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    cdef int first = wrap_dim(dim1, input.ndim_, "diagonal"), second = wrap_dim(dim2, input.ndim_, "diagonal"), i, ndim = 0
-    cdef ssize above = offset, rows, columns, n
+    cdef int first = wrap_dim(dim1, input.ndim_, "diagonal"), second = wrap_dim(dim2, input.ndim_, "diagonal")
+    cdef int i, ndim = 0
+    cdef ssize above = offset, start, rows, columns, n
     cdef ssize[MAX_NDIM] sizes, strides
     cdef char* data = input.data_
     if first == second:
@@ -176,7 +180,8 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     columns = input.sizes[second] - max(above, 0)
     n = max(min(rows, columns), 0)
     if n > 0:
-        data += (above * input.strides[second] if above >= 0 else -above * input.strides[first]) * item_size[input.dtype_]
+        start = above * input.strides[second] if above >= 0 else -above * input.strides[first]
+        data += start * item_size[input.dtype_]
     for i in range(input.ndim_):
         if i != first and i != second:
             sizes[ndim] = input.sizes[i]

@@ -7,7 +7,7 @@ from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.graph cimport as_view
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
 from tensorlab._core.dtypes cimport item_size
 from tensorlab.ops.joining cimport run_cat, run_stack
@@ -104,7 +104,8 @@ def split(TensorBase self not None, split_size, dim=0):
         raise ShapeError("split: a 0-d tensor has no dimension to split")
     at = wrap_dim(dim, self.ndim_, "split")
     if length < 0 or (length == 0 and self.sizes[at] > 0):
-        raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size {self.sizes[at]}")
+        raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size "
+                         f"{self.sizes[at]}")
     return cut_evenly(self, at, length)
 
 
@@ -118,8 +119,8 @@ def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
     at = wrap_dim(dim, self.ndim_, "split_with_sizes")
     lengths = [PyNumber_AsSsize_t(length, OverflowError) for length in split_sizes]
     if any(length < 0 for length in lengths) or sum(lengths) != self.sizes[at]:
-        raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, the size "
-                         f"of dimension {at}")
+        raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, "
+                         f"the size of dimension {at}")
     return cut(SPLIT_WITH_SIZES, self, at, lengths)
 
 
@@ -193,7 +194,8 @@ cdef object split_at(TensorBase x, int dim, object given, str where):
             start += end
         return tuple(parts)
     if not isinstance(given, (tuple, list)):
-        raise TypeError(f"{where}: the number of sections or a tuple of cut points is needed, not {type(given).__name__}")
+        raise TypeError(f"{where}: the number of sections or a tuple of cut points is needed, not "
+                        f"{type(given).__name__}")
     for point in list(given) + [size]:
         end = PyNumber_AsSsize_t(point, OverflowError)
         end = min(max(end + size if end < 0 else end, 0), size)
@@ -223,7 +225,8 @@ cdef object split_along(TensorBase x, int dim, int least, object given, str wher
     if x.ndim_ < least:
         raise ShapeError(f"{where}: a tensor with at least {least} dimensions is needed, not {x.ndim_}")
     if PyIndex_Check(given) and (given <= 0 or x.sizes[dim] % given != 0):
-        raise ShapeError(f"{where}: dimension {dim} has size {x.sizes[dim]}, which cannot be split into {given} equal parts")
+        raise ShapeError(f"{where}: dimension {dim} has size {x.sizes[dim]}, which cannot be split into {given} "
+                         f"equal parts")
     return split_at(x, dim, given, where)
 
 

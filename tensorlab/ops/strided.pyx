@@ -2,16 +2,16 @@
 
 Every other view could be written as as_strided, and the graph does so when it replays a view on its base.
 
-The gradient is moved from one geometry over a memory to another. With y = x.as_strided(...), both x and y are readings of
-one memory m, so
+The gradient is moved from one geometry over a memory to another. With y = x.as_strided(...), both x and y are
+readings of one memory m, so
 
     memory      0 1 2 3 4 5          add each element of grad_y to the place of m it was read from
     x reads     0 1 2 3 4 5          then read the gradient of m as x reads m
     y reads       1 2
                     2 3              place 2 was read twice: it gets the sum
 
-If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the sum
-over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
+If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the
+sum over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
@@ -41,7 +41,8 @@ cdef int read_geometry(Geometry* to, object size, object stride, ssize offset, s
     to.ndim = read_sizes(size, to.sizes, where)
     to.offset = offset
     if read_sizes(stride, to.strides, where) != to.ndim:
-        raise ShapeError(f"{where}: {to.ndim} sizes and {len(stride)} strides are given; each dimension needs one of both")
+        raise ShapeError(f"{where}: {to.ndim} sizes and {len(stride)} strides are given; each dimension needs one of "
+                         f"both")
     for i in range(to.ndim):
         if to.sizes[i] < 0 or to.strides[i] < 0:
             raise ShapeError(f"{where}: sizes {shape_text(to.ndim, to.sizes)} and strides "
@@ -85,8 +86,8 @@ cdef bint has_distinct_places(int ndim, const ssize* sizes, const ssize* strides
 
 
 # ---------------------------------------------------------------- adding into overlapping memory
-cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, const ssize* x_strides, const ssize* sizes,
-                          int ndim) noexcept nogil:
+cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, const ssize* x_strides,
+                          const ssize* sizes, int ndim) noexcept nogil:
     cdef ssize[MAX_NDIM] index
     cdef ssize i, n = sizes[ndim - 1], out_step = out_strides[ndim - 1], x_step = x_strides[ndim - 1]
     cdef int d
@@ -198,7 +199,8 @@ def restride_derivative(grad, source, target, divides_by_target):
 cdef object run_restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
     """Add x to a memory of zeros as geometry `source` says, and read that as geometry `target` says.
 
-    What is read is divided by the number of times that one of the two reads the place. A geometry is (sizes, strides, offset).
+    What is read is divided by the number of times that one of the two reads the place. A geometry is a tuple of sizes,
+    strides and offset.
     """
     return finish(RESTRIDE, restride(x, source, target, divides_by_target), (x, source, target, divides_by_target))
 

@@ -21,7 +21,7 @@ from tensorlab.ops.slicing cimport part_of
 
 from tensorlab._core.device import check_device
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.slicing import diagonal
+from tensorlab.ops.slicing import diagonal as diagonal_view
 
 
 # ---------------------------------------------------------------- tril and triu
@@ -199,7 +199,7 @@ cdef Op DIAG_EMBED = Op("diag_embed(x: Tensor, offset: int, dim1: int, dim2: int
 
 @DIAG_EMBED.derivative("x")
 def diag_embed_derivative(grad, offset, dim1, dim2):
-    return diagonal(grad, offset, dim1, dim2)
+    return diagonal_view(grad, offset, dim1, dim2)
 
 def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of `input` on a diagonal, and zeros elsewhere.
@@ -214,8 +214,8 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     tensor([[1, 0],
             [0, 2]])
     """
-    cdef int ndim = input.ndim_ + 1, first = wrap_dim(dim1, ndim, "diag_embed"), second = wrap_dim(dim2, ndim, "diag_embed")
-    cdef int i, k = 0
+    cdef int ndim = input.ndim_ + 1, i, k = 0
+    cdef int first = wrap_dim(dim1, ndim, "diag_embed"), second = wrap_dim(dim2, ndim, "diag_embed")
     cdef ssize[MAX_NDIM] sizes
     cdef ssize above = offset
     cdef TensorBase out
@@ -230,15 +230,11 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
             sizes[i] = input.sizes[k]
             k += 1
     out = zeros_tensor(input.dtype_, ndim, sizes)
-    copy_into(diagonal(out, above, first, second), input)
+    copy_into(diagonal_view(out, above, first, second), input)
     return finish(DIAG_EMBED, out, (input, above, first, second))
 
 
 # ---------------------------------------------------------------- diag, diagflat
-cdef TensorBase copy_of_diagonal(TensorBase x, object offset):
-    return run_row_major_clone(diagonal(x, offset))
-
-
 def diag(TensorBase input not None, diagonal=0, *, out=None):
     """A vector as the diagonal of a square matrix, or a copy of the diagonal of a matrix.
 
@@ -250,10 +246,10 @@ def diag(TensorBase input not None, diagonal=0, *, out=None):
     if input.ndim_ == 1:
         result = diag_embed(input, diagonal)
     elif input.ndim_ == 2:
-        result = copy_of_diagonal(input, diagonal)
+        result = run_row_major_clone(diagonal_view(input, diagonal))
     else:
-        raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use diagonal or "
-                         f"diag_embed for batches")
+        raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
+                         f"diagonal or diag_embed for batches")
     return store_out("diag", result, out, needs_grad(input))
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tensorlab._core.random import Generator, default_generator
 
 import tensorlab
-from tensorlab._core.random import Generator, default_generator
 from tensorlab.errors import GeneratorError
 from tests.oracle import require_torch
 
@@ -33,7 +33,7 @@ def fill_array(array, recipe, generator, first=0, second=1):
     target = tensorlab.from_numpy(array)
     if recipe == "randperm":
         target.copy_(tensorlab.randperm(len(array), generator=generator))
-    elif recipe == "randint":       # a range of 0 stands for all of int64
+    elif recipe == "randint":  # a range of 0 stands for all of int64
         target.random_(first, first + second if second else None, generator=generator)
     elif recipe == "random":
         target.random_(generator=generator)

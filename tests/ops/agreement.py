@@ -1,8 +1,9 @@
-"""One call on both packages: the results agree in everything that can be seen, or both raise the same built-in.
+"""One call on both packages: results agree in all that can be seen, or both raise the same class.
 
     agree(lambda T: T.zeros(2, 3).t().flatten())
 
-What is compared of a tensor: shape, strides, storage offset, dtype, values, requires_grad, version, and whether it is a view.
+What is compared of a tensor: shape, strides, storage offset, dtype, values, requires_grad, version,
+and whether it is a view.
 """
 
 import math
@@ -39,7 +40,7 @@ def outcome(T, call):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return visible(call(T))
-    except Exception as error:  # noqa: BLE001 (which class is what we ask)
+    except Exception as error:
         return next(c for c in type(error).__mro__ if c.__module__ == "builtins"), error
 
 
@@ -64,9 +65,8 @@ def agree(call, tolerance=0.0):
     torch = require_torch()
     theirs, ours = outcome(torch, call), outcome(tensorlab, call)
     if isinstance(theirs, tuple) and len(theirs) == 2 and isinstance(theirs[1], Exception):
-        assert isinstance(ours, tuple) and isinstance(ours[-1], Exception), (
-            f"PyTorch raises {theirs[1]!r}; ours gives {ours}"
-        )
+        raised = isinstance(ours, tuple) and isinstance(ours[-1], Exception)
+        assert raised, f"PyTorch raises {theirs[1]!r}; ours gives {ours}"
         assert isinstance(ours[1], theirs[0]), f"PyTorch raises {theirs[1]!r}; ours {ours[1]!r}"
         return
     assert is_close(ours, theirs, tolerance), f"\n  PyTorch {theirs}\n  ours    {ours}"

@@ -143,7 +143,7 @@ def test_a_device_is_a_name_and_compares_by_it():
     assert (str(cpu), cpu.type, cpu.index, repr(cpu)) == ("cpu", "cpu", None, "device(type='cpu')")
     assert tensorlab.device("cpu:0") == tensorlab.device("cpu", 0) != cpu
     assert {cpu: 1}[tensorlab.zeros(1).device] == 1
-    with pytest.raises(RuntimeError, match="^device: .*'cuda' is not 'cpu'"):
+    with pytest.raises(RuntimeError, match=r"^device: .*'cuda' is not 'cpu'"):
         tensorlab.device("cuda")
     with pytest.raises(AttributeError):
         cpu.index = 1

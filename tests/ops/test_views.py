@@ -1,4 +1,4 @@
-"""Views: layouts, what shares memory, in-place forms, and what autograd says to writes through them."""
+"""Views: layouts, in-place forms, and what autograd says to writes through them."""
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ def test_views_made_one_by_one_accept_writes():
     def program(T):
         x = numbers(T, 4).requires_grad_()
         y = x * 2
-        first, second = y.tensor_split(2)
+        first, _ = y.tensor_split(2)
         first.mul_(3)
         y.sum().backward()
         return y, x.grad
@@ -160,7 +160,7 @@ def test_as_strided_stays_inside_the_storage():
         ((1,), (1,), 6),
         ((1,), (1,), -1),
     ]:
-        with pytest.raises(RuntimeError, match="^as_strided"):
+        with pytest.raises(RuntimeError, match=r"^as_strided"):
             x.as_strided(size, stride, offset)
     assert x.as_strided((0, 20), (1, 1), 100).shape == (0, 20)
     agree(lambda T: T.arange(6.0).as_strided((2, 2), (1,)))
@@ -207,11 +207,11 @@ def test_set_shows_other_memory():
     agree(lambda T: T.zeros(2).set_(numbers(T, 6).untyped_storage(), 1, (2, 2), (1, 2)))
     agree(lambda T: T.zeros(2).set_(T.zeros(2, dtype=T.int64)))
     agree(lambda T: T.zeros(2, requires_grad=True).set_(T.zeros(2)))
-    with pytest.raises(RuntimeError, match="^set_: .*reach outside"):
+    with pytest.raises(RuntimeError, match=r"^set_: .*reach outside"):
         tensorlab.zeros(2).set_(tensorlab.zeros(2).untyped_storage(), 0, (3,))
 
 
-# ------------------------------------------------------------------------------------------------ random chains of views
+# ---------------------------------------------------------------- random chains of views
 @st.composite
 def chains(draw):
     """A shape, and view operations as (method, arguments that fit whatever comes before)."""
