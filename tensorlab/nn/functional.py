@@ -110,6 +110,7 @@ __all__ = [
     "silu",
     "smooth_l1_loss",
     "softmax",
+    "softmin",
     "softplus",
     "softshrink",
     "softsign",
@@ -129,6 +130,11 @@ def relu(input, inplace=False):
 def softmax(input, dim=None, dtype=None):
     """exp(x) / sum(exp(x)) along dimension `dim`; `dtype` converts the input first."""
     return softmax_ops.softmax(input, _given_dim("softmax", input, dim), dtype)
+
+
+def softmin(input, dim=None, dtype=None):
+    """exp(-x) / sum(exp(-x)) along dimension `dim`; `dtype` converts the input first."""
+    return softmax_ops.softmin(input, _given_dim("softmin", input, dim), dtype)
 
 
 def log_softmax(input, dim=None, dtype=None):

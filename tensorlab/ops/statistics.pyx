@@ -432,8 +432,8 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
         If a dimension is out of range.
 
     >>> import tensorlab
-    >>> tensorlab.tensor([1000., 1000.]).logsumexp(0)
-    tensor(1000.6931)
+    >>> tensorlab.tensor([100., 100.]).logsumexp(0)
+    tensor(100.6931)
     """
     cdef unsigned int mask = read_dims(dim, input.ndim_, "logsumexp")
     cdef TensorBase x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
