@@ -65,7 +65,7 @@ def dropout(TensorBase input not None, double p, bint train):
     >>> import tensorlab
     >>> _ = tensorlab.manual_seed(0)
     >>> tensorlab.dropout(tensorlab.ones(4), 0.5, True)
-    tensor([2., 2., 2., 2.])
+    tensor([0., 0., 2., 0.])
     """
     return run_dropout(input, p, train, False, False, False, "dropout")
 

@@ -123,7 +123,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     >>> import tensorlab
     >>> _ = tensorlab.manual_seed(0)
     >>> tensorlab.randperm(4)
-    tensor([2, 0, 1, 3])
+    tensor([0, 1, 3, 2])
     """
     cdef ssize count = PyNumber_AsSsize_t(n, OverflowError)
     cdef int code = dtype_code(dtype, INT64 if out is None else (<TensorBase?>out).dtype_)
