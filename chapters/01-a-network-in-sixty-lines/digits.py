@@ -24,7 +24,7 @@ class Classifier(nn.Module):
 
 
 def load():
-    """Return images to learn from, to choose settings by, and to judge by."""
+    """Return images to learn from, to choose by, and to judge by."""
     data = load_digits()
     pixels = torch.tensor(data.images, dtype=torch.float32) / 16
     labels = torch.tensor(data.target)
