@@ -1,4 +1,4 @@
-"""How does the engine's cost grow with depth? Building, running and freeing chains, and a million nodes on a small stack.
+"""How does the engine's cost grow with depth? Chains built, run and freed; a million nodes on a small stack.
 
 python benchmarks/bench_deep_graphs.py [--million]
 """

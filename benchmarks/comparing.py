@@ -1,7 +1,8 @@
 """Time the same statement on tensorlab and on PyTorch, in turns, and print ratios.
 
-A ratio is tensorlab's time divided by PyTorch's: below 1 we are faster. Both run with one thread unless said otherwise. Each
-round times both, so that a machine that slows down slows both; the table shows the median ratio and its range.
+A ratio is tensorlab's time divided by PyTorch's: below 1 we are faster. Both run with one thread unless said
+otherwise. Each round times both, so that a machine that slows down slows both; the table shows the median ratio
+and its range.
 """
 
 import statistics

@@ -7,7 +7,8 @@ class Function:
     """Base class of custom differentiable operations. Write `forward` and `backward` as static methods, call `apply`.
 
     `ctx` is the same object in both: save tensors with `ctx.save_for_backward`, anything else as its attributes.
-    `backward` gets one gradient for each output and returns one for each argument of `forward` (None where there is none).
+    `backward` gets one gradient for each output and returns one for each argument of `forward` (None where there
+    is none).
 
     >>> import tensorlab
     >>> class Square(tensorlab.autograd.Function):

@@ -58,6 +58,6 @@ def test_a_method_shows_neither_self_nor_the_internal_class():
     shown = as_users_see_it(None, "function", "", None, None, "(x: TensorBase)", "TensorBase")
     assert shown == ("(x: Tensor)", "Tensor")
     assert as_users_see_it(None, "method", "", None, None, "(self)", None) == ("()", None)
-    python_method = lambda self, x: x  # noqa: E731
+    python_method = lambda self, x: x
     shown = as_users_see_it(None, "method", "", python_method, None, "(x)", None)
     assert shown == ("(x)", None)

@@ -280,8 +280,8 @@ def test_a_hook_that_holds_its_own_tensor_is_collected():
     before = T.live_tensors()
     x = leaf(1.0)
     y = x * 2
-    y.register_hook(lambda g: y * g)
-    x.register_hook(lambda g: x * g)
+    y.register_hook(lambda g: y * g)  # noqa: F821 - deleted further down
+    x.register_hook(lambda g: x * g)  # noqa: F821
     x.note = y
     del x, y
     gc.collect()

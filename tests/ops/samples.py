@@ -6,10 +6,10 @@ Each family lists its samples in tests/ops/samples_<family>.py, in a list called
     Sample("add", lambda T, x, y: T.add(x, y), normal(3, 4), normal(3, 4), pointwise=True, inplace=True, out=True)
     Sample("sum", lambda T, x: T.sum(x, 1), normal(3, 4), more=[[normal(0, 4)], [normal(2, 3, 4)]])
 
-`call` gets the module under test, tensorlab or torch, and the tensors made from the inputs. An input is a function from a NumPy
-generator to an array: floating inputs are float64 and differentiable, and the tests cast them to each dtype; integer
-and bool inputs (indices, masks) are passed as they are. Use inputs away from kinks and ties, where derivatives are not defined;
-a family's own test file holds those corner points.
+`call` gets the module under test, tensorlab or torch, and the tensors made from the inputs. An input is a function
+from a NumPy generator to an array: floating inputs are float64 and differentiable, and the tests cast them to each
+dtype; integer and bool inputs (indices, masks) are passed as they are. Use inputs away from kinks and ties, where
+derivatives are not defined; a family's own test file holds those corner points.
 """
 
 import dataclasses

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from tensorlab._core.engine import grad as tensorlab_grad
 
 import tensorlab
-from tensorlab._core.engine import grad as tensorlab_grad
 from tests.ops.samples import (
     is_floating,
     make_tensor,

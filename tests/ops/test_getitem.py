@@ -1,4 +1,4 @@
-"""x[...] and x[...] = y against PyTorch, one subscript after the other: results, strides, aliasing, gradients, errors."""
+"""x[...] and x[...] = y against PyTorch: results, strides, aliasing, gradients, errors."""
 
 import warnings
 
@@ -386,7 +386,7 @@ def test_writing_a_subscript_does_what_pytorch_does(statement):
         assert_equal(ours[name], theirs[name], name)
 
 
-# ------------------------------------------------------------------------------------------------ where PyTorch is wrong
+# ------------------------------------------------------------ where PyTorch is wrong
 def test_an_index_out_of_range_changes_nothing():
     x = tensorlab.zeros(2, 3)
     with pytest.raises(IndexError, match="index 5 is out of range"):

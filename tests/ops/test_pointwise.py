@@ -1,4 +1,4 @@
-"""What the samples cannot say of pointwise ops: errors by name, integer corner points, operators, derivatives at kinks."""
+"""What the samples cannot say of pointwise ops: errors, integer corners, operators, kinks."""
 
 import math
 import operator
