@@ -39,8 +39,8 @@ def symptom(name, program, tests):
     noticed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")]
     return {
         "file": bug.file,
-        "old": bug.old,
-        "new": bug.new,
+        "old": bug.old.strip("\n"),
+        "new": bug.new.strip("\n"),
         "program": program,
         "shipped": shipped,
         "broken": broken,
