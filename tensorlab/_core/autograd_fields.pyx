@@ -2,11 +2,10 @@
 
 Each function here becomes a property or a method of class Tensor; what it does is a few lines around graph.pyx.
 """
-from cpython.object cimport PyObject
 from cpython.weakref cimport PyWeakref_NewRef
 
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport AccumulateGrad, Node, grad_fn_of, needs_grad
+from tensorlab._core.graph cimport Node, grad_fn_of, needs_grad
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase, VersionCounter, alias, set_layout
 

@@ -5,7 +5,6 @@ categories are ordered bool < integer < floating, and within a category the wide
 """
 import math
 
-from tensorlab.errors import DTypeError
 
 cdef tuple NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 cdef int[10] SIZES = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8]

@@ -30,7 +30,7 @@ from tensorlab._core.graph cimport (
     needs_grad,
     thread_state,
 )
-from tensorlab._core.layout cimport is_dense, shape_text, ssize
+from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import GradientError
@@ -391,6 +391,8 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
             for i in range(len(targets)):
                 x = <TensorBase>targets[i]
                 node = gradient_edge(x)
+                if node is None:            # a view made under no_grad: nothing leads there
+                    continue
                 target_nodes.append(node)
                 if not accumulate or type(node) is not AccumulateGrad:
                     task.captures.setdefault(node, []).append((x.output_number, i))
@@ -424,12 +426,12 @@ cdef list first_gradients(list tensors, object given, bint create_graph, str whe
         if not needs_grad(x) or (grad_fn_of(x) is None and not x.wants_grad):
             raise GradientError(f"{where}: tensor {i} does not require grad and was not computed from one that does; "
                                 f"call requires_grad_() on the leaves before computing it")
+        if not is_floating(x.dtype_):
+            raise GradientError(f"{where}: gradients exist for floating types only, not {x.dtype}")
         if grads[i] is None:
             if x.numel_ != 1:
                 raise GradientError(f"{where}: the tensor has shape {shape_text(x.ndim_, x.sizes)}; a gradient can be made "
                                     f"up only for one element. Reduce it, as in .sum(), or pass gradient=")
-            if not is_floating(x.dtype_):
-                raise GradientError(f"{where}: gradients exist for floating types only, not {x.dtype}")
             grads[i] = x.new_ones(x.shape)
         elif not isinstance(grads[i], TensorBase):
             raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grads[i]).__name__}")

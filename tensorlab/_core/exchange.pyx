@@ -5,13 +5,11 @@ cannot be resized away.
 """
 cimport cython
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_Check
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
-from libc.string cimport memcpy
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.operands cimport as_number, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
@@ -40,11 +38,11 @@ from tensorlab._core.loops cimport convert, copy_into
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
 
-from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
+from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_New(PyObject* subtype, int ndim, cnp.npy_intp* sizes, int type_number, cnp.npy_intp* strides, void* data,
-                       int itemsize, int flags, PyObject* prototype)
+    object PyArray_New(PyTypeObject* subtype, int ndim, cnp.npy_intp* sizes, int type_number,
+                       cnp.npy_intp* strides, void* data, int itemsize, int flags, PyObject* prototype)
 
 cnp.import_array()
 
@@ -281,7 +279,7 @@ def numpy(TensorBase x not None, *, bint force=False):
         strides[i] = x.strides[i] * item_size[x.dtype_]
     if x.data_ == NULL:
         return cnp.PyArray_EMPTY(x.ndim_, sizes, NUMPY_TYPES[x.dtype_], 0)
-    array = PyArray_New(<PyObject*>cnp.ndarray, x.ndim_, sizes, NUMPY_TYPES[x.dtype_], strides, x.data_, 0,
+    array = PyArray_New(<PyTypeObject*>cnp.ndarray, x.ndim_, sizes, NUMPY_TYPES[x.dtype_], strides, x.data_, 0,
                         0 if x.storage_.is_read_only else cnp.NPY_ARRAY_WRITEABLE, NULL)
     export = Export.__new__(Export)
     export.storage = x.storage_

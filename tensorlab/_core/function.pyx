@@ -24,7 +24,6 @@ from tensorlab._core.graph cimport (
     set_metas,
     thread_state,
 )
-from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
     VIEW_IN_FUNCTION,

@@ -19,21 +19,11 @@ from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 
 from tensorlab._core.dtypes cimport dtype_object, is_floating, item_size
-from tensorlab._core.layout cimport MAX_NDIM, is_dense, shape_text, ssize
+from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT,
-    VIEW_IN_FUNCTION,
-    VIEW_INFERENCE,
-    VIEW_MULTI_OUTPUT,
-    VIEW_NO_GRAD,
-    TensorBase,
-    VersionCounter,
-    alias,
-    alias_as,
-    check_writable,
-    make_size,
-    offset_of,
+    VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, alias, alias_as,
+    check_writable, make_size, offset_of,
 )
 
 from tensorlab._core.modes import switch_grad_mode
@@ -525,6 +515,9 @@ cdef class SavedTensor:
                 f"and {dtype_object(self.tensor.dtype_)}{' (its own output)' if self.is_output else ''} that is at "
                 f"version {self.counter.value} but was saved at {self.version}: an in-place operation changed it. "
                 f"Clone it before that operation, or use the out-of-place one.")
+        if self.was_computed and self.tensor.node is None:
+            raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
+                                f"had been saved; use detach() instead")
         return 0
 
     cdef TensorBase unpack(self, Node owner):
@@ -537,7 +530,6 @@ cdef class SavedTensor:
             return (<CopySlices>self.slices()).view_again(self.tensor)
         out = alias(self.tensor)
         out.node = owner
-        out.output_number = self.output_number
         return out
 
 
@@ -550,6 +542,7 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     saved.version = x.counter.value
     saved.is_output = is_output
     saved.tensor = alias(x) if is_output else x
+    saved.was_computed = not is_output and x.node is not None
     return saved
 
 

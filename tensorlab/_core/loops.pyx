@@ -15,7 +15,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, NUM_DTYPES, item_size, number
+from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size, number
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 

@@ -34,7 +34,7 @@ from tensorlab._core.layout cimport (
     ssize,
 )
 from tensorlab._core.loops cimport MAX_OPERANDS
-from tensorlab._core.storage cimport Storage, new_storage
+from tensorlab._core.storage cimport new_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_strided_tensor,

@@ -25,9 +25,9 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.storage cimport Storage, empty_storage, new_storage
+from tensorlab._core.storage cimport empty_storage, new_storage
 
-from tensorlab.errors import AllocationError, MemoryLayoutError, ShapeError
+from tensorlab.errors import AllocationError, MemoryLayoutError
 
 cdef extern from *:
     """

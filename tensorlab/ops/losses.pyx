@@ -10,10 +10,10 @@ from libc.stdint cimport int64_t
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport needs_grad, thread_state
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.loops cimport convert, copy_into, fill_with
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loops cimport convert, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
-from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, line_loop, run_lines, start_lines
+from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, run_lines, start_lines
 from tensorlab.ops.reductions cimport sum_into
 from tensorlab.ops.rows cimport exp_row, largest, log_of, sum_row
 from tensorlab.ops.softmax cimport SOFTMAX

@@ -13,23 +13,13 @@ from libc.string cimport memcpy, memset
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    NUM_DTYPES,
-    UINT8,
-    item_size,
-    kernel_dtype,
-    number,
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_like
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
+from tensorlab.ops.reductions cimport to_sources
 
 from tensorlab import return_types
 from tensorlab.errors import ShapeError
@@ -181,12 +171,7 @@ cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) 
 
 @SORT.derivative("x")
 def sort_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads, x_shape, dim, indices)
-
-cdef object to_sources(object grads, object x_shape, int dim, object indices):
-    """Each value's gradient goes back to the place that the value came from."""
-    grad = grads[0]
-    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad) if len(x_shape) > 0 else grad
+    return to_sources(grads[0], x_shape, dim, indices)
 
 cdef list sorted_lines(TensorBase x, int dim, bint descending):
     """[values, indices], laid out as x is."""
@@ -236,7 +221,7 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     >>> values, indices
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "sort")
+    cdef int d = wrap_dim(dim, ndim_of(input), "sort")
     results = sorted_lines(input, d, descending)
     if out is not None:
         results = [store_out("sort", results[0], out[0], needs_grad(input)),
@@ -254,7 +239,7 @@ def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint st
     >>> tensorlab.tensor([3., 1., 2.]).argsort(descending=True)
     tensor([0, 2, 1])
     """
-    return sorted_lines(input, wrap_dim(dim, input.ndim_, "argsort"), descending)[1]
+    return sorted_lines(input, wrap_dim(dim, ndim_of(input), "argsort"), descending)[1]
 
 def msort(TensorBase input not None, *, out=None):
     """Sort along the first dimension; see `sort`.

@@ -11,7 +11,7 @@ from libc.string cimport memset
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.indexing.picks cimport ADD
 from tensorlab.ops.indexing.rows cimport index_vector, select_forward, write_slices

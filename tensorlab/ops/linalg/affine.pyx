@@ -17,7 +17,7 @@ from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
 
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mv
+from tensorlab.ops.linalg.matrices import dot, matmul, mv
 
 
 # ---------------------------------------------------------------- checks

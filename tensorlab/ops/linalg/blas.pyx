@@ -21,18 +21,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport (
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT16,
-    INT32,
-    INT64,
-    UINT8,
-    item_size,
-    kernel_dtype,
+    FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype,
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport contiguous_copy, copy_into, thread_count
+from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS,

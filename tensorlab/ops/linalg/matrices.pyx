@@ -9,7 +9,7 @@ read as one tall matrix, a single product does it all.
 """
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
-from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, kernel_dtype
 from tensorlab._core.graph cimport bump_version, needs_grad, thread_state
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor

@@ -3,7 +3,6 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. Those made of
 straight pieces (hardtanh, threshold, ...) are in piecewise.pyx; sigmoid and tanh in elementary.pyx.
 """
-from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
@@ -16,10 +15,10 @@ from tensorlab._core.dispatch cimport (
     run_unary_inplace,
 )
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
-from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating, check_tensor
+from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
 

@@ -3,7 +3,6 @@
 At a corner the derivative is PyTorch's choice of the two slopes. softsign, tanhshrink and glu, which are written in terms of
 other ops, stand at the end.
 """
-from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
