@@ -34,7 +34,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tensor
 from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
 from tensorlab.ops.linalg.product_loops cimport Matrix
@@ -239,17 +239,65 @@ cdef TensorBase tensor_of_shape(int dtype, object shape, bint is_zero):
     return zeros_tensor(dtype, n, sizes) if is_zero else empty_tensor(dtype, n, sizes)
 
 
+# ---------------------------------------------------------------- channels last
+cdef bint image_channels_lie_last(TensorBase x) noexcept:
+    """The same of what is convolved: a signal is made contiguous first."""
+    return (x.ndim_ != 3 or x.is_contiguous_) and channels_lie_last(x)
+
+
+cdef bint channels_lie_last(TensorBase x) noexcept:
+    """Do the strides say that the channels of an image lie next to each other? Then PyTorch's result is laid out so too.
+
+    A signal counts as an image of height 1. Sizes of 1 make this ambiguous; PyTorch's way to decide is followed to the letter.
+    """
+    cdef ssize[4] sizes, strides
+    cdef ssize least = 0
+    cdef int d, i
+    if x.ndim_ < 3 or x.ndim_ > 4:
+        return False
+    for d in range(2):
+        sizes[d] = x.sizes[d]
+        strides[d] = x.strides[d]
+    sizes[3] = x.sizes[x.ndim_ - 1]
+    strides[3] = x.strides[x.ndim_ - 1]
+    sizes[2] = x.sizes[2] if x.ndim_ == 4 else 1
+    strides[2] = x.strides[2] if x.ndim_ == 4 else sizes[3] * strides[3]
+    if strides[1] == 0:
+        return False
+    for i in range(4):
+        d = (1, 3, 2, 0)[i]
+        if sizes[d] == 0 or strides[d] < least or (d == 0 and least == strides[1]):
+            return False
+        least = strides[d] * max(sizes[d], 1)
+    return True
+
+
+cdef TensorBase with_channels_last(TensorBase x, int dtype):
+    """A copy (batch, channels, ...) whose channels lie next to each other."""
+    cdef ssize[4] strides
+    cdef TensorBase out
+    cdef int d
+    strides[1] = 1
+    strides[x.ndim_ - 1] = max(x.sizes[1], 1)
+    for d in range(x.ndim_ - 2, 1, -1):
+        strides[d] = strides[d + 1] * max(x.sizes[d + 1], 1)
+    strides[0] = strides[2] * max(x.sizes[2], 1)
+    out = empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+    copy_into(out, x)
+    return out
+
+
 # ---------------------------------------------------------------- conv
 cdef Op CONV = Op("conv(x: Tensor, weight: Tensor, bias: Tensor?, out_shape: int[], numbers: tuple) -> Tensor",
                   node="ConvolutionBackward0")
 
 @CONV.derivative("x")
-def conv_derivative_x(grad, x, weight, numbers):       # saves both, as PyTorch does
-    return run_conv_input(grad, weight, x.shape, numbers)
+def conv_derivative_x(grad, TensorBase x, TensorBase weight, numbers):       # saves both, as PyTorch does
+    return run_conv_input(grad, weight, x.shape, numbers, image_channels_lie_last(x) or channels_lie_last(weight))
 
 @CONV.derivative("weight")
-def conv_derivative_weight(grad, x, weight, numbers):  # saves both, as PyTorch does
-    return run_conv_weight(x, grad, weight.shape, numbers)
+def conv_derivative_weight(grad, x, TensorBase weight, numbers):  # saves both, as PyTorch does
+    return run_conv_weight(x, grad, weight.shape, numbers, channels_lie_last(weight))
 
 @CONV.derivative("bias")
 def conv_derivative_bias(grad):
@@ -263,6 +311,8 @@ cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, o
     if bias is not None and out.numel_ > 0:
         copy_into(out, bias.detach().reshape([-1] + [1] * (x.ndim_ - 2)))
     run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
+    if image_channels_lie_last(x) or channels_lie_last(weight):
+        out = with_channels_last(out, x.dtype_)
     return finish(CONV, in_dtype(out, x.dtype_), (x, weight, bias, out_shape, numbers))
 
 
@@ -276,14 +326,16 @@ def conv_input_derivative_grad(grad, weight, numbers, grad_shape):
 
 @CONV_INPUT.derivative("weight")
 def conv_input_derivative_weight(grad, grad_, numbers, weight_shape):
-    return run_conv_weight(grad, grad_, weight_shape, numbers)
+    return run_conv_weight(grad, grad_, weight_shape, numbers, False)
 
-cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, tuple numbers):
+cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, tuple numbers, bint channels_last):
     cdef Geometry geometry
     cdef TensorBase out
     set_geometry(&geometry, x_shape, weight.shape, grad.shape, numbers)
     out = tensor_of_shape(kernel_dtype(grad.dtype_), x_shape, True)
     run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
+    if channels_last:
+        out = with_channels_last(out, grad.dtype_)
     return finish(CONV_INPUT, in_dtype(out, grad.dtype_), (grad, weight, x_shape, numbers))
 
 
@@ -293,18 +345,20 @@ cdef Op CONV_WEIGHT = Op("conv_weight(x: Tensor, grad: Tensor, weight_shape: int
 
 @CONV_WEIGHT.derivative("x")
 def conv_weight_derivative_x(grad, grad_, numbers, x_shape):
-    return run_conv_input(grad_, grad, x_shape, numbers)
+    return run_conv_input(grad_, grad, x_shape, numbers, False)
 
 @CONV_WEIGHT.derivative("grad")
 def conv_weight_derivative_grad(grad, x, numbers, grad_shape):
     return run_conv_forward(x, grad, None, grad_shape, numbers)
 
-cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, tuple numbers):
+cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, tuple numbers, bint channels_last):
     cdef Geometry geometry
     cdef TensorBase out
     set_geometry(&geometry, x.shape, weight_shape, grad.shape, numbers)
     out = tensor_of_shape(kernel_dtype(x.dtype_), weight_shape, True)
     run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
+    if channels_last:
+        out = with_channels_last(out, x.dtype_)
     return finish(CONV_WEIGHT, in_dtype(out, x.dtype_), (x, grad, weight_shape, numbers))
 
 
@@ -480,7 +534,7 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
         if size < 1:
             raise ShapeError(f"{where}: the result would have size {size} in dimension {2 + d}")
         out_shape.append(size)
-    out = run_conv_input(x, weight, tuple(out_shape), (strides, paddings, dilations, groups))
+    out = run_conv_input(x, weight, tuple(out_shape), (strides, paddings, dilations, groups), False)
     return out if bias is None else out + bias.reshape([-1] + [1] * n)
 
 

@@ -18,7 +18,7 @@ from tensorlab._core.modes cimport thread_state
 from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_record
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, dense_strides, shape_text, ssize, view_strides
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor
 from tensorlab.ops.creation cimport zeros_tensor
@@ -228,6 +228,19 @@ cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
 
 
 # ---------------------------------------------------------------- the result's layout
+cdef bint is_row_major(TensorBase x) noexcept:
+    """Contiguous, and even the strides of dimensions of size 1, which are visible, are as usual."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int d
+    if not x.is_contiguous_:
+        return False
+    contiguous_strides(x.ndim_, x.sizes, strides)
+    for d in range(x.ndim_):
+        if x.strides[d] != strides[d]:
+            return False
+    return True
+
+
 cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     """A new tensor whose dimensions lie in the order that PyTorch gives them.
 
@@ -238,9 +251,9 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     cdef const ssize* rows[MAX_NDIM + 1]
     cdef ssize[MAX_NDIM] strides
     cdef int d, count = 1
-    cdef bint plain = x.is_contiguous_
+    cdef bint plain = is_row_major(x)
     for entry in tensors:
-        plain = plain and (entry is None or (<TensorBase>entry).is_contiguous_)
+        plain = plain and (entry is None or is_row_major(<TensorBase>entry))
     if plain:
         return empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
     rows[0] = operands[0]
@@ -399,13 +412,33 @@ cdef OpNode start_write(Op op, TensorBase x, tuple arguments):
     check_inplace(x, wanted, op.name + "_")
     return start_record(op, pointers, n) if wanted else None
 
+cdef TensorBase source_of(TensorBase x, list indices, TensorBase values, bint accumulate, str where):
+    """The values, which must have x's type. As in PyTorch, a single value for a single mask is cast."""
+    cdef TensorBase element
+    if accumulate or values.numel_ != 1 or not is_single_mask(indices):
+        check_types(x, values, where)
+        return values
+    element = empty_tensor(x.dtype_, 0, NULL)
+    copy_into(element, values.detach().reshape(()))
+    return element
+
+cdef bint is_single_mask(list indices) noexcept:
+    cdef int masks = 0
+    for index in indices:
+        if index is not None:
+            masks += 1
+            if (<TensorBase>index).dtype_ != BOOL and (<TensorBase>index).dtype_ != UINT8:
+                return False
+    return masks == 1
+
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):
     """x[indices] = values, or += values"""
     cdef OpNode node
     cdef TensorBase source
     cdef list positions
-    check_types(x, values, "index_put_")
-    source = apart_from(x, values, "index_put_", "the values")
+    source = source_of(x, indices, values, accumulate, "index_put_")
+    if source is values:
+        source = apart_from(x, values, "index_put_", "the values")
     positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
     node = start_write(INDEX_PUT, x, (x, indices, values, accumulate))
     write_picks(x, positions, source, ADD if accumulate else PUT, "index_put_")
@@ -439,9 +472,9 @@ def index_put(TensorBase input not None, indices, values, bint accumulate=False)
     tensor([1., 0., 2.])
     """
     cdef list entries = index_list(indices, "index_put")
-    cdef TensorBase given = values_tensor(values, "index_put"), out
-    check_types(input, given, "index_put")
+    cdef TensorBase given = values_tensor(values, "index_put"), source, out
+    source = source_of(input, entries, given, accumulate, "index_put")
     out = empty_like(input, input.dtype_)
     copy_into(out, input)
-    write_picks(out, entries, given, ADD if accumulate else PUT, "index_put")
+    write_picks(out, entries, source, ADD if accumulate else PUT, "index_put")
     return finish(INDEX_PUT, out, (input, entries, given, accumulate))

@@ -27,7 +27,7 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.graph cimport bump_version, needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport convert, copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
@@ -349,7 +349,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     tensor([[1, 1],
             [4, 3]])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "gather")
+    cdef int d = wrap_dim(dim, ndim_of(input), "gather")
     cdef TensorBase wide = check_index(input, d, index, "gather")
     if out is not None:
         return store_out("gather", gather_forward(input, d, wide), out, needs_grad(input))
@@ -402,7 +402,7 @@ def scatter_value_derivative(grad, dim, index):
     return scatter(grad, dim, index, 0)
 
 cdef object run_scatter(Op op, TensorBase x, object dim, object index, object src, bint in_place, int mode, str where):
-    cdef int d = wrap_dim(dim, x.ndim_, where)
+    cdef int d = wrap_dim(dim, ndim_of(x), where)
     cdef TensorBase wide = check_index(x, d, index, where), source, out
     cdef OpNode node
     if op is SCATTER_VALUE:
@@ -523,7 +523,7 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     if index.ndim_ != input.ndim_:
         raise ShapeError(f"take_along_dim: the tensor has {input.ndim_} dimensions and the indices have {index.ndim_}; they "
                          f"must be as many")
-    d = wrap_dim(dim, input.ndim_, "take_along_dim")
+    d = wrap_dim(dim, ndim_of(input), "take_along_dim")
     x_shape = list(input.shape)
     index_shape = list(index.shape)
     for i in range(input.ndim_):

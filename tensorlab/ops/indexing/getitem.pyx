@@ -13,7 +13,7 @@ from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.operands cimport is_operand, refuse_overlap, refuse_self_overlap
 from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.copying cimport copy_safely
@@ -194,16 +194,31 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
     """The same where autograd has nothing to record."""
     cdef TensorBase source
     check_inplace(x, False, "setitem")
-    refuse_self_overlap(view, "setitem")
-    if isinstance(value, TensorBase):
-        source = without_leading_ones(<TensorBase>value, view.ndim_)
-        check_broadcast(source, view)
-        source = broadcast_to(source, view)
+    if not isinstance(value, TensorBase):
+        refuse_self_overlap(view, "setitem")
+        fill_number(view, value, "setitem")
+        return bump_version(x)
+    source = without_leading_ones(<TensorBase>value, view.ndim_)
+    check_broadcast(source, view)
+    if source.ndim_ == 0 and view.ndim_ > 0:
+        source = contiguous_copy(source)                # one value for all: it may well be one of those written
+    source = broadcast_to(source, view)
+    if not is_same_place(source, view):
+        refuse_self_overlap(view, "setitem")
         refuse_overlap(view, source, "setitem")
         copy_safely(view, source)
-    else:
-        fill_number(view, value, "setitem")
     return bump_version(x)
+
+
+cdef bint is_same_place(TensorBase x, TensorBase y) noexcept:
+    """Do two tensors of equal sizes read the same elements in the same order?"""
+    cdef int d
+    if x.data_ != y.data_ or x.dtype_ != y.dtype_ or x.storage_ is not y.storage_:
+        return False
+    for d in range(x.ndim_):
+        if x.strides[d] != y.strides[d]:
+            return False
+    return True
 
 
 cdef int check_broadcast(TensorBase source, TensorBase view) except -1:

@@ -329,6 +329,8 @@ cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what):
     """y, which is to be read while x is written. Raises if they share memory; what cannot be told so easily (a tensor with
     gaps) is copied instead."""
     cdef ssize x_bytes, y_bytes
+    if x is y:
+        raise MemoryLayoutError(f"{where}: the tensor to be written and {what} are the same tensor; clone one first")
     if x.storage_ is not y.storage_ or x.numel_ == 0 or y.numel_ == 0:
         return y
     x_bytes = extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
