@@ -106,7 +106,7 @@ cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nog
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
-cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote")
+cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
 
 @LEAKY_RELU.derivative("x")

@@ -13,7 +13,6 @@ from tensorlab._core.dispatch cimport (
 )
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
-from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport at_least, at_most
@@ -106,7 +105,8 @@ cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept 
     for i in range(n):
         out[i] = at_least(x[i], low[i])
 
-cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
+                    wraps_numbers=False)
 floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
 integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[int8_t], <void*>clamp_min_loop[int16_t],
               <void*>clamp_min_loop[int32_t], <void*>clamp_min_loop[int64_t])
@@ -140,7 +140,8 @@ cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept
     for i in range(n):
         out[i] = at_most(x[i], high[i])
 
-cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
+                    wraps_numbers=False)
 floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
 integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[int8_t], <void*>clamp_max_loop[int16_t],
               <void*>clamp_max_loop[int32_t], <void*>clamp_max_loop[int64_t])
@@ -243,24 +244,9 @@ def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
 
 
 # ---------------------------------------------------------------- larger_grad
-cdef void larger_grad_loop(real* out, real* grad, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
-    cdef real share
-    for i in range(n):
-        share = grad[i] * <real>0.5 if x[i] == y[i] else grad[i]
-        out[i] = 0 if x[i] < y[i] else share
-
-cdef Op LARGER_GRAD = Op("larger_grad(grad: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
-floating_loops(LARGER_GRAD, <void*>larger_grad_loop[float], <void*>larger_grad_loop[double])
-
-@LARGER_GRAD.derivative("grad")
-def larger_grad_derivative(grad, x, y):
-    return run_ternary(LARGER_GRAD, grad, x, y)
-
 cdef object larger_grad(object grad, object x, object y):
-    cdef TensorBase out = <TensorBase>run_ternary(LARGER_GRAD, grad, x, y)
-    bump_version(out)                   # PyTorch fills the places of the smaller ones in place, which counts
-    return out
+    """The gradient where x is the larger of the two; half of it where they are equal."""
+    return (grad / 2).where(x == y, grad).masked_fill_(x < y, 0)
 
 
 # ---------------------------------------------------------------- fmax

@@ -289,7 +289,7 @@ cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = logit_scalar(x[i], eps[i])
 
-cdef Op LOGIT = Op("logit(x: Tensor, eps: number) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOGIT = Op("logit(x: Tensor, eps: number) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
 floating_loops(LOGIT, <void*>logit_loop[float], <void*>logit_loop[double])
 
 @LOGIT.derivative("x")

@@ -220,7 +220,7 @@ cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
         y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
-cdef Op SOFTSHRINK = Op("softshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote")
+cdef Op SOFTSHRINK = Op("softshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(SOFTSHRINK, <void*>softshrink_loop[float], <void*>softshrink_loop[double])
 
 @SOFTSHRINK.derivative("x")
@@ -251,7 +251,7 @@ cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
     for i in range(n):
         out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
 
-cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote")
+cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(HARDSHRINK, <void*>hardshrink_loop[float], <void*>hardshrink_loop[double])
 
 @HARDSHRINK.derivative("x")

@@ -11,6 +11,7 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math
+import warnings
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -165,4 +166,30 @@ def masked_fill(TensorBase input not None, mask, value):
 
 def masked_fill_(TensorBase input not None, mask, value):
     """`masked_fill`, written over `input`."""
-    return run_ternary_inplace(MASKED_FILL, input, mask, checked_value("masked_fill_", input, mask, value))
+    value = checked_value("masked_fill_", input, mask, value)
+    if is_expanded(input):
+        fill_expanded(input, mask, value)
+        return input
+    return run_ternary_inplace(MASKED_FILL, input, mask, value)
+
+cdef bint is_expanded(TensorBase x) noexcept:
+    """Do several indices mean one place in memory, because a stride is 0?"""
+    cdef int i
+    for i in range(x.ndim_):
+        if x.strides[i] == 0 and x.sizes[i] > 1:
+            return True
+    return False
+
+cdef int fill_expanded(TensorBase x, object mask, object value) except -1:
+    """Fill each place of an expanded tensor that the mask names at least once. PyTorch allows this, and warns."""
+    cdef object place = x
+    cdef int i
+    warnings.warn("masked_fill_: input is expanded, so that several of its elements are one place in memory; clone it first",
+                  UserWarning, stacklevel=2)
+    mask = mask.expand(x.shape)
+    for i in range(x.ndim_):
+        if x.strides[i] == 0 and x.sizes[i] > 1:
+            place = place.narrow(i, 0, 1)
+            mask = mask.any(i, keepdim=True)
+    place.masked_fill_(mask, value)
+    return 0

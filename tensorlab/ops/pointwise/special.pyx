@@ -254,7 +254,7 @@ cdef void polygamma_loop(real* out, real* x, real* order, ssize n) noexcept nogi
     for i in range(n):
         out[i] = <real>polygamma_scalar(x[i], order[i])
 
-cdef Op POLYGAMMA = Op("polygamma(x: Tensor, n: number) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op POLYGAMMA = Op("polygamma(x: Tensor, n: number) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
 floating_loops(POLYGAMMA, <void*>polygamma_loop[float], <void*>polygamma_loop[double])
 
 @POLYGAMMA.derivative("x")
