@@ -358,6 +358,18 @@ from tensorlab.random import (
     seed,
     set_rng_state,
 )
+from tensorlab.typed_tensors import (
+    BFloat16Tensor,
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
 from tensorlab.ops.ranges import arange, eye, linspace, logspace
 from tensorlab.ops.rearranging import (
     flip,

@@ -35,12 +35,18 @@ cdef inline bint is_wanted(GraphTask task, object node):
     """Does this pass need a gradient for that node?"""
     return node is not None and (not task.is_selective or node in task.needed)
 
+cdef inline int ndim_of(TensorBase x) except -1:
+    """x's number of dimensions. A stale view whose history cannot be mended raises here, before any other complaint."""
+    if x.base is not None and x.creation != 0 and thread_state().grad_enabled and needs_grad(x):
+        grad_fn_of(x)
+    return x.ndim_
+
 cdef class SavedTensor:
     cdef TensorBase tensor      # the tensor itself; for an output of the node, a detached alias of it
     cdef VersionCounter counter
     cdef unsigned long version
     cdef bint is_output
-    cdef int output_number
+    cdef bint was_computed      # it had a node then
     cdef object slices          # of an output that was written into a view: weak reference to the base's CopySlices
     cdef int check(self, Node owner) except -1
     cdef TensorBase unpack(self, Node owner)

@@ -6,7 +6,9 @@ The one equation behind it all: element (i0, i1, ...) of a tensor lies at
 
 elements from the start of its storage. A view changes the numbers and leaves the memory alone.
 """
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from cpython.tuple cimport PyTuple_GET_ITEM
 
 from tensorlab.errors import DimensionError, ShapeError
 
@@ -269,6 +271,18 @@ cdef int wrap_dim(object dim, int ndim, str where="") except -1:
     return d + n if d < 0 else d
 
 
+cdef bint read_plain_ints(tuple sizes, int n, ssize* out) noexcept:
+    """The usual case, short: all are Python ints that fit."""
+    cdef int i, overflow
+    for i in range(n):
+        if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(sizes, i)):
+            return False
+        out[i] = PyLong_AsLongLongAndOverflow(<object>PyTuple_GET_ITEM(sizes, i), &overflow)
+        if overflow:
+            return False
+    return True
+
+
 cdef int read_sizes(object sizes, ssize* out, str where) except -1:
     """Copy a sequence of ints, or the one sequence in a tuple of arguments, to C; returns how many."""
     cdef int i, n
@@ -281,6 +295,8 @@ cdef int read_sizes(object sizes, ssize* out, str where) except -1:
     if len(sizes) > MAX_NDIM:
         raise ShapeError(f"{where}: {len(sizes)} dimensions given, at most {MAX_NDIM} are supported")
     n = len(sizes)
+    if isinstance(sizes, tuple) and read_plain_ints(<tuple>sizes, n, out):
+        return n
     for i in range(n):
         size = sizes[i]
         if not PyIndex_Check(size) or isinstance(size, bool):

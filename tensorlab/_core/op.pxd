@@ -34,6 +34,8 @@ cdef class Op:
     cdef list formulas
     cdef list takes                     # a code for each parameter of the formula (see dispatch.pyx)
     cdef bint takes_list                # the only differentiable parameter is a sequence of tensors
+    cdef unsigned int saved_once        # arguments that some formula needs,
+    cdef unsigned int shared            # and those that several do
 
 cdef class OpNode(Node):
     cdef Op op

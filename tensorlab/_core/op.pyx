@@ -147,6 +147,8 @@ cdef class Op:
                 takes.append(code)
             if self.derivative_count == MAX_INPUTS:
                 raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")
+            self.shared |= saves & self.saved_once
+            self.saved_once |= saves
             self.positions[self.derivative_count] = position
             self.saves[self.derivative_count] = saves
             self.formulas.append(formula)
@@ -311,8 +313,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             x = <TensorBase>value
             edge = gradient_edge(x)
             # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
-            if edge is not None or op.derivative_count == 1:
-                mask |= op.saves[j]
+            mask |= op.saves[j] if edge is not None or op.derivative_count == 1 else op.saves[j] & op.shared
             if x.output_number != 0:
                 if node.edge_outputs == NULL:
                     node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))

@@ -3,7 +3,7 @@
 All are an allocation and a fill. They share their arguments (`dtype`, `device`, `requires_grad`, `out`), which
 `start_factory` reads.
 """
-from cpython.long cimport PyLong_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memset
 
@@ -11,8 +11,10 @@ from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, wr
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT16,
+    FLOAT32,
     FLOAT64,
     INT64,
+    NO_DTYPE,
     UINT8,
     default_float,
     dtype_code,
@@ -42,6 +44,10 @@ from tensorlab._core.tensor import Size
 from tensorlab.errors import DTypeError, GradientError, ShapeError
 
 
+cdef enum:
+    SMALL_FILL = 1024                           # elements
+
+
 # ---------------------------------------------------------------- filling
 cdef int fill_zero(TensorBase x) except -1:
     cdef double zero = 0
@@ -62,6 +68,8 @@ cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
 cdef int check_number(object value, int dtype, str where) except -1:
     """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
     cdef double x
+    cdef long long n, least, most
+    cdef int overflow
     if dtype == BOOL or dtype == FLOAT64:
         return 0
     if is_floating(dtype):
@@ -69,14 +77,12 @@ cdef int check_number(object value, int dtype, str where) except -1:
         if isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38):
             return 0
     elif PyLong_Check(value):
-        if dtype == UINT8:
-            if -255 <= value <= 255:
-                return 0
-        elif dtype == INT64:
-            if not -2**63 <= value < 2**63:
-                raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
-            return 0
-        elif -(<long long>1 << (8 * item_size[dtype] - 1)) <= value < <long long>1 << (8 * item_size[dtype] - 1):
+        n = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
+        most = 255 if dtype == UINT8 else (<long long>1 << (8 * item_size[dtype] - 1)) - 1 if dtype != INT64 else n
+        least = -255 if dtype == UINT8 else -most - 1 if dtype != INT64 else n
+        if least <= n <= most:
             return 0
     else:
         x = value
@@ -92,8 +98,13 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
     """Write a Python number everywhere."""
     cdef char[8] element
     cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
+    cdef ssize i
     check_number(value, x.dtype_, where)
     write_number(value, dtype, element)
+    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up a walk
+        for i in range(x.numel_):
+            (<float*>x.data_)[i] = (<float*>element)[0]
+        return 0
     return fill_with(x, element, dtype)
 
 
@@ -456,17 +467,29 @@ def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout
                        "new_empty_strided")
 
 
-def new_of_class(cls, *args):
-    """What `Tensor(...)` makes: an empty tensor of some sizes, or a float copy of a sequence; prefer `tensor` and
-    `empty`."""
-    cdef TensorBase made
+cdef TensorBase new_of_dtype(tuple args, int dtype):
+    """What `Tensor(...)` makes: an empty tensor of some sizes, or a copy of a sequence."""
     if len(args) == 1 and isinstance(args[0], TensorBase):
-        made = args[0].to(dtype_object(default_float())).detach()
-    elif len(args) == 1 and not PyLong_Check(args[0]) and not isinstance(args[0], Size):
-        made = make_tensor(args[0], dtype=dtype_object(default_float()))
-    else:
-        made = empty(*args) if args else empty(0)
+        return args[0].to(dtype_object(dtype)).detach()
+    if len(args) == 1 and not PyLong_Check(args[0]) and not isinstance(args[0], Size):
+        return make_tensor(args[0], dtype=dtype_object(dtype))
+    return empty(*(args or (0,)), dtype=dtype_object(dtype))
+
+
+def new_of_class(cls, *args):
+    """`Tensor(2, 3)`, an empty tensor of that shape, or `Tensor([2, 3])`, these numbers; prefer `empty` and `tensor`."""
+    cdef TensorBase made = new_of_dtype(args, default_float())
     return made if cls is tensor_class else make_subclass(cls, made)
+
+
+class TypedTensor(type):
+    """The kind of class that FloatTensor is: calling it makes a Tensor of its dtype, which counts as its instance."""
+
+    def __call__(cls, *args):
+        return new_of_dtype(args, dtype_code(cls.dtype, NO_DTYPE))
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, TensorBase) and x.dtype is cls.dtype
 
 
 def new_tensor(TensorBase self not None, data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):

@@ -16,6 +16,7 @@ from tensorlab._core.graph cimport (
     bump_version,
     check_inplace,
     move_retained,
+    ndim_of,
     needs_grad,
     set_history,
     write_meta,
@@ -119,7 +120,7 @@ def permute(TensorBase input not None, *order, dims=None):
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     elif len(order) > 0:
         raise TypeError("permute: dims is given twice")
-    if read_dims(dims, input.ndim_, numbers, "permute") != input.ndim_:
+    if read_dims(dims, ndim_of(input), numbers, "permute") != input.ndim_:
         raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each "
                          f"once")
     return permute_to(input, numbers)
@@ -148,8 +149,8 @@ def movedim(TensorBase input not None, source, destination):
     cdef int[MAX_NDIM] sources, destinations, order
     cdef bint[MAX_NDIM] is_moved
     cdef int i, next_free, n
-    n = read_dims(source, input.ndim_, sources, "movedim")
-    if read_dims(destination, input.ndim_, destinations, "movedim") != n:
+    n = read_dims(source, ndim_of(input), sources, "movedim")
+    if read_dims(destination, ndim_of(input), destinations, "movedim") != n:
         raise ShapeError(f"movedim: source {source} and destination {destination} must name equally many dimensions")
     if input.ndim_ == 0:
         return permute_to(input, order)
@@ -197,17 +198,17 @@ def transpose(TensorBase input not None, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    return transpose_dims(input, wrap_dim(dim0, input.ndim_, "transpose"), wrap_dim(dim1, input.ndim_, "transpose"))
+    return transpose_dims(input, wrap_dim(dim0, ndim_of(input), "transpose"), wrap_dim(dim1, ndim_of(input), "transpose"))
 
 
 def swapaxes(TensorBase input not None, axis0, axis1):
     """`transpose`, under NumPy's name."""
-    return transpose_dims(input, wrap_dim(axis0, input.ndim_, "swapaxes"), wrap_dim(axis1, input.ndim_, "swapaxes"))
+    return transpose_dims(input, wrap_dim(axis0, ndim_of(input), "swapaxes"), wrap_dim(axis1, ndim_of(input), "swapaxes"))
 
 
 def swapdims(TensorBase input not None, dim0, dim1):
     """`transpose`."""
-    return transpose_dims(input, wrap_dim(dim0, input.ndim_, "swapdims"), wrap_dim(dim1, input.ndim_, "swapdims"))
+    return transpose_dims(input, wrap_dim(dim0, ndim_of(input), "swapdims"), wrap_dim(dim1, ndim_of(input), "swapdims"))
 
 
 def transpose_(TensorBase self not None, dim0, dim1):
@@ -215,8 +216,8 @@ def transpose_(TensorBase self not None, dim0, dim1):
     cdef int first, second
     cdef TensorBase out
     check_layout_change(TRANSPOSE, self)
-    first = wrap_dim(dim0, self.ndim_, "transpose_")
-    second = wrap_dim(dim1, self.ndim_, "transpose_")
+    first = wrap_dim(dim0, ndim_of(self), "transpose_")
+    second = wrap_dim(dim1, ndim_of(self), "transpose_")
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
@@ -286,7 +287,7 @@ cdef int squeezed(TensorBase x, object dims, ssize* sizes, ssize* strides, str w
     cdef int i, j, ndim = 0, n = 0
     cdef bint drop
     if dims is not None:
-        n = read_dims(dims, x.ndim_, chosen, where)
+        n = read_dims(dims, ndim_of(x), chosen, where)
     for i in range(x.ndim_):
         drop = x.sizes[i] == 1
         if drop and dims is not None:
@@ -364,7 +365,7 @@ def unsqueeze(TensorBase input not None, dim):
     >>> tensorlab.unsqueeze(tensorlab.zeros(3), -1).shape
     tensorlab.Size([3, 1])
     """
-    return unsqueeze_dim(input, wrap_dim(dim, input.ndim_ + 1, "unsqueeze"))
+    return unsqueeze_dim(input, wrap_dim(dim, ndim_of(input) + 1, "unsqueeze"))
 
 
 def unsqueeze_(TensorBase self not None, dim):
@@ -372,7 +373,7 @@ def unsqueeze_(TensorBase self not None, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
     check_layout_change(UNSQUEEZE, self)
-    at = wrap_dim(dim, self.ndim_ + 1, "unsqueeze_")
+    at = wrap_dim(dim, ndim_of(self) + 1, "unsqueeze_")
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 

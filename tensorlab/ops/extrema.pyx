@@ -20,13 +20,13 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
-from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer
+from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer, share_among, to_sources
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -129,7 +129,7 @@ cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) 
     return 0
 
 cdef TensorBase extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
-    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
     cdef TensorBase out
     cdef int kernel = kernel_dtype(x.dtype_)
     refuse_empty(x, mask, not (dim is None or dim == ()), where)
@@ -203,7 +203,7 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
 # ---------------------------------------------------------------- aminmax
 def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False):
     """Smallest and largest element, of all or along one dimension, as (min, max)."""
-    if input.numel_ == 0 and (dim is None or input.sizes[wrap_dim(dim, input.ndim_, "aminmax")] == 0):
+    if input.numel_ == 0 and (dim is None or input.sizes[wrap_dim(dim, ndim_of(input), "aminmax")] == 0):
         raise ShapeError("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
     dims = () if dim is None else dim
     return return_types.aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
@@ -267,14 +267,11 @@ cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint
     run_lines(&lines, min_lines[kernel] if is_min else max_lines[kernel], NULL, 32768)
     return [values, indices]
 
-cdef object to_chosen(object grad, object indices, object x_shape, int dim, bint keepdim):
-    """The gradient of elements that were chosen along `dim`: it goes to where they came from."""
-    if len(x_shape) == 0:
-        return grad
-    if not keepdim:
-        grad = grad.unsqueeze(dim)
-        indices = indices.unsqueeze(dim)
-    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad)
+cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint keepdim):
+    """The gradient of the chosen elements, reduced along `dim`."""
+    if keepdim or len(x_shape) == 0:
+        return to_sources(grad, x_shape, dim, indices)
+    return to_sources(grad.unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
 
 
 # ---------------------------------------------------------------- max
@@ -284,12 +281,11 @@ cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tenso
 
 @MAX.derivative("x")
 def max_derivative(grad, x, out):
-    mask = (x == out) | (x != x)            # where the maximum is nan, the nans share it
-    return mask * (grad / mask.sum())
+    return share_among((x == out) | (x != x), grad)     # where the maximum is nan, the nans share it
 
 @MAX_DIM.derivative("x")
 def max_dim_derivative(grads, indices, x_shape, dim, keepdim):
-    return to_chosen(grads[0], indices, x_shape, dim, keepdim)
+    return to_chosen(grads[0], x_shape, dim, indices, keepdim)
 
 cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
     """The three forms of max and min."""
@@ -300,7 +296,7 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
         if out is not None:
             return store_out(where, result, out, needs_grad(x))
         return finish(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
-    d = wrap_dim(dim, x.ndim_, where)
+    d = wrap_dim(dim, ndim_of(x), where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:
         results = [store_out(where, results[0], out[0], needs_grad(x)), store_out(where, results[1], out[1], False)]
@@ -349,12 +345,11 @@ cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tenso
 
 @MIN.derivative("x")
 def min_derivative(grad, x, out):
-    mask = (x == out) | (x != x)
-    return mask * (grad / mask.sum())
+    return share_among((x == out) | (x != x), grad)
 
 @MIN_DIM.derivative("x")
 def min_dim_derivative(grads, indices, x_shape, dim, keepdim):
-    return to_chosen(grads[0], indices, x_shape, dim, keepdim)
+    return to_chosen(grads[0], x_shape, dim, indices, keepdim)
 
 def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
     """Smallest element of all; or along a dimension, with its index; or the smaller of two tensors. See `max`.
@@ -377,7 +372,7 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
     if dim is not None:
-        result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
+        result = extreme_and_index(where, x, wrap_dim(dim, ndim_of(x), where), keepdim, is_min)[1]
     else:
         if x.numel_ == 0:
             raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "

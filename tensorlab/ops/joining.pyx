@@ -5,7 +5,7 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.operands cimport can_cast, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_strided_tensor, empty_tensor
@@ -15,6 +15,10 @@ from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
 from tensorlab.errors import ShapeError
+
+
+cdef enum:
+    SMALL_PART = 4096                           # elements that memcpy moves faster than a walk is set up
 
 
 # ---------------------------------------------------------------- the arguments
@@ -89,7 +93,7 @@ cdef int place(TensorBase out, TensorBase x, int dim, ssize start) except -1:
     """Copy x to its part of the result."""
     cdef TensorBase part
     cdef char* data
-    if dim == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= 4096:
+    if dim == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
         data = out.data_ + start * out.strides[0] * item_size[out.dtype_]
         memcpy(data, x.data_, x.numel_ * item_size[x.dtype_])
         return 0
@@ -109,7 +113,7 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
             raise ShapeError(f"cat: tensor {position} is 0-d and has no dimension to join along; use stack")
         if first is None or is_skipped(first):
             first = x
-    at = 0 if is_skipped(first) else wrap_dim(dim, first.ndim_, "cat")
+    at = 0 if is_skipped(first) else wrap_dim(dim, ndim_of(first), "cat")
     ndim[0] = first.ndim_
     for i in range(first.ndim_):
         sizes[i] = first.sizes[i]
@@ -197,7 +201,7 @@ cdef TensorBase run_stack(list parts, object dim, str where):
     first = <TensorBase>parts[0]
     if first.ndim_ == MAX_NDIM:
         raise ShapeError(f"{where}: the tensors have {MAX_NDIM} dimensions already, which is the most there can be")
-    at = wrap_dim(dim, first.ndim_ + 1, where)
+    at = wrap_dim(dim, ndim_of(first) + 1, where)
     for position in range(len(parts)):
         x = <TensorBase>parts[position]
         same = x.ndim_ == first.ndim_
@@ -208,7 +212,11 @@ cdef TensorBase run_stack(list parts, object dim, str where):
                              f"one has {shape_text(first.ndim_, first.sizes)}; all must be equal")
     out = stack_result(parts, at)
     for position in range(len(parts)):
-        place(out, inserted(<TensorBase>parts[position], at), at, position)
+        x = <TensorBase>parts[position]
+        if at == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
+            memcpy(out.data_ + position * x.numel_ * item_size[x.dtype_], x.data_, x.numel_ * item_size[x.dtype_])
+        else:
+            place(out, inserted(x, at), at, position)
     if not any_needs_grad(parts):
         return out
     return finish(STACK, out, (parts, at))

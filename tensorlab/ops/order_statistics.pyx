@@ -20,12 +20,13 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport reduced_tensor
-from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes, to_sources
+from tensorlab.ops.reductions cimport share_among, to_sources
+from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError, UnsupportedDType
@@ -123,7 +124,7 @@ cdef Op TOPK = Op("topk(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor
 
 @TOPK.derivative("x")
 def topk_derivative(grads, x_shape, dim, indices):
-    return to_sources(grads, x_shape, dim, indices)
+    return to_sources(grads[0], x_shape, dim, indices)
 
 def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
     """The k largest (or smallest) elements along a dimension, in order.
@@ -150,7 +151,7 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     >>> tensorlab.tensor([3., 1., 2.]).topk(2).indices
     tensor([0, 2])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "topk"), kernel = kernel_dtype(input.dtype_), i
+    cdef int d = wrap_dim(dim, ndim_of(input), "topk"), kernel = kernel_dtype(input.dtype_), i
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase values, indices
     cdef TopLine line
@@ -259,8 +260,8 @@ def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
 
 cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
     if keepdim or len(x_shape) == 0:
-        return to_sources(grads, x_shape, dim, indices)
-    return to_sources([grads[0].unsqueeze(dim)], x_shape, dim, indices.unsqueeze(dim))
+        return to_sources(grads[0], x_shape, dim, indices)
+    return to_sources(grads[0].unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
 
 cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keepdim, object out):
     results = kth_elements(where, x, d, k, keepdim)
@@ -286,7 +287,7 @@ def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=No
     >>> tensorlab.tensor([3., 1., 2.]).kthvalue(2).values
     tensor(2.)
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "kthvalue")
+    cdef int d = wrap_dim(dim, ndim_of(input), "kthvalue")
     cdef ssize n = input.sizes[d] if input.ndim_ > 0 else 1
     if k < 1 or k > n:
         raise ShapeError(f"kthvalue: k is {k}, but dimension {d} has {n} elements; k must be from 1 to that")
@@ -298,8 +299,7 @@ cdef Op MEDIAN = Op("median(x: Tensor) -> Tensor")
 
 @MEDIAN.derivative("x")
 def median_derivative(grad, x, out):
-    mask = (x == out) | ((x != x) & (out != out))
-    return mask * (grad / mask.sum())
+    return share_among((x == out) | ((x != x) & (out != out)), grad)
 
 cdef object median_of_all(str where, TensorBase x, ssize k):
     cdef TensorBase out
@@ -330,7 +330,7 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     """
     if dim is None:
         return median_of_all("median", input, -1)
-    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "median"), -1,
+    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "median"), -1,
                                           keepdim, out))
 
 def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
@@ -342,5 +342,5 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     """
     if dim is None:
         return median_of_all("nanmedian", input, -2)
-    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, input.ndim_, "nanmedian"),
+    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "nanmedian"),
                                              -2, keepdim, out))

@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
@@ -108,10 +108,10 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     tensor([ 2., 12.])
     """
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef unsigned int mask = read_dims(None, input.ndim_, "prod")
+    cdef unsigned int mask = read_dims(None, ndim_of(input), "prod")
     cdef TensorBase result
     if dim is not None:
-        mask = <unsigned int>1 << wrap_dim(dim, input.ndim_, "prod")        # one dimension: a tuple is refused
+        mask = <unsigned int>1 << wrap_dim(dim, ndim_of(input), "prod")        # one dimension: a tuple is refused
     result = reduced_tensor(code, input, mask, keepdim)
     run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None,
                   NULL, 0)
@@ -151,7 +151,7 @@ def products_of_others_derivative(grad, x, dim):
 
 def products_of_others(TensorBase x not None, dim):
     """For each element the product of the other elements along `dim`: the gradient of `prod`, right with zeros too."""
-    cdef int d = wrap_dim(dim, x.ndim_, "products_of_others")
+    cdef int d = wrap_dim(dim, ndim_of(x), "products_of_others")
     cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
     cdef Lines lines
     start_lines(&lines, x, d)
@@ -208,7 +208,7 @@ set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void
 set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
 
 cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim, object out):
-    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
     # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
     cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
     run_reduction(reducer, result, x, mask, None, NULL, 0)

@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_like, empty_tensor, set_layout
@@ -62,7 +63,7 @@ def flip(TensorBase input not None, *order, dims=None):
         if len(order) == 0:
             raise TypeError("flip: the dimensions to reverse are needed, as in flip(0)")
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
-    n = read_dims(dims, input.ndim_, numbers, "flip")
+    n = read_dims(dims, ndim_of(input), numbers, "flip")
     return finish(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
 
 
@@ -103,7 +104,7 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
         raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
     if input.ndim_ < 2:
         raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
-    read_dims(dims, input.ndim_, plane, "rot90")
+    read_dims(dims, ndim_of(input), plane, "rot90")
     turns = PyNumber_AsSsize_t(k, OverflowError) & 3
     if turns == 0:
         out = contiguous_copy(input)
@@ -161,7 +162,7 @@ def roll(TensorBase input not None, shifts, dims=None):
     cdef int i
     if (len(along) != len(by) and not (len(along) == 0 and len(by) == 1)) or len(by) == 0:
         raise ShapeError(f"roll: {len(by)} shifts and {len(along)} dims are given; each dimension needs one shift")
-    along = [wrap_dim(dim, input.ndim_, "roll") for dim in along]
+    along = [wrap_dim(dim, ndim_of(input), "roll") for dim in along]
     for i in range(input.ndim_):
         sizes[i] = input.sizes[i]
     if len(along) == 0 or input.ndim_ == 0:
@@ -340,7 +341,7 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
         total = x.numel_
         x = reshape_to(x, 1, &total)
         dim = 0
-    at = wrap_dim(dim, x.ndim_, "repeat_interleave")
+    at = wrap_dim(dim, ndim_of(x), "repeat_interleave")
     if isinstance(repeats, TensorBase):
         counts = read_repeats(<TensorBase>repeats, x.sizes[at])
         check_output_size(output_size, sum(counts))

@@ -13,4 +13,6 @@ cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtyp
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
+cdef object to_sources(object grad, object x_shape, int dim, object indices)
+cdef object share_among(object mask, object grad)
 cdef finish_loop divide_totals(int dtype) noexcept

@@ -16,7 +16,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.reduction_walk cimport (
@@ -171,6 +171,22 @@ cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
     mask = read_dims(dim, ndim, "sum")
     return grad.reshape([1 if mask >> i & 1 else x_shape[i] for i in range(ndim)])
 
+cdef object to_sources(object grad, object x_shape, int dim, object indices):
+    """The gradient of elements that were chosen along `dim`: it goes to where they came from.
+
+    PyTorch fills zeros and then writes the gradient into them, and programs can see both in the version.
+    """
+    out = grad.new_zeros(x_shape).scatter_add(dim, indices, grad)
+    bump_version(out)
+    bump_version(out)
+    return out
+
+cdef object share_among(object mask, object grad):
+    """The gradient of one element chosen of all: equal shares where `mask` is True. (The version: as above.)"""
+    out = (mask * (grad / mask.sum())).contiguous()
+    bump_version(out)
+    return out
+
 def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
     """Sum of the elements, of all or along dimensions.
 
@@ -202,7 +218,7 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     >>> x.sum(), x.sum(0)
     (tensor(10.), tensor([4., 6.]))
     """
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "sum")
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "sum")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = sum_into(input, mask, keepdim, code, NULL, 0)
     if out is not None:
@@ -267,8 +283,8 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).mean(1)
     tensor([1.5000, 3.5000])
     """
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "mean")
     cdef int code = mean_dtype(input, dtype, "mean")
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "mean")
     cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
     if out is not None:
         return store_out("mean", result, out, needs_grad(input))
@@ -307,7 +323,7 @@ def count_nonzero(TensorBase input not None, dim=None):
     >>> tensorlab.tensor([[0, 1], [2, 3]]).count_nonzero(0)
     tensor([1, 2])
     """
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "count_nonzero")
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "count_nonzero")
     cdef TensorBase out = reduced_tensor(INT64, input, mask, False)
     run_reduction(&count_reducer, out, input, mask, None, NULL, 0)
     return out
@@ -347,6 +363,7 @@ def sum_to_size(TensorBase input not None, *size):
             mask |= <unsigned int>1 << (i + shift)
     if mask == 0:
         return input
-    out = empty_tensor(input.dtype_ if is_floating(input.dtype_) else INT64, ndim, sizes)
+    out = reduced_tensor(input.dtype_ if is_floating(input.dtype_) else INT64, input, mask, True)
     run_reduction(&sum_reducers[kernel_dtype(out.dtype_)], out, input, mask, None, NULL, 0)
-    return finish(SUM_TO_SIZE, out, (input, tuple([sizes[i] for i in range(ndim)])))
+    finish(SUM_TO_SIZE, out, (input, tuple([out.sizes[i] for i in range(out.ndim_)])))
+    return out if shift == 0 else out.view(tuple([sizes[i] for i in range(ndim)]))      # a view, as PyTorch makes it

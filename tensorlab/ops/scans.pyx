@@ -22,10 +22,11 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
+from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.rows cimport total
 
 from tensorlab import return_types
@@ -102,7 +103,7 @@ cdef Op CUMSUM = Op("cumsum(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
 @CUMSUM.derivative("x")
 def cumsum_derivative(grad, dim):
-    return cumsum_from_end(grad, dim)
+    return cumsum_from_end(grad, dim) if grad.numel() > 1 and grad.size(dim) > 1 else grad
 
 def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running sum along a dimension.
@@ -127,7 +128,7 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
     tensor([1., 3., 6.])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "cumsum")
+    cdef int d = wrap_dim(dim, ndim_of(input), "cumsum")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
@@ -137,11 +138,10 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
 
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
     """`cumsum`, written over `input`, in its type."""
-    cdef int d = wrap_dim(dim, input.ndim_, "cumsum_")
-    cdef int kernel = scan_dtype(input.dtype_)
-    cdef OpNode node
+    cdef int kernel = scan_dtype(input.dtype_), d
+    cdef OpNode node = start_inplace(CUMSUM, input, (input, dim, None))
+    d = wrap_dim(dim, ndim_of(input), "cumsum_")
     check_writable(input, "cumsum_")
-    node = start_inplace(CUMSUM, input, (input, d, None))
     scan(input, input, d, kernel, cumsum_lines[kernel], cumsum_strips[kernel])
     return finish_inplace(node, input)
 
@@ -153,11 +153,11 @@ cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(x: Tensor, dim: int) -> Tensor")
 def cumsum_from_end_derivative(grad, dim):
     return cumsum(grad, dim)
 
-def cumsum_from_end(TensorBase x not None, int dim):
+def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
     cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
-    scan(x, out, dim, kernel, cumsum_from_end_lines[kernel])
+    scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_lines[kernel])
     return finish(CUMSUM_FROM_END, out, (x, dim))
 
 
@@ -201,7 +201,7 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
     tensor([1., 2., 6.])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "cumprod")
+    cdef int d = wrap_dim(dim, ndim_of(input), "cumprod")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumprod_lines[scan_dtype(code)])
@@ -211,11 +211,10 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
     """`cumprod`, written over `input`, in its type."""
-    cdef int d = wrap_dim(dim, input.ndim_, "cumprod_")
-    cdef int kernel = scan_dtype(input.dtype_)
-    cdef OpNode node
+    cdef int kernel = scan_dtype(input.dtype_), d
+    cdef OpNode node = start_inplace(CUMPROD, input, (input, dim, None))
+    d = wrap_dim(dim, ndim_of(input), "cumprod_")
     check_writable(input, "cumprod_")
-    node = start_inplace(CUMPROD, input, (input, d, None))
     scan(input, input, d, kernel, cumprod_lines[kernel])
     return finish_inplace(node, input)
 
@@ -262,17 +261,18 @@ def cumprod_backward_derivative_x(grad, grad_, x, dim):
     slopes = cumprod_backward(pairs.masked_fill(is_before, 0), square, square.dim() - 1)
     return slopes.masked_fill(is_diagonal, 0).sum(-2).movedim(-1, dim)
 
-def cumprod_backward(TensorBase grad not None, TensorBase x not None, int dim):
+def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""
+    cdef int d = wrap_dim(dim, ndim_of(x), "cumprod_backward")
     cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef Lines lines
     if x.ndim_ == 0:
         return grad
-    start_lines(&lines, out, dim)
-    add_lines(&lines, out, dim, kernel, True)
-    add_lines(&lines, grad, dim, kernel, False)
-    add_lines(&lines, x, dim, kernel, False)
+    start_lines(&lines, out, d)
+    add_lines(&lines, out, d, kernel, True)
+    add_lines(&lines, grad, d, kernel, False)
+    add_lines(&lines, x, d, kernel, False)
     run_lines(&lines, <line_loop>cumprod_backward_line[double] if kernel == FLOAT64 else
               <line_loop>cumprod_backward_line[float], NULL, GRAIN)
     return finish(CUMPROD_BACKWARD, out, (grad, x, dim))
@@ -321,18 +321,14 @@ cdef Op CUMMIN = Op("cummin(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Te
 
 @CUMMAX.derivative("x")
 def cummax_derivative(grads, x_shape, dim, indices):
-    return from_chosen(grads[0], x_shape, dim, indices)
+    return to_sources(grads[0], x_shape, dim, indices)
 
 @CUMMIN.derivative("x")
 def cummin_derivative(grads, x_shape, dim, indices):
-    return from_chosen(grads[0], x_shape, dim, indices)
-
-cdef object from_chosen(object grad, object x_shape, int dim, object indices):
-    """Each result's gradient goes to the element that was chosen for it."""
-    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad) if len(x_shape) > 0 else grad
+    return to_sources(grads[0], x_shape, dim, indices)
 
 cdef object running(str where, Op op, TensorBase x, object dim, line_loop* loops, object out):
-    cdef int d = wrap_dim(dim, x.ndim_, where), kernel = kernel_dtype(x.dtype_)
+    cdef int d = wrap_dim(dim, ndim_of(x), where), kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values = empty_tensor(x.dtype_, x.ndim_, x.sizes), indices = empty_tensor(INT64, x.ndim_, x.sizes)
     cdef Lines lines
     start_lines(&lines, values, d)
@@ -383,7 +379,7 @@ def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None):
     tensor([3, 5])
     """
     from tensorlab.ops.joining import cat
-    cdef int d = wrap_dim(dim, input.ndim_, "diff")
+    cdef int d = wrap_dim(dim, ndim_of(input), "diff")
     if input.ndim_ == 0:
         raise ShapeError("diff: a 0-d tensor has no neighbours; expected at least one dimension")
     if n < 0:

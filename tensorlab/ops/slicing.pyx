@@ -10,6 +10,7 @@ from cpython.number cimport PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
@@ -79,7 +80,7 @@ def select(TensorBase input not None, dim, index):
     cdef ssize i = PyNumber_AsSsize_t(index, IndexError)
     if input.ndim_ == 0:
         raise DimensionError("select: a 0-d tensor has no dimension to select from; use item() for its value")
-    at = wrap_dim(dim, input.ndim_, "select")
+    at = wrap_dim(dim, ndim_of(input), "select")
     if not -input.sizes[at] <= i < input.sizes[at]:
         raise IndexOutOfRange(f"select: index {i} is out of range: dimension {at} of shape "
                               f"{shape_text(input.ndim_, input.sizes)} has size {input.sizes[at]}")
@@ -136,7 +137,7 @@ def narrow(TensorBase input not None, dim, start, length):
     first = PyNumber_AsSsize_t(start, OverflowError)
     if input.ndim_ == 0:
         raise ShapeError("narrow: a 0-d tensor has no dimension to narrow")
-    at = wrap_dim(dim, input.ndim_, "narrow")
+    at = wrap_dim(dim, ndim_of(input), "narrow")
     if n < 0:
         raise ShapeError(f"narrow: length {n} is negative")
     if not -input.sizes[at] <= first <= input.sizes[at]:
@@ -169,7 +170,7 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     >>> tensorlab.diagonal(tensorlab.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    cdef int first = wrap_dim(dim1, input.ndim_, "diagonal"), second = wrap_dim(dim2, input.ndim_, "diagonal")
+    cdef int first = wrap_dim(dim1, ndim_of(input), "diagonal"), second = wrap_dim(dim2, ndim_of(input), "diagonal")
     cdef int i, ndim = 0
     cdef ssize above = offset, start, rows, columns, n
     cdef ssize[MAX_NDIM] sizes, strides
@@ -214,7 +215,7 @@ def unfold(TensorBase self not None, dimension, size, step):
             [2, 3],
             [3, 4]])
     """
-    cdef int at = wrap_dim(dimension, self.ndim_, "unfold"), i
+    cdef int at = wrap_dim(dimension, ndim_of(self), "unfold"), i
     cdef ssize window = size, by = step, there = self.sizes[at] if self.ndim_ > 0 else 1
     cdef ssize[MAX_NDIM] sizes, strides
     if window < 0:

@@ -5,6 +5,7 @@ in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
@@ -135,7 +136,7 @@ def softmax(TensorBase input not None, dim, dtype=None):
     >>> tensorlab.tensor([0., 0., 1000.]).softmax(0)
     tensor([0., 0., 1.])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "softmax"), code = softmax_dtype(input, dtype, "softmax")
+    cdef int d = wrap_dim(dim, ndim_of(input), "softmax"), code = softmax_dtype(input, dtype, "softmax")
     out = run_along(input, None, d, code, &softmax_loops)
     return finish(SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 
@@ -247,7 +248,7 @@ def log_softmax(TensorBase input not None, dim, dtype=None):
     >>> tensorlab.tensor([0., 0., 1000.]).log_softmax(0)
     tensor([-1000., -1000.,     0.])
     """
-    cdef int d = wrap_dim(dim, input.ndim_, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
+    cdef int d = wrap_dim(dim, ndim_of(input), "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
     out = run_along(input, None, d, code, &log_softmax_loops)
     return finish(LOG_SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 

@@ -9,4 +9,3 @@ ctypedef void (*order_loop)(uint32_t* order, void* x, ssize n, bint descending, 
 
 cdef order_loop[NUM_DTYPES] order_loops
 cdef ssize scratch_bytes(ssize n) noexcept nogil
-cdef object to_sources(object grads, object x_shape, int dim, object indices)

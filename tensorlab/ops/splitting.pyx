@@ -6,7 +6,7 @@ have to rewrite the history that it shares with the others. (tensor_split makes 
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op, finish
-from tensorlab._core.graph cimport as_view
+from tensorlab._core.graph cimport as_view, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
 from tensorlab._core.dtypes cimport item_size
@@ -102,7 +102,7 @@ def split(TensorBase self not None, split_size, dim=0):
     length = PyNumber_AsSsize_t(split_size, OverflowError)
     if self.ndim_ == 0:
         raise ShapeError("split: a 0-d tensor has no dimension to split")
-    at = wrap_dim(dim, self.ndim_, "split")
+    at = wrap_dim(dim, ndim_of(self), "split")
     if length < 0 or (length == 0 and self.sizes[at] > 0):
         raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size "
                          f"{self.sizes[at]}")
@@ -116,7 +116,7 @@ def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
         raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
-    at = wrap_dim(dim, self.ndim_, "split_with_sizes")
+    at = wrap_dim(dim, ndim_of(self), "split_with_sizes")
     lengths = [PyNumber_AsSsize_t(length, OverflowError) for length in split_sizes]
     if any(length < 0 for length in lengths) or sum(lengths) != self.sizes[at]:
         raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, "
@@ -137,7 +137,7 @@ def chunk(TensorBase input not None, chunks, dim=0):
         raise ShapeError("chunk: a 0-d tensor has no dimension to split")
     if n <= 0:
         raise ShapeError(f"chunk: chunks must be at least 1, not {n}")
-    at = wrap_dim(dim, input.ndim_, "chunk")
+    at = wrap_dim(dim, ndim_of(input), "chunk")
     length = (input.sizes[at] + n - 1) // n
     if length == 0:
         return cut(SPLIT_WITH_SIZES, input, at, [0] * n)
@@ -167,7 +167,7 @@ def unbind(TensorBase input not None, dim=0):
     cdef ssize k
     if input.ndim_ == 0:
         raise DimensionError("unbind: a 0-d tensor has no dimension to take apart")
-    at = wrap_dim(dim, input.ndim_, "unbind")
+    at = wrap_dim(dim, ndim_of(input), "unbind")
     for i in range(input.ndim_ - 1):
         sizes[i] = input.sizes[i + (i >= at)]
         strides[i] = input.strides[i + (i >= at)]
@@ -218,7 +218,7 @@ def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
     """
     if self.ndim_ == 0:
         raise ShapeError("tensor_split: a 0-d tensor has no dimension to split")
-    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), indices_or_sections, "tensor_split")
+    return split_at(self, wrap_dim(dim, ndim_of(self), "tensor_split"), indices_or_sections, "tensor_split")
 
 
 cdef object split_along(TensorBase x, int dim, int least, object given, str where):

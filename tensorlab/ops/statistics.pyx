@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
@@ -101,7 +101,7 @@ set_reducer(&squares_reducers[1], FLOAT64, FLOAT64, <void*>squares_rows[double],
 # ---------------------------------------------------------------- var, std
 cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
     """The variance or its root: sum((x - mean)**2) / (n - correction)."""
-    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = reduced_count(x, mask)
     cdef double divisor = n - correction
@@ -126,7 +126,7 @@ cdef Op VAR = Op("var(x: Tensor, dim: int[]?, keepdim: bool, correction: float) 
 cdef Op STD = Op("std(x: Tensor, dim: int[]?, keepdim: bool, correction: float) -> Tensor")
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
-    cdef double divisor = reduced_count(x, read_dims(dim, x.ndim_, "var")) - correction
+    cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
     factor = keep_dims(grad, x.shape, dim, keepdim) * (2 / divisor if divisor != 0 else float("inf"))
     return factor * (x - mean(x, dim, True))
 
@@ -344,7 +344,7 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     (tensor(5.), tensor(7.))
     """
     cdef double power_of
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "norm")
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "norm")
     cdef int code = dtype_code(dtype, input.dtype_), kernel
     cdef Reducer* reducer
     cdef TensorBase result
@@ -435,7 +435,7 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([100., 100.]).logsumexp(0)
     tensor(100.6931)
     """
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "logsumexp")
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "logsumexp")
     cdef TensorBase x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
     cdef TensorBase shift, result
     cdef int kernel = kernel_dtype(x.dtype_)

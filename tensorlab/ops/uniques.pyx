@@ -2,6 +2,7 @@
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport INT64
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 
@@ -74,7 +75,7 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     if dim is None:
         values, inverse, counts = distinct(x.reshape(-1).contiguous())
         return chosen_results(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
-    d = wrap_dim(dim, input.ndim_, "unique")
+    d = wrap_dim(dim, ndim_of(input), "unique")
     rows = x.movedim(d, 0).reshape([x.size(d), -1])
     # Number the rows by their first column; then, column after column, by (number so far, element of the column).
     number = rows.new_zeros((rows.size(0),)).long()
