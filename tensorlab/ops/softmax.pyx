@@ -71,7 +71,7 @@ cdef void exp_strip(real* total, real* out, ssize out_step, real* x, ssize x_ste
 
 cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
     cdef int code = dtype_code(dtype, x.dtype_)
-    if not is_floating(code):
+    if not is_floating(code) and x.numel_ > 0:          # nothing is computed for no elements, as in PyTorch
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(code)}; give dtype=tensorlab.float32, or "
                                f"convert the tensor with .float()")
     return code
