@@ -190,9 +190,9 @@ cdef class AccumulateGrad(Node):
         if new is None or not variable.wants_grad:
             return ()
         if variable.gradient is None:
-            # 2 references, the engine's and ours: nobody else holds the gradient or its memory, so it need not be copied
-            if (not thread_state().grad_enabled and references(<PyObject*>new) == 2
-                    and references(<PyObject*>new.storage_) == 1 and keeps_layout(new, variable)):
+            # 2 references, the engine's and ours: nobody else holds this tensor, so it is taken over without a copy. (As in
+            # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)
+            if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
                 variable.gradient = alias(new)
             else:
                 variable.gradient = copy_in_layout(new, variable)

@@ -305,8 +305,8 @@ def gelu(TensorBase input not None, *, str approximate="none"):
 # ---------------------------------------------------------------- gelu_backward
 cdef inline real gelu_slope(real x) noexcept nogil:
     """Phi(x) + x phi(x), with the normal distribution Phi and its density phi."""
-    cdef real inside = <real>0.5 * (<real>1 + (tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)))
-    return inside + x * (<real>0.3989422804014327 * exp_of(<real>-0.5 * x * x))
+    cdef real erf = tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)
+    return <real>0.5 * (<real>1 + erf) + x * (<real>0.3989422804014327 * exp_of(<real>-0.5 * x * x))
 
 cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
     cdef ssize i

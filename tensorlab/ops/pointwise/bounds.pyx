@@ -106,7 +106,7 @@ cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept 
         out[i] = at_least(x[i], low[i])
 
 cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
-                    wraps_numbers=False)
+                       wraps_numbers=False)
 floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
 integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[int8_t], <void*>clamp_min_loop[int16_t],
               <void*>clamp_min_loop[int32_t], <void*>clamp_min_loop[int64_t])
@@ -141,7 +141,7 @@ cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept
         out[i] = at_most(x[i], high[i])
 
 cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
-                    wraps_numbers=False)
+                       wraps_numbers=False)
 floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
 integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[int8_t], <void*>clamp_max_loop[int16_t],
               <void*>clamp_max_loop[int32_t], <void*>clamp_max_loop[int64_t])

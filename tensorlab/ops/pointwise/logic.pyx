@@ -289,17 +289,17 @@ cdef inline integer right_shift_scalar(integer x, integer y) noexcept nogil:
 
 
 # ---------------------------------------------------------------- bitwise_left_shift
-cdef void bitwise_left_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
+cdef void left_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i] = left_shift_scalar(x[i], y[i])
 
 cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
-integer_loops(BITWISE_LEFT_SHIFT, <void*>bitwise_left_shift_loop[uint8_t], <void*>bitwise_left_shift_loop[int8_t], <void*>bitwise_left_shift_loop[int16_t],
-              <void*>bitwise_left_shift_loop[int32_t], <void*>bitwise_left_shift_loop[int64_t])
+integer_loops(BITWISE_LEFT_SHIFT, <void*>left_shift_loop[uint8_t], <void*>left_shift_loop[int8_t],
+              <void*>left_shift_loop[int16_t], <void*>left_shift_loop[int32_t], <void*>left_shift_loop[int64_t])
 
 def bitwise_left_shift(input, other, *, out=None):
-    """Each integer multiplied by 2 to the power of `other`: its bits move to the left. `input << other`
+    """Each integer times 2 to the power of `other`; `input << other`. Its bits move to the left.
 
     Raises
     ------
@@ -310,7 +310,9 @@ def bitwise_left_shift(input, other, *, out=None):
     >>> tensorlab.bitwise_left_shift(tensorlab.tensor([1, 3]), 2)
     tensor([ 4, 12])
     """
-    return run_binary(BITWISE_LEFT_SHIFT, input, other) if out is None else run_out_2(BITWISE_LEFT_SHIFT, input, other, out)
+    if out is not None:
+        return run_out_2(BITWISE_LEFT_SHIFT, input, other, out)
+    return run_binary(BITWISE_LEFT_SHIFT, input, other)
 
 def bitwise_left_shift_(TensorBase input not None, other):
     """`bitwise_left_shift`, written over `input`."""
@@ -330,17 +332,17 @@ def bitwise_left_shift_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- bitwise_right_shift
-cdef void bitwise_right_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
+cdef void right_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i] = right_shift_scalar(x[i], y[i])
 
 cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
-integer_loops(BITWISE_RIGHT_SHIFT, <void*>bitwise_right_shift_loop[uint8_t], <void*>bitwise_right_shift_loop[int8_t], <void*>bitwise_right_shift_loop[int16_t],
-              <void*>bitwise_right_shift_loop[int32_t], <void*>bitwise_right_shift_loop[int64_t])
+integer_loops(BITWISE_RIGHT_SHIFT, <void*>right_shift_loop[uint8_t], <void*>right_shift_loop[int8_t],
+              <void*>right_shift_loop[int16_t], <void*>right_shift_loop[int32_t], <void*>right_shift_loop[int64_t])
 
 def bitwise_right_shift(input, other, *, out=None):
-    """Each integer divided by 2 to the power of `other`, rounded down: its bits move to the right. `input >> other`
+    """Each integer over 2 to the power of `other`, rounded down; `input >> other`. Its bits move to the right.
 
     Raises
     ------
@@ -351,7 +353,9 @@ def bitwise_right_shift(input, other, *, out=None):
     >>> tensorlab.bitwise_right_shift(tensorlab.tensor([4, -13]), 2)
     tensor([ 1, -4])
     """
-    return run_binary(BITWISE_RIGHT_SHIFT, input, other) if out is None else run_out_2(BITWISE_RIGHT_SHIFT, input, other, out)
+    if out is not None:
+        return run_out_2(BITWISE_RIGHT_SHIFT, input, other, out)
+    return run_binary(BITWISE_RIGHT_SHIFT, input, other)
 
 def bitwise_right_shift_(TensorBase input not None, other):
     """`bitwise_right_shift`, written over `input`."""

@@ -105,13 +105,13 @@ cdef double erfinv_scalar(double x) noexcept nogil:
     Source: Winitzki 2008, A handy approximation for the error function and its inverse.
     """
     cdef double a = fabs(x), rest, half, y, error, slope
-    cdef int step
+    cdef int _step
     if not a < 1:
         return copysign(INFINITY, x) if a == 1 else NAN
     rest = 1 - a
     half = 2 / (M_PI * 0.147) + 0.5 * log(rest * (1 + a))
     y = sqrt(sqrt(half * half - log(rest * (1 + a)) / 0.147) - half)
-    for step in range(3):
+    for _step in range(3):
         error = rest - c_erfc(y) if a > 0.5 else (1 - c_erfc(y)) - a        # erf(y) - a, without cancellation
         slope = 2 / sqrt(M_PI) * exp(-y * y)
         y -= error / (slope + y * error)
@@ -225,7 +225,7 @@ cdef double zeta_sum(double s, double x) noexcept nogil:
     """
     cdef double[10] bernoulli = [1. / 6, -1. / 30, 1. / 42, -1. / 30, 5. / 66, -691. / 2730, 7. / 6, -3617. / 510,
                                  43867. / 798, -174611. / 330]
-    cdef double total = 0, term, factor
+    cdef double total = 0, factor
     cdef int j
     if x <= 0 and x == floor(x):
         return INFINITY
