@@ -165,16 +165,18 @@ cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
 cdef Op LAYER_NORM = Op("layer_norm(x: Tensor, weight: Tensor?, bias: Tensor?, count: int, eps: float, mean: Tensor, "
                         "rstd: Tensor) -> Tensor", node="NativeLayerNormBackward0")
 
+# Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
+# any of them that was written to.
 @LAYER_NORM.derivative("x")
-def layer_norm_derivative_x(grad, x, weight, count, eps, mean, rstd):
+def layer_norm_derivative_x(grad, x, weight, bias, count, eps, mean, rstd):
     return layer_norm_backward(grad, x, weight, count, eps, mean, rstd)
 
 @LAYER_NORM.derivative("weight")
-def layer_norm_derivative_weight(grad, x, count, eps, mean, rstd):
+def layer_norm_derivative_weight(grad, x, weight, bias, count, eps, mean, rstd):
     return layer_norm_backward_weight(grad, x, count, eps, mean, rstd)
 
 @LAYER_NORM.derivative("bias")
-def layer_norm_derivative_bias(grad, bias_shape):
+def layer_norm_derivative_bias(grad, bias_shape, x, weight, bias):
     return grad.sum_to_size(bias_shape)
 
 def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,

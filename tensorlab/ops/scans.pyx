@@ -184,7 +184,8 @@ cumprod_lines[INT64] = <line_loop>cumprod_line[int64_t]
 cdef Op CUMPROD = Op("cumprod(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
 @CUMPROD.derivative("x")
-def cumprod_derivative(grad, x, dim, dtype):
+def cumprod_derivative(grad, x, out, dim, dtype):
+    # `out` is not needed: PyTorch divides it by x and so refuses a result that was written to, and programs notice.
     return cumprod_backward(grad, x if dtype is None else x.to(dtype), dim)
 
 def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
