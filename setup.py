@@ -70,6 +70,7 @@ HOT_MODULES = (
     "tensorlab.ops.linalg.product_loops",
     "tensorlab.ops.losses",
     "tensorlab.ops.normalization",
+    "tensorlab.ops.norms",
     "tensorlab.ops.optim_steps",
     "tensorlab.ops.order_statistics",
     "tensorlab.ops.patches",

@@ -72,6 +72,7 @@ from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inn
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
+from tensorlab.ops.norms import norm
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.activation import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.arithmetic import (
@@ -381,7 +382,7 @@ from tensorlab.ops.rearranging import (
     tile,
 )
 from tensorlab.ops.resizing import resize_as_
-from tensorlab.ops.statistics import logsumexp, norm, std, std_mean, var, var_mean
+from tensorlab.ops.statistics import logsumexp, std, std_mean, var, var_mean
 from tensorlab.ops.strided import as_strided
 from tensorlab.ops.triangles import (
     block_diag,

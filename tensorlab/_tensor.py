@@ -5,21 +5,30 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from tensorlab._core import autograd_fields, exchange, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
-from tensorlab.ops import extrema, order_statistics, products, reductions, scans, softmax, sorting, statistics, uniques
 from tensorlab.ops import (
     copying,
     creation,
     dimensions,
+    extrema,
+    norms,
+    order_statistics,
     pickling,
+    products,
     random,
     random_factories,
     rearranging,
+    reductions,
     reshaping,
     resizing,
+    scans,
     slicing,
+    softmax,
+    sorting,
     splitting,
+    statistics,
     strided,
     triangles,
+    uniques,
 )
 from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, rows
 from tensorlab.ops.linalg import affine, einsum, matrices
@@ -553,7 +562,7 @@ class Tensor(TensorBase):
     # statistics
     var = statistics.var
     std = statistics.std
-    norm = statistics.norm
+    norm = norms.norm
     logsumexp = statistics.logsumexp
 
     # uniques

@@ -1,0 +1,215 @@
+"""Norms: the length of a vector, measured in several ways."""
+from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.op cimport Op, finish
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reductions cimport keep_dims, set_reducer
+
+from tensorlab.errors import DTypeError, ShapeError
+
+cdef enum:
+    LANES = 32
+    BLOCK = 8192
+
+cdef extern from *:
+    float INFINITY
+
+cdef int64_t zero = 0
+
+
+cdef inline real absolute(real x) noexcept nogil:
+    return fabsf(x) if real is float else fabs(x)
+
+cdef inline real power(real x, real p) noexcept nogil:
+    return powf(x, p) if real is float else pow(x, p)
+
+cdef inline real root(real x) noexcept nogil:
+    return sqrtf(x) if real is float else sqrt(x)
+
+
+# ---------------------------------------------------------------- norm: loops
+cdef enum:                      # kinds of norm, which have loops of their own
+    SQUARES = 0
+    ABSOLUTES = 1
+    LARGEST = 2
+    SMALLEST = 3
+    NONZEROS = 4
+    POWERS = 5
+
+cdef inline int kind_of(double p) noexcept nogil:
+    return (SQUARES if p == 2 else ABSOLUTES if p == 1 else NONZEROS if p == 0 else
+            LARGEST if p == INFINITY else SMALLEST if p == -INFINITY else POWERS)
+
+cdef inline real fold_one(real total, real x, int kind, real p) noexcept nogil:
+    if kind == SQUARES:
+        return total + x * x
+    if kind == ABSOLUTES:
+        return total + absolute(x)
+    if kind == LARGEST:
+        total = absolute(x) if absolute(x) > total else total
+        return x if x != x else total
+    if kind == SMALLEST:
+        total = absolute(x) if absolute(x) < total else total
+        return x if x != x else total
+    if kind == NONZEROS:
+        return total + (x != 0)
+    return total + power(absolute(x), p)
+
+cdef inline real merge_one(real total, real x, int kind) noexcept nogil:
+    """Totals are not negative, so sums of absolute values merge all sums."""
+    return fold_one(total, x, kind if kind == LARGEST or kind == SMALLEST else ABSOLUTES, 1)
+
+cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexcept nogil:
+    cdef real[32] lane                                  # LANES
+    cdef ssize j = 0, stop
+    cdef int k
+    while j + LANES <= n:                               # in blocks, as in rows.pxd
+        stop = min(n - LANES, j + BLOCK)
+        for k in range(LANES):
+            lane[k] = <real>INFINITY if kind == SMALLEST else <real>0
+        while j <= stop:
+            for k in range(LANES):
+                lane[k] = fold_one(lane[k], x[j + k], kind, p)
+            j += LANES
+        for k in range(1, LANES):
+            lane[0] = merge_one(lane[0], lane[k], kind)
+        total[0] = merge_one(total[0], lane[0], kind)
+    while j < n:
+        total[0] = fold_one(total[0], x[j], kind, p)
+        j += 1
+
+cdef void norm_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i
+    for i in range(m):
+        if kind == SQUARES:
+            norm_row(totals + i, x + i * row_step, n, SQUARES, 2)
+        elif kind == ABSOLUTES:
+            norm_row(totals + i, x + i * row_step, n, ABSOLUTES, 1)
+        elif kind == LARGEST:
+            norm_row(totals + i, x + i * row_step, n, LARGEST, 1)
+        else:
+            norm_row(totals + i, x + i * row_step, n, kind, <real>p[0])
+
+cdef void norm_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i, j
+    for i in range(m):
+        if kind == SQUARES:
+            for j in range(n):
+                totals[j] += x[i * row_step + j] * x[i * row_step + j]
+        else:
+            for j in range(n):
+                totals[j] = fold_one(totals[j], x[i * row_step + j], kind, <real>p[0])
+
+cdef void norm_merge(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+    cdef int kind = kind_of(p[0])
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] = merge_one(totals[j], x[i * row_step + j], kind)
+
+cdef void norm_root_loop(real* totals, ssize n, double p) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        totals[i] = root(totals[i]) if p == 2 else power(totals[i], <real>(1 / p))
+
+cdef Reducer[2] norm_reducers, smallest_reducers    # of float32, of float64; those for p = -inf start from infinity
+cdef float infinite_float = INFINITY
+cdef double infinite_double = INFINITY
+
+cdef void set_norm_reducers(int k, int dtype, const real* infinite) noexcept:
+    set_reducer(&norm_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
+                <void*>norm_merge[real], &zero, 8)
+    set_reducer(&smallest_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
+                <void*>norm_merge[real], infinite, sizeof(real))
+
+set_norm_reducers[float](0, FLOAT32, &infinite_float)
+set_norm_reducers[double](1, FLOAT64, &infinite_double)
+
+
+# ---------------------------------------------------------------- norm
+cdef Op NORM = Op("norm(x: Tensor, p: float, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor",
+                  node="LinalgVectorNormBackward0")
+
+@NORM.derivative("x")
+def norm_derivative(grad, x, out, p, dim, keepdim, dtype):
+    if dtype is not None:
+        x = x.to(dtype)
+    grad = keep_dims(grad, x.shape, dim, keepdim)
+    out = keep_dims(out, x.shape, dim, keepdim)
+    kind = kind_of(p)
+    if kind == NONZEROS:
+        return x.new_zeros(x.shape)
+    if kind == ABSOLUTES:
+        return grad * x.sign()
+    if kind == SQUARES:
+        return grad * (x / out).masked_fill(out == 0, 0)
+    if kind == LARGEST or kind == SMALLEST:             # all elements that have the extreme share it
+        chosen = x.abs() == out
+        return x.sign() * ((grad * chosen) / chosen.sum(dim, True))
+    if p < 1:
+        return (x.sign() * x.abs().pow(p - 1)).masked_fill(x == 0, 0) * grad * out.pow(1 - p)
+    slope = x.sign() * x.abs().pow(p - 1) if p < 2 else x * x.abs().pow(p - 2)
+    return slope * (grad / out.pow(p - 1)).masked_fill(out == 0, 0)
+
+def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=None, dtype=None):
+    """The p-norm of the elements, of all or along dimensions: sum(abs(x)**p)**(1/p).
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    p : number or "fro", which is 2; inf: the largest absolute value, -inf: the smallest, 0: how many are not 0
+    dim : int, tuple of int or None; None means all dimensions
+    keepdim : bool, keep the reduced dimensions with size 1
+    out : Tensor, optional; the result is written there
+    dtype : the floating type to compute in
+
+    Raises
+    ------
+    DTypeError
+        If the type is not floating.
+    ShapeError
+        If nothing is reduced and the norm of nothing is not defined (p < 0 or infinite).
+
+    >>> import tensorlab
+    >>> tensorlab.tensor([3., -4.]).norm(), tensorlab.tensor([3., -4.]).norm(1)
+    (tensor(5.), tensor(7.))
+    """
+    cdef double power_of
+    cdef unsigned int mask = read_dims(dim, ndim_of(input), "norm")
+    cdef int code = dtype_code(dtype, input.dtype_), kernel
+    cdef Reducer* reducer
+    cdef TensorBase result
+    if p is None or p == "fro":
+        p = 2
+    elif isinstance(p, str):
+        raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
+    power_of = p
+    if not is_floating(input.dtype_) or not is_floating(code):
+        raise DTypeError(f"norm: needs a floating tensor, not "
+                         f"{dtype_object(input.dtype_ if is_floating(code) else code)}; convert it with .float()")
+    if input.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(input, mask) == 0:
+        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
+                         "elements")
+    kernel = kernel_dtype(code)
+    result = reduced_tensor(code, input, mask, keepdim)
+    reducer = &norm_reducers[kernel == FLOAT64]
+    if kind_of(power_of) == SMALLEST:
+        reducer = &smallest_reducers[kernel == FLOAT64]
+    run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
+    if out is not None:
+        return store_out("norm", result, out, needs_grad(input))
+    return finish(NORM, result, (input, power_of, dim, keepdim, dtype))
+
+cdef finish_loop norm_root(double p, int kernel) noexcept:
+    """What turns the sum into the norm: a root, or nothing."""
+    if kind_of(p) != SQUARES and kind_of(p) != POWERS:
+        return NULL
+    return <finish_loop>norm_root_loop[double] if kernel == FLOAT64 else <finish_loop>norm_root_loop[float]
