@@ -471,3 +471,22 @@ def test_equal_compares_shapes_and_values():
 def test_positive_is_the_tensor_itself():
     x = tensorlab.tensor([1.0])
     assert +x is x
+
+
+# ------------------------------------------------------------------------------------------------ rests
+@pytest.mark.parametrize("largest", [3, 2**12, 2**23, 2**30])
+def test_the_rest_of_a_float_division_is_exact(largest):
+    rng = np.random.default_rng(largest)
+    divisor = rng.uniform(0.5, 2, 3000).astype("float32") * rng.choice([-1, 1], 3000).astype(
+        "float32"
+    )
+    number = (divisor.astype("float64") * rng.integers(-largest, largest, 3000)).astype("float32")
+    number[::3] = np.nextafter(
+        number[::3], np.float32(np.inf)
+    )  # next to a multiple, on either side
+    number[1::3] = np.nextafter(number[1::3], np.float32(-np.inf))
+    x, y = tensorlab.tensor(number), tensorlab.tensor(divisor)
+    np.testing.assert_array_equal(tensorlab.fmod(x, y).numpy(), np.fmod(number, divisor))
+    np.testing.assert_array_equal((x % y).numpy(), np.mod(number, divisor))
+    expected = torch.tensor(number) // torch.tensor(divisor)
+    np.testing.assert_array_equal((x // y).numpy(), expected.numpy())

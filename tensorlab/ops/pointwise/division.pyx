@@ -3,7 +3,7 @@
 True division of integers gives the default floating type. The whole-number kinds keep the promoted type; there dividing
 an integer by zero has no answer, so the divisor is searched for zeros before anything is written.
 """
-from libc.math cimport copysign, floor, fmod as c_fmod, trunc
+from libc.math cimport copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
@@ -24,6 +24,10 @@ from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
 
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DivisionByZero
+
+
+cdef enum:
+    BLOCK = 256                 # pairs whose rests are found together
 
 
 # ---------------------------------------------------------------- div
@@ -175,32 +179,64 @@ cdef int refuse_zero(str where, object x, object y) except -1:
     return 0
 
 
+# ---------------------------------------------------------------- the rest of a floating division
+cdef bint has_small_quotients(float* x, float* y, ssize n) noexcept nogil:
+    """Are all quotients finite and below 2**24?"""
+    cdef ssize i
+    cdef bint found = False
+    for i in range(n):
+        found |= not fabs(<double>x[i] / y[i]) < 16777216.0
+    return not found
+
+cdef void rest_block(real* rest, real* x, real* y, ssize n) noexcept nogil:
+    """fmod of each pair, exactly. libm's takes a step for each bit of the quotient, and is no SIMD code.
+
+    For floats with quotients below 2**24, double is wide enough: the quotient cannot round up to a whole number, because the
+    distance to the next one is at least 2**-24, and x - quotient * y has no rounding at all.
+    """
+    cdef ssize i
+    if real is float:
+        if has_small_quotients(x, y, n):
+            for i in range(n):
+                rest[i] = <float>copysign(x[i] - trunc(<double>x[i] / y[i]) * y[i], x[i])
+            return
+    for i in range(n):
+        rest[i] = <real>c_fmod(x[i], y[i])
+
+
 # ---------------------------------------------------------------- div_floor, behind floor_divide and //
-cdef inline number div_floor_scalar(number x, number y) noexcept nogil:
-    cdef number quotient, whole
-    if number is float or number is double:
-        if y == 0:
-            return x / y
-        whole = <number>c_fmod(x, y)                            # exact, so the quotient below is nearly whole
-        quotient = (x - whole) / y
-        if whole != 0 and (y < 0) != (whole < 0):
-            quotient -= 1
-        if quotient == 0:
-            return <number>copysign(0, x / y)
-        whole = <number>floor(quotient)
-        return whole + 1 if quotient - whole > 0.5 else whole
-    elif number is uint8_t:
+cdef inline real div_floor_real(real x, real y, real rest) noexcept nogil:
+    """x minus its rest is nearly a multiple of y, so that their quotient is nearly whole."""
+    cdef real quotient = (x - rest) / y, whole
+    quotient = quotient - 1 if (rest != 0) & ((y < 0) != (rest < 0)) else quotient
+    whole = <real>floor(quotient)
+    whole = whole + 1 if quotient - whole > <real>0.5 else whole
+    whole = <real>copysign(0, x / y) if quotient == 0 else whole
+    return x / y if y == 0 else whole
+
+cdef inline integer div_floor_integer(integer x, integer y) noexcept nogil:
+    cdef integer quotient
+    if integer is uint8_t:
         return x / y if y != 0 else 0
     else:
         if y == 0 or y == -1:                                   # the smallest number / -1 would trap
-            return <number>(y * x)
+            return <integer>(y * x)
         quotient = x / y
         return quotient - 1 if (x % y != 0) and (x < 0) != (y < 0) else quotient
 
 cdef void div_floor_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = div_floor_scalar(x[i], y[i])
+    cdef number[BLOCK] rest
+    cdef ssize i, m, start = 0
+    if number is float or number is double:
+        while start < n:
+            m = min(n - start, <ssize>BLOCK)
+            rest_block(rest, x + start, y + start, m)
+            for i in range(m):
+                out[start + i] = div_floor_real(x[start + i], y[start + i], rest[i])
+            start += m
+    else:
+        for i in range(n):
+            out[i] = div_floor_integer(x[i], y[i])
 
 cdef Op DIV_FLOOR = Op("div_floor(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
 floating_loops(DIV_FLOOR, <void*>div_floor_loop[float], <void*>div_floor_loop[double])
@@ -277,21 +313,30 @@ def div_trunc_derivative_y(grad):
 
 
 # ---------------------------------------------------------------- remainder
-cdef inline number remainder_scalar(number x, number y) noexcept nogil:
-    cdef number rest
-    if number is uint8_t:
+cdef inline integer integer_rest(integer x, integer y) noexcept nogil:
+    """x % y with the sign of x, as in C, but 0 where C traps."""
+    if integer is uint8_t:
         return x % y if y != 0 else 0
     else:
-        if number is float or number is double:
-            rest = <number>c_fmod(x, y)
-        else:
-            rest = 0 if y == 0 or y == -1 else x % y
-        return rest + y if rest != 0 and (rest < 0) != (y < 0) else rest
+        return 0 if y == 0 or y == -1 else x % y
+
+cdef inline number towards_divisor(number rest, number y) noexcept nogil:
+    """A rest with the sign of the divisor."""
+    return rest + y if (rest != 0) & ((rest < 0) != (y < 0)) else rest
 
 cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = remainder_scalar(x[i], y[i])
+    cdef number[BLOCK] rest
+    cdef ssize i, m, start = 0
+    if number is float or number is double:
+        while start < n:
+            m = min(n - start, <ssize>BLOCK)
+            rest_block(rest, x + start, y + start, m)
+            for i in range(m):
+                out[start + i] = towards_divisor(rest[i], y[start + i])
+            start += m
+    else:
+        for i in range(n):
+            out[i] = towards_divisor(integer_rest(x[i], y[i]), y[i])
 
 cdef Op REMAINDER = Op("remainder(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
 floating_loops(REMAINDER, <void*>remainder_loop[float], <void*>remainder_loop[double])
@@ -340,18 +385,16 @@ def remainder_operator_(TensorBase x not None, y):
 
 
 # ---------------------------------------------------------------- fmod
-cdef inline number fmod_scalar(number x, number y) noexcept nogil:
-    if number is float or number is double:
-        return <number>c_fmod(x, y)
-    elif number is uint8_t:
-        return x % y if y != 0 else 0
-    else:
-        return 0 if y == 0 or y == -1 else x % y
-
 cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = fmod_scalar(x[i], y[i])
+    cdef ssize i, m, start = 0
+    if number is float or number is double:
+        while start < n:
+            m = min(n - start, <ssize>BLOCK)
+            rest_block(out + start, x + start, y + start, m)
+            start += m
+    else:
+        for i in range(n):
+            out[i] = integer_rest(x[i], y[i])
 
 cdef Op FMOD = Op("fmod(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
 floating_loops(FMOD, <void*>fmod_loop[float], <void*>fmod_loop[double])

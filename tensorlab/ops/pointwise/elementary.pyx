@@ -347,7 +347,7 @@ def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None)
 
     >>> import tensorlab
     >>> tensorlab.logaddexp(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
-    tensor([1000.6931])
+    tensor([1000.6932])
     """
     return run_binary(LOGADDEXP, input, other) if out is None else run_out_2(LOGADDEXP, input, other, out)
 

@@ -344,7 +344,7 @@ def i1(TensorBase input not None, *, out=None):
     """Modified Bessel function of order 1, the derivative of i0.
 
     >>> import tensorlab
-    >>> tensorlab.special.i1(tensorlab.tensor([0., 1.]))
+    >>> i1(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
     """
     load_bessel()
