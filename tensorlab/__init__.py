@@ -157,6 +157,7 @@ from tensorlab.ops.pointwise.elementary import (
     log2_,
     log_,
     logaddexp,
+    logaddexp2,
     logit,
     logit_,
     sigmoid,
@@ -397,5 +398,9 @@ from tensorlab.ops.triangles import (
 from tensorlab.ops.uniques import unique, unique_consecutive
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
+from tensorlab import __config__
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES
+
+# Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
+__all__ = sorted(name for name in globals() if not name.startswith("_"))

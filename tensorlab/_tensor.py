@@ -266,6 +266,7 @@ class Tensor(TensorBase):
     tanh = elementary.tanh
     tanh_ = elementary.tanh_
     logaddexp = elementary.logaddexp
+    logaddexp2 = elementary.logaddexp2
     sin = trigonometry.sin
     sin_ = trigonometry.sin_
     cos = trigonometry.cos

@@ -175,6 +175,7 @@ ELEMENTARY = [
         out=lambda T, x, out: T.logit(x, 0.2, out=out),
     ),
     binary("logaddexp", inplace=False),
+    binary("logaddexp2", inplace=False),
 ]
 
 TRIGONOMETRY = [

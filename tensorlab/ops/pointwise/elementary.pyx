@@ -319,17 +319,17 @@ def logit_(TensorBase input not None, eps=None):
 
 
 # ---------------------------------------------------------------- logaddexp
-cdef inline real logaddexp_scalar(real x, real y) noexcept nogil:
-    """max + log(1 + exp(-|x - y|)); equal infinities have no difference."""
-    cdef real larger = x if x > y or x != x else y
-    cdef real distance = <real>fabs(x - y)
+cdef inline real logaddexp_scalar(real x, real y, real log_base) noexcept nogil:
+    """max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference."""
+    cdef real larger = x if (x > y) | (x != x) else y
+    cdef real distance = <real>fabs(x - y) * log_base
     cdef real rest = tl_log1pf(tl_expf(-distance)) if real is float else tl_log1p(tl_exp(-distance))
-    return larger if x == y and (x == INFINITY or x == -INFINITY) else larger + rest
+    return larger if (x == y) & (fabs(x) == INFINITY) else larger + rest / log_base
 
 cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = logaddexp_scalar(x[i], y[i])
+        out[i] = logaddexp_scalar(x[i], y[i], <real>1)
 
 cdef Op LOGADDEXP = Op("logaddexp(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(LOGADDEXP, <void*>logaddexp_loop[float], <void*>logaddexp_loop[double])
@@ -350,6 +350,33 @@ def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None)
     tensor([1000.6932])
     """
     return run_binary(LOGADDEXP, input, other) if out is None else run_out_2(LOGADDEXP, input, other, out)
+
+
+# ---------------------------------------------------------------- logaddexp2
+cdef void logaddexp2_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = logaddexp_scalar(x[i], y[i], <real>0.6931471805599453)
+
+cdef Op LOGADDEXP2 = Op("logaddexp2(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+floating_loops(LOGADDEXP2, <void*>logaddexp2_loop[float], <void*>logaddexp2_loop[double])
+
+@LOGADDEXP2.derivative("x")
+def logaddexp2_derivative_x(grad, x, y):
+    return grad * run_unary(SIGMOID, (x - y) * math.log(2))
+
+@LOGADDEXP2.derivative("y")
+def logaddexp2_derivative_y(grad, x, y):
+    return grad * run_unary(SIGMOID, (y - x) * math.log(2))
+
+def logaddexp2(TensorBase input not None, TensorBase other not None, *, out=None):
+    """log2(2**x + 2**y) of each pair of elements, without overflow.
+
+    >>> import tensorlab
+    >>> tensorlab.logaddexp2(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
+    tensor([1001.])
+    """
+    return run_binary(LOGADDEXP2, input, other) if out is None else run_out_2(LOGADDEXP2, input, other, out)
 
 
 # ---------------------------------------------------------------- tanh
