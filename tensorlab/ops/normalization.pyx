@@ -19,7 +19,7 @@ from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
     LANES = 64
-    STRIP = 512                 # columns whose sums are kept in the L1 cache
+    STRIP = 2048                # columns whose sums are kept in the L1 cache
     GRAIN = 16384               # elements that make a thread worth starting
 
 cdef struct Rows:               # m rows of n values, next to each other, in the type of computing
@@ -333,20 +333,26 @@ def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
 
 # ---------------------------------------------------------------- layer_norm_backward_weight
 cdef inline void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
-    """Columns `begin` to `end`, in strips."""
+    """Columns `begin` to `end`, in strips; two rows at a time, so that the totals are read and written half as often."""
     cdef real* total = <real*>rows.out
     cdef real* rstds = <real*>rows.rstd
     cdef real* x
     cdef real* grad
-    cdef real mean, rstd
-    cdef ssize i, j, at = begin, stop
+    cdef real mean, rstd, next_mean, next_rstd
+    cdef ssize i, j, at = begin, stop, n = rows.n
     while at < end:
         stop = min(end, at + STRIP)
-        for i in range(rows.m):
-            x, grad = <real*>rows.x + i * rows.n, <real*>rows.grad + i * rows.n
-            mean, rstd = means[i], rstds[i]
+        i = 0
+        while i + 2 <= rows.m:
+            x, grad = <real*>rows.x + i * n, <real*>rows.grad + i * n
+            mean, rstd, next_mean, next_rstd = means[i], rstds[i], means[i + 1], rstds[i + 1]
             for j in range(at, stop):
-                total[j] += grad[j] * ((x[j] - mean) * rstd)
+                total[j] += grad[j] * ((x[j] - mean) * rstd) + grad[j + n] * ((x[j + n] - next_mean) * next_rstd)
+            i += 2
+        if i < rows.m:
+            x, grad = <real*>rows.x + i * n, <real*>rows.grad + i * n
+            for j in range(at, stop):
+                total[j] += grad[j] * ((x[j] - means[i]) * rstds[i])
         at = stop
 
 cdef void backward_weight_float(Rows* rows, ssize begin, ssize end) noexcept nogil:
