@@ -78,6 +78,9 @@ def definition(function, name, known, is_method):
     every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
     for argument in every:
         argument.annotation = user_type(argument.annotation, known)
+    for argument, default in defaults_of(arguments):
+        if argument.annotation is not None and ast.unparse(default) == "None":
+            argument.annotation = ast.BinOp(argument.annotation, ast.BitOr(), default)
     if is_method and arguments.args:
         arguments.args[0] = ast.arg("self")  # a function listed as a method calls it input
     arguments.defaults = [plain_default(default) for default in arguments.defaults]
@@ -85,8 +88,17 @@ def definition(function, name, known, is_method):
         default and plain_default(default) for default in arguments.kw_defaults
     ]
     result = user_type(node.returns, known) or documented_result(function, known)
-    node.returns = result or ast.Name("Any")
+    node.returns = ast.Constant(None) if name == "__init__" else result or ast.Name("Any")
     return ast.unparse(node).replace(":\n    ...", ": ...")
+
+
+def defaults_of(arguments):
+    """Return pairs of each argument that has a default and that default."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    with_default = positional[len(positional) - len(arguments.defaults) :]
+    pairs = zip(with_default, arguments.defaults, strict=True)
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return [*pairs, *((argument, default) for argument, default in keywords if default)]
 
 
 def is_static(function):
@@ -121,9 +133,9 @@ def documented_result(function, known):
     return user_type(ast.Name(match[1]), known) if match else None
 
 
-def class_lines(cls, known):
+def class_lines(cls, public_name, known):
     """Return the stub of a class with what it inherits from compiled bases."""
-    lines, seen = [f"class {cls.__name__}:"], set()
+    lines, seen = [f"class {public_name}:"], set()
     for base in cls.__mro__[:-1]:
         for name, value in sorted(vars(base).items()):
             if name in seen or HIDDEN.match(name):
@@ -152,11 +164,18 @@ def setter_lines(name, value):
     return [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."] if can_set else []
 
 
+def public_names(package):
+    """Return the sorted names of `package.__all__` or, without it, of all but private names."""
+    own = [name for name in vars(package) if not name.startswith("_")]
+    return sorted(getattr(package, "__all__", own))
+
+
 def stub_text(package):
     """Return the text of the stub file of `package`."""
-    known = {name for name in package.__all__ if isinstance(getattr(package, name), type)}
+    public = public_names(package)
+    known = {name for name in public if isinstance(getattr(package, name), type)}
     imports, constants, functions, classes = [], [], [], []
-    for name in sorted(package.__all__):
+    for name in public:
         value = getattr(package, name)
         module = getattr(value, "__module__", None)
         if isinstance(value, ModuleType):
@@ -164,13 +183,13 @@ def stub_text(package):
         elif comes_from_python(value, module) and name != "Tensor":
             imports.append(f"from {module} import {value.__name__} as {name}")
         elif isinstance(value, type):
-            classes += ["", *class_lines(value, known)]
+            classes += ["", *class_lines(value, name, known)]
         elif callable(value) and hasattr(value, "__name__"):
             functions.append(definition(value, name, known, is_method=False))
         else:
             kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")
             constants.append(f"{name}: {ast.unparse(kind)}")
-    names = [f'    "{name}",' for name in sorted(package.__all__)]
+    names = [f'    "{name}",' for name in public]
     blocks = [imports, ["__all__ = [", *names, "]"], constants, functions, classes]
     return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"
 

@@ -53,7 +53,10 @@ def is_documented(value, sources):
     if isinstance(value, ModuleType) or not (isinstance(value, type) or inspect.isroutine(value)):
         return False
     home = getattr(value, "__module__", None) or ""
-    return not sources or any(home == s or home.startswith(s + ".") for s in sources)
+    # The whole package as a source means what claims to be defined in it and in no module below.
+    return not sources or any(
+        home == source or ("." in source and home.startswith(source + ".")) for source in sources
+    )
 
 
 SIGNATURE = re.compile(r"\w+\(.*\)(?: -> .*)?")
