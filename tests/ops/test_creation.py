@@ -64,6 +64,11 @@ FACTORIES = {
     "Tensor of sizes": lambda T: T.Tensor(2, 3).shape,
     "Tensor of a list": lambda T: T.Tensor([1, 2]),
     "Tensor of nothing": lambda T: T.Tensor().shape,
+    "LongTensor": lambda T: T.LongTensor([1, 2]),
+    "FloatTensor of sizes": lambda T: T.FloatTensor(2, 3).shape,
+    "is a DoubleTensor": lambda T: [
+        isinstance(T.zeros(2), c) for c in (T.FloatTensor, T.DoubleTensor)
+    ],
     "Tensor of a shape": lambda T: T.Tensor(T.zeros(2, 3).shape).shape,
 }
 

@@ -1,0 +1,27 @@
+"""FloatTensor, LongTensor and the like: old names for tensors of one dtype; prefer `tensor(data, dtype=...)`.
+
+>>> import tensorlab
+>>> tensorlab.LongTensor([1, 2])
+tensor([1, 2])
+>>> isinstance(tensorlab.arange(3), tensorlab.LongTensor)
+True
+"""
+
+from tensorlab._core.dtypes import DTYPES
+from tensorlab.ops.creation import TypedTensor
+
+NAMES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double")
+
+BoolTensor, ByteTensor, CharTensor, ShortTensor, IntTensor, LongTensor, *_FLOATING = (
+    TypedTensor(
+        f"{name}Tensor",
+        (),
+        {
+            "dtype": dtype,
+            "__module__": "tensorlab",
+            "__doc__": f"Tensors of dtype {str(dtype).rpartition('.')[2]}.",
+        },
+    )
+    for name, dtype in zip(NAMES, DTYPES, strict=True)
+)
+HalfTensor, BFloat16Tensor, FloatTensor, DoubleTensor = _FLOATING
