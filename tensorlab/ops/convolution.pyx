@@ -27,8 +27,6 @@ from tensorlab._core.dtypes cimport (
     INT16,
     INT32,
     UINT8,
-    is_floating,
-    item_size,
     kernel_dtype,
     number,
 )
@@ -106,7 +104,7 @@ cdef void run_image(number* x, number* weight, number* out, number* columns, Geo
 cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, int dtype, int mode, ssize begin,
                    ssize end) noexcept nogil:
     """Images and groups `begin` to `end`; False if there was no memory for the columns."""
-    cdef ssize i, group, image, patch = patch_size(geometry)
+    cdef ssize i, group, patch = patch_size(geometry)
     cdef ssize x_size = geometry.in_channels * plane_size(geometry.sizes)
     cdef ssize out_size = geometry.out_channels * plane_size(geometry.out)
     cdef ssize rows = min(band_rows(geometry, sizeof(number)), geometry.out[0] * geometry.out[1])
@@ -114,7 +112,6 @@ cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, i
     if columns == NULL:
         return False
     for i in range(begin, end):
-        image = i // geometry.groups
         group = i % geometry.groups
         run_image(x + i * x_size, weight + group * geometry.out_channels * patch, out + i * out_size, columns, geometry, dtype,
                   mode)
@@ -272,6 +269,19 @@ cdef bint channels_lie_last(TensorBase x) noexcept:
     return True
 
 
+cdef bint fits_channels_last(TensorBase x) noexcept:
+    """Do the elements lie in that order without gaps, whatever the strides of dimensions of size 1?"""
+    cdef ssize step = 1
+    cdef int d, i
+    for i in range(x.ndim_):
+        d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
+        if x.sizes[d] != 1:
+            if x.strides[d] != step:
+                return False
+            step *= x.sizes[d]
+    return True
+
+
 cdef TensorBase with_channels_last(TensorBase x, int dtype):
     """A copy (batch, channels, ...) whose channels lie next to each other."""
     cdef ssize[4] strides
@@ -296,8 +306,9 @@ def conv_derivative_x(grad, TensorBase x, TensorBase weight, numbers):       # s
     return run_conv_input(grad, weight, x.shape, numbers, image_channels_lie_last(x) or channels_lie_last(weight))
 
 @CONV.derivative("weight")
-def conv_derivative_weight(grad, x, TensorBase weight, numbers):  # saves both, as PyTorch does
-    return run_conv_weight(x, grad, weight.shape, numbers, channels_lie_last(weight))
+def conv_derivative_weight(grad, TensorBase x, TensorBase weight, numbers):  # saves both, as PyTorch does
+    return run_conv_weight(x, grad, weight.shape, numbers, channels_lie_last(weight) or (
+        image_channels_lie_last(x) and not fits_channels_last(weight)))
 
 @CONV.derivative("bias")
 def conv_derivative_bias(grad):

@@ -32,6 +32,7 @@ from tensorlab.ops.indexing.picks cimport (
     apart_from,
     check_positions,
     finish_kept_dims,
+    refresh,
     run_picks,
 )
 
@@ -295,9 +296,9 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef Picks picks
     cdef TensorBase out, target
     cdef list tensors = read_indices(x, indices, &plan, where)
-    cdef list kept
+    cdef list _kept             # alive while the walk reads their memory
     plan_result(&plan, tensors)
-    kept = set_positions(&picks, &plan, tensors, where)
+    _kept = set_positions(&picks, &plan, tensors, where)
     target = out = result_like(x, &plan, tensors)
     if not set_flat_side(&picks, &plan, target):
         target = empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
@@ -315,6 +316,7 @@ def index_derivative(grad, indices, x_shape):
 
 cdef object run_index(TensorBase x, list indices):
     """x[indices]"""
+    refresh(x)
     return finish(INDEX, index_forward(x, indices, "index"), (x, indices))
 
 
@@ -345,10 +347,10 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
     cdef Picks picks
     cdef TensorBase whole = values
     cdef list tensors = read_indices(x, indices, &plan, where)
-    cdef list kept
+    cdef list _kept             # alive while the walk reads their memory
     cdef int d, shift
     plan_result(&plan, tensors)
-    kept = set_positions(&picks, &plan, tensors, where)
+    _kept = set_positions(&picks, &plan, tensors, where)
     shift = plan.result_ndim - values.ndim_
     for d in range(values.ndim_):
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):

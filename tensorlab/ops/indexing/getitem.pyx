@@ -154,7 +154,6 @@ def setitem(TensorBase x not None, index, value):
     """
     cdef Subscript subscript
     cdef list tensors = None
-    cdef TensorBase view
     if not is_operand(value):
         raise TypeError(f"setitem: the value must be a number or a Tensor, not {type(value).__name__}")
     if PyLong_CheckExact(index):

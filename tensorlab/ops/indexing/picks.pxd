@@ -1,7 +1,9 @@
 """The walk behind all indexing by tensors: elements of x picked by positions, on one side, and a plain tensor on the other."""
 from libc.stdint cimport int64_t
 
+from tensorlab._core.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
 ctypedef void (*pick_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
@@ -34,3 +36,9 @@ cdef void finish_kept_dims(Picks* picks) noexcept nogil
 cdef int check_positions(Picks* picks, str where) except -1
 cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str where) except -1
 cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
+
+cdef inline int refresh(TensorBase x) except -1:
+    """Bring a stale view up to date. A view that cannot be is a worse error than a bad index, so it is found first."""
+    if x.base is not None and thread_state().grad_enabled and needs_grad(x):
+        grad_fn_of(x)
+    return 0
