@@ -62,6 +62,7 @@ CAPABILITIES = {
 }
 HOT_MODULES = (
     "tensorlab._core.loops",
+    "tensorlab.ops.batch_norm",
     "tensorlab.ops.convolution",
     "tensorlab.ops.copying",
     "tensorlab.ops.extrema",

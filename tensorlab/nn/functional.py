@@ -7,6 +7,7 @@ import warnings
 
 from ..ops import dropout as dropout_ops
 from ..ops import softmax as softmax_ops
+from ..ops.batch_norm import batch_norm
 from ..ops.convolution import (
     conv1d,
     conv2d,
@@ -63,6 +64,7 @@ from ..ops.pointwise_losses import (
 )
 
 __all__ = [
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",

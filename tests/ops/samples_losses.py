@@ -320,4 +320,42 @@ NORMALISATION = [
     norm("group_norm plain", lambda F, x: F.group_norm(x, 4), normal(2, 4, 3, 2)),
 ]
 
+
+def batch_norm(T, x, mean, variance, *rest, training):
+    """The result and what became of the running averages."""
+    mean, variance = mean.detach().clone(), variance.detach().clone()
+    return T.nn.functional.batch_norm(x, mean, variance, *rest, training, 0.3), mean, variance
+
+
+NORMALISATION += [
+    Sample(
+        f"batch_norm {'training' if training else 'evaluation'} of {shape}",
+        lambda T, *tensors, training=training: batch_norm(T, *tensors, training=training),
+        normal(*shape),
+        normal(3),
+        positive(3),
+        positive(3),
+        normal(3),
+        dtypes=("float32",),
+        tolerance=30,
+        same_strides=training,
+    )
+    for training in (True, False)
+    for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 40))
+]
+NORMALISATION += [
+    norm(
+        "batch_norm plain",
+        lambda F, x: F.batch_norm(x, None, None, training=True),
+        normal(4, 3, 2),
+        bad=bad(
+            lambda T, F, x: F.batch_norm(x, None, None),
+            lambda T, F, x: F.batch_norm(x[0, 0], None, None, training=True),
+            lambda T, F, x: F.batch_norm(x[:1, :, 0], None, None, training=True),
+            lambda T, F, x: F.batch_norm(x, None, None, x[0, :2, 0], training=True),
+            lambda T, F, x: F.batch_norm(x.long(), None, None, training=True),
+        ),
+    ),
+]
+
 SAMPLES = [*CLASSES, *REGRESSION, *NORMALISATION]
