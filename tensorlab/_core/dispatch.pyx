@@ -362,7 +362,7 @@ cdef object run_inplace(Op op, PyObject** operands, int n):
 
 
 # ---------------------------------------------------------------- out= of other ops
-cdef object store_out(str where, TensorBase result, object out, bint needs_grad):
+cdef object store_out(str where, TensorBase result, object out, bint is_recorded):
     """Give a result to the tensor that the caller passed as out=."""
     cdef TensorBase target
     if out is None:
@@ -370,7 +370,7 @@ cdef object store_out(str where, TensorBase result, object out, bint needs_grad)
     if not isinstance(out, TensorBase):
         raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
     target = <TensorBase>out
-    if needs_grad and thread_state().grad_enabled:
+    if is_recorded and thread_state().grad_enabled:
         raise GradientError(f"{where}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
                             f"leave out= away, or call it under no_grad")
     if not can_cast(result.dtype_, target.dtype_):

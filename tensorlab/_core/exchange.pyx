@@ -305,7 +305,7 @@ cdef TensorBase share_array(object given, bint strict):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef TensorBase out
     cdef int i, dtype = NO_DTYPE, ndim
-    cdef ssize lowest = 0, bytes_reached = 0
+    cdef ssize bytes_reached = 0
     cdef bint fits = True
     array = given
     ndim = cnp.PyArray_NDIM(array)

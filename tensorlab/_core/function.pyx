@@ -96,7 +96,6 @@ cdef class FunctionNode(Node):
             list(grad) if grad is not None else [None] * self.output_count)
         cdef list versions = []
         cdef Py_ssize_t i, n = len(self.edges)
-        cdef TensorBase g
         if all([one is None for one in grads]):
             return (None,) * n
         for i in range(len(grads)):

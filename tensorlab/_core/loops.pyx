@@ -372,7 +372,7 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
     cdef ssize[MAX_OPERANDS] row_bytes
     cdef Operand* operand
     cdef int k, size
-    cdef ssize i
+    cdef ssize _i
     cdef bint is_row, one_call = True, result_is_buffered = False
     for k in range(walk.operands):
         operand = &walk.operand[k]
@@ -393,7 +393,7 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
     if one_call:
         call_loop(loop, walk.operands, rows, m * n)
     else:
-        for i in range(m):
+        for _i in range(m):
             call_loop(loop, walk.operands, rows, n)
             for k in range(walk.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
@@ -422,7 +422,7 @@ cdef void run_block(Walk* walk, void* loop, Plane* plane, char** base, ssize fir
 cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
     cdef char* data[MAX_OPERANDS]
-    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
+    cdef ssize _i, i = 0, j, tile_rows = 1, tile_columns = plane.columns
     cdef bint is_plain = columns >= SHORT_ROW and not walk.one_by_one, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(walk.operands):
@@ -432,7 +432,7 @@ cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize row
         if plane.row_steps[k] != 0 and plane.row_steps[k] < plane.steps[k]:
             is_transposed = True
     if is_plain:
-        for i in range(rows):
+        for _i in range(rows):
             call_loop(loop, walk.operands, <void**>data, columns)
             for k in range(walk.operands):
                 data[k] += plane.row_steps[k] * item_size[walk.operand[k].dtype]

@@ -30,7 +30,7 @@ cdef class Op:
     # one entry for each derivative, in the order of declaration:
     cdef int derivative_count
     cdef int[MAX_INPUTS] positions      # position of its parameter
-    cdef unsigned int[MAX_INPUTS] saves # which arguments the formula needs (a bit each; SAVES_OUTPUT: the result)
+    cdef unsigned int[MAX_INPUTS] saves     # which arguments the formula needs (a bit each; SAVES_OUTPUT: the result)
     cdef list formulas
     cdef list takes                     # a code for each parameter of the formula (see dispatch.pyx)
     cdef bint takes_list                # the only differentiable parameter is a sequence of tensors

@@ -237,7 +237,6 @@ cdef class OpNode(Node):
 
     cdef object get(self, int code, Py_ssize_t j, object grad):
         """What formula j asks for with this code."""
-        cdef object value
         if code == GRAD:
             return grad
         if code == GRADS:
@@ -407,8 +406,6 @@ cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int c
 cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
     cdef OpNode node
-    cdef object self_before
-    cdef list changed
     cdef bint wanted = False
     cdef int j
     refuse_self_overlap(x, op.name + "_")

@@ -129,12 +129,12 @@ cdef inline uint64_t pair(const uint32_t* words, ssize i) noexcept nogil:
 
 # ---------------------------------------------------------------- Generator
 cdef struct SavedState:         # PyTorch's layout, so that checkpoints can be exchanged: 5056 bytes
-    uint64_t seed               #    0
-    int32_t left                #    8  words left in this round, and one
-    int32_t seeded              #   12  always 1
-    uint64_t next               #   16
-    uint64_t words[STATE_WORDS] #   24  32 bits each
-    double unused_x             # 5016  0
+    uint64_t seed               # 0
+    int32_t left                # 8: words left in this round, and one
+    int32_t seeded              # 12: always 1
+    uint64_t next               # 16
+    uint64_t words[STATE_WORDS]     # 24: 32 bits each
+    double unused_x             # 5016: 0
     double spare                # 5024
     double unused_rho           # 5032  0
     int32_t has_spare           # 5040

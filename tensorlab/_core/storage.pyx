@@ -138,7 +138,7 @@ def empty_cache():
     cdef size_t address
     cdef FreeBlock* block
     cdef int k
-    for size, blocks in cache.items():
+    for blocks in cache.values():
         for address in blocks:
             free(<void*>address)
     cache.clear()

@@ -27,10 +27,10 @@ cdef class TensorBase:
     cdef ssize[MAX_NDIM] strides
     cdef object shape_          # the Size handed out last, or None
     # --- what autograd knows (graph.pyx reads and writes these)
-    cdef VersionCounter counter # shared with views and detached aliases; None for inference tensors
+    cdef VersionCounter counter     # shared with views and detached aliases; None for inference tensors
     cdef bint wants_grad         # a leaf's own flag
     cdef bint retains_grad_
-    cdef unsigned char creation # VIEW_...
+    cdef unsigned char creation     # VIEW_...
     cdef int output_number      # which output of `node` this tensor is
     cdef object node            # the Node that made it, or None; read it through graph.grad_fn_of
     cdef object gradient        # .grad

@@ -70,7 +70,8 @@ cdef inline void turn(Matrix* matrix) noexcept nogil:
     matrix.row_step, matrix.column_step = matrix.column_step, matrix.row_step
 
 
-cdef void run_image(number* x, number* weight, number* out, number* columns, Geometry* geometry, int dtype, int mode) noexcept nogil:
+cdef void run_image(number* x, number* weight, number* out, number* columns, Geometry* geometry, int dtype,
+                    int mode) noexcept nogil:
     """One image and one group: whichever of the three tensors is the result is added to."""
     cdef ssize patch = patch_size(geometry), places = plane_size(geometry.out), width = geometry.out[2]
     cdef ssize rows = geometry.out[0] * geometry.out[1], step = band_rows(geometry, sizeof(number)), row, last

@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport (
     Reducer,
     finish_loop,
@@ -143,13 +143,13 @@ set_reducer(&count_reducer, BOOL, INT64, <void*>count_rows, <void*>count_columns
 
 
 # ---------------------------------------------------------------- sum
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish,
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finishing,
                          double parameter):
     """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
     cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
     cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
     run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
-                  None, finish, parameter)
+                  None, finishing, parameter)
     return out
 
 cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
@@ -311,8 +311,8 @@ def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=No
     tensor(1.5000)
     """
     mean_dtype(input, dtype, "nanmean")
-    total = nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
-    return total if out is None else store_out("nanmean", total, out, needs_grad(input))
+    result = nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
+    return result if out is None else store_out("nanmean", result, out, needs_grad(input))
 
 
 # ---------------------------------------------------------------- count_nonzero

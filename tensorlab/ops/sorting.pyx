@@ -80,8 +80,6 @@ cdef inline void radix_sort(key_type* keys, uint32_t* order, key_type* other_key
     cdef int bits = 8 if n < 2048 else 11, shift = 0, d
     cdef uint32_t mask = (1 << bits) - 1, digit, place, count
     cdef ssize i
-    cdef key_type* keys_swap
-    cdef uint32_t* order_swap
     cdef uint32_t* result = order
     while shift < 8 * <int>sizeof(key_type):
         if differing >> shift & mask:
@@ -99,8 +97,8 @@ cdef inline void radix_sort(key_type* keys, uint32_t* order, key_type* other_key
                 counts[digit] = place + 1
                 other_keys[place] = keys[i]
                 other_order[place] = order[i]
-            keys_swap, keys, other_keys = keys, other_keys, keys
-            order_swap, order, other_order = order, other_order, order
+            keys, other_keys = other_keys, keys
+            order, other_order = other_order, order
         shift += bits
     if order != result:
         memcpy(result, order, n * sizeof(uint32_t))

@@ -12,7 +12,6 @@ from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
     default_float,
-    dtype_code,
     dtype_object,
     is_floating,
     kernel_dtype,
@@ -25,7 +24,7 @@ from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduc
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
 from tensorlab.ops.rows cimport exp_falling, exp_row, log_of, sum_row
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError
 from tensorlab.ops.extrema import amax
 from tensorlab.ops.reductions import mean
 

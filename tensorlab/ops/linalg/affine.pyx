@@ -36,7 +36,7 @@ cdef int check_ndim(TensorBase x, int ndim, str where, str name) except -1:
 cdef int check_sizes(TensorBase a, TensorBase b, str where) except -1:
     """Do the last two dimensions fit, and do batches agree?"""
     if a.sizes[a.ndim_ - 1] != b.sizes[max(b.ndim_ - 2, 0)] or (a.ndim_ == 3 and a.sizes[0] != b.sizes[0]):
-        raise ShapeError(f"{where}: shapes {shape_text(a.ndim_, a.sizes)} and {shape_text(b.ndim_, b.sizes)} cannot be multiplied")
+        raise ShapeError(f"{where}: shapes {shape_text(a.ndim_, a.sizes)} and {shape_text(b.ndim_, b.sizes)} do not fit")
     return 0
 
 
@@ -44,7 +44,7 @@ cdef int check_added(TensorBase x, TensorBase out, str where, str name) except -
     """Can x, of the type of the result, be broadcast to its shape?"""
     cdef int d, shift = out.ndim_ - x.ndim_
     if x.dtype_ != out.dtype_:
-        raise DTypeError(f"{where}: {name} has type {x.dtype}, but the product has type {out.dtype}; convert one with .to() first")
+        raise DTypeError(f"{where}: {name} has type {x.dtype}, but the product has type {out.dtype}; convert one with .to()")
     for d in range(x.ndim_):
         if shift < 0 or (x.sizes[d] != 1 and x.sizes[d] != out.sizes[d + shift]):
             raise ShapeError(f"{where}: {name} of shape {shape_text(x.ndim_, x.sizes)} cannot be broadcast to "

@@ -269,7 +269,7 @@ cdef void batch_part(TensorBase out, TensorBase a, TensorBase b, double alpha, d
     """Products `begin` to `end` of the batch, counted in row-major order of the batch dimensions."""
     cdef Matrix to, left, right
     cdef ssize[MAX_NDIM] index
-    cdef ssize i, rest = begin
+    cdef ssize _i, rest = begin
     cdef int d, batch_dims = out.ndim_ - 2, size = item_size[out.dtype_]
     set_matrix(&to, out, False)
     set_matrix(&left, a, False)
@@ -280,7 +280,7 @@ cdef void batch_part(TensorBase out, TensorBase a, TensorBase b, double alpha, d
         to.data += index[d] * out.strides[d] * size
         left.data += index[d] * a.strides[d] * size
         right.data += index[d] * b.strides[d] * size
-    for i in range(begin, end):
+    for _i in range(begin, end):
         multiply_one(out.dtype_, &to, &left, &right, alpha, beta)
         d = batch_dims - 1
         while d >= 0:                                   # the odometer

@@ -89,7 +89,6 @@ cdef tuple read_call(tuple arguments):
 
 cdef list name_dims(list labels, TensorBase x, int number):
     """A name for each dimension; those of an ellipsis are counted from the right: -1, -2, ..."""
-    cdef list names
     cdef Py_ssize_t at, hidden = x.ndim_ - len(labels) + 1
     if ELLIPSIS not in labels:
         if len(labels) != x.ndim_:

@@ -157,11 +157,11 @@ def mm(TensorBase input not None, mat2, *, out=None):
     return run_mm(input, y)
 
 
-cdef object store_product(str where, TensorBase result, object out, bint needs_grad):
+cdef object store_product(str where, TensorBase result, object out, bint is_recorded):
     """out=, which for products must have exactly the type of the result."""
     if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ != result.dtype_:
         raise DTypeError(f"{where}: the result has type {result.dtype}, but out has type {out.dtype}")
-    return store_out(where, result, out, needs_grad)
+    return store_out(where, result, out, is_recorded)
 
 
 # ---------------------------------------------------------------- dot
