@@ -61,18 +61,36 @@ ctypedef bint (*line_loop)(void* x, const int64_t* index, void* flat, ssize n, s
 
 
 # ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
+cdef bint check_line(void* x, const int64_t* index, void* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
+                     ssize jump, ssize bound) noexcept nogil:
+    """The largest one decides; a negative one counts as larger than all."""
+    cdef ssize i
+    cdef uint64_t largest = 0
+    if index_step == 1:
+        for i in range(n):
+            largest = <uint64_t>index[i] if <uint64_t>index[i] > largest else largest
+    else:
+        for i in range(n):
+            largest = <uint64_t>index[i * index_step] if <uint64_t>index[i * index_step] > largest else largest
+    return n == 0 or largest < <uint64_t>bound
+
+
 cdef bint take_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
                     ssize jump, ssize bound) noexcept nogil:
     cdef ssize i
-    cdef int64_t at
-    cdef bint good = True
-    for i in range(n):
-        at = index[i * index_step]
-        if <uint64_t>at >= <uint64_t>bound:
-            good = False
-            at = 0
-        flat[i * flat_step] = x[i * x_step + at * jump]
-    return good
+    if not check_line(x, index, flat, n, x_step, index_step, flat_step, jump, bound):
+        return False
+    if index_step == 1 and flat_step == 1:
+        if x_step == 0 and jump == 1:
+            for i in range(n):
+                flat[i] = x[index[i]]
+        else:
+            for i in range(n):
+                flat[i] = x[i * x_step + index[i] * jump]
+    else:
+        for i in range(n):
+            flat[i * flat_step] = x[i * x_step + index[i * index_step] * jump]
+    return True
 
 
 cdef bint put_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
@@ -122,15 +140,6 @@ cdef bint add_float16_line(uint16_t* x, const int64_t* index, uint16_t* flat, ss
 cdef bint add_bfloat16_line(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_step, ssize index_step,
                             ssize flat_step, ssize jump, ssize bound) noexcept nogil:
     return add_half_line(x, index, flat, n, x_step, index_step, flat_step, jump, BFLOAT16)
-
-
-cdef bint check_line(void* x, const int64_t* index, void* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                     ssize jump, ssize bound) noexcept nogil:
-    cdef ssize i
-    cdef bint bad = False
-    for i in range(n):
-        bad |= <uint64_t>index[i * index_step] >= <uint64_t>bound
-    return not bad
 
 
 cdef line_loop add_lines[10]

@@ -191,24 +191,27 @@ cdef bint find_offsets(Picks* picks, ssize begin, ssize count, ssize* offsets) n
     """Offsets in x of a block of positions; False if one is out of range."""
     cdef ssize i, bound, stride
     cdef int64_t at
-    cdef bint bad = False
+    cdef uint64_t largest                               # a negative position counts as larger than all
+    cdef bint good = True
     cdef const int64_t* index
     cdef int k
     for k in range(picks.indices):
         index = picks.index[k] + begin
         bound = picks.bound[k]
         stride = picks.stride[k]
+        largest = 0
         if k == 0:
             for i in range(count):
                 at = index[i] + (bound if index[i] < 0 else 0)
-                bad |= <uint64_t>at >= <uint64_t>bound
+                largest = <uint64_t>at if <uint64_t>at > largest else largest
                 offsets[i] = at * stride
         else:
             for i in range(count):
                 at = index[i] + (bound if index[i] < 0 else 0)
-                bad |= <uint64_t>at >= <uint64_t>bound
+                largest = <uint64_t>at if <uint64_t>at > largest else largest
                 offsets[i] += at * stride
-    return not bad
+        good = good and (count == 0 or largest < <uint64_t>bound)
+    return good
 
 
 cdef int raise_bad_position(Picks* picks, str where) except -1:
