@@ -177,7 +177,8 @@ def layer_norm_derivative_weight(grad, x, weight, bias, count, eps, mean, rstd):
 
 @LAYER_NORM.derivative("bias")
 def layer_norm_derivative_bias(grad, bias_shape, x, weight, bias):
-    return grad.sum_to_size(bias_shape)
+    total = grad.sum_to_size(bias_shape)
+    return total.clone() if total is grad else total    # a tensor of its own, even of one row
 
 def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,
                double eps=1e-5):

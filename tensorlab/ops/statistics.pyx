@@ -94,14 +94,17 @@ set_reducer(&squares_reducers[1], FLOAT64, FLOAT64, <void*>squares_rows[double],
 # ---------------------------------------------------------------- var, std
 cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
     """The variance or its root: sum((x - mean)**2) / (n - correction)."""
-    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
-    cdef int kernel = kernel_dtype(x.dtype_)
-    cdef ssize n = reduced_count(x, mask)
-    cdef double divisor = n - correction
+    cdef int ndim = ndim_of(x), kernel = kernel_dtype(x.dtype_)
+    cdef unsigned int mask
+    cdef ssize n
+    cdef double divisor
     cdef finish_loop finish_totals = divide_totals(kernel)
     cdef TensorBase centre, out
     if not is_floating(x.dtype_):
         raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
+    mask = read_dims(dim, ndim, where)
+    n = reduced_count(x, mask)
+    divisor = n - correction
     if is_std:
         finish_totals = (<finish_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
                          <finish_loop>divide_and_root_loop[float])
