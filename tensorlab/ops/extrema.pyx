@@ -24,7 +24,7 @@ from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer, share_among, to_sources
 
@@ -235,11 +235,55 @@ cdef void min_line(void** rows, ssize n, number* as_this) noexcept nogil:
     (<number*>rows[1])[0] = extreme_of_row(x, n, True)
     (<int64_t*>rows[2])[0] = first_equal(x, n, (<number*>rows[1])[0])
 
+cdef inline void extreme_of_strip(void** data, ssize step, ssize n, ssize width, number* values,
+                                  bint is_min) noexcept nogil:
+    """Lines that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the first
+    nan are looked for apart."""
+    cdef int32_t[128] at                                # STRIP
+    cdef int32_t[128] nan_at
+    cdef number[128] best
+    cdef number* x = <number*>data[0]
+    cdef int64_t* indices = <int64_t*>data[2]
+    cdef int32_t i, j, found, columns = <int32_t>width
+    for j in range(columns):
+        best[j] = x[j]
+        at[j] = 0
+        nan_at[j] = 2147483647
+    for i in range(<int32_t>n):
+        for j in range(columns):
+            if is_min:
+                at[j] = i if x[j] < best[j] else at[j]
+                best[j] = x[j] if x[j] < best[j] else best[j]
+            else:
+                at[j] = i if x[j] > best[j] else at[j]
+                best[j] = x[j] if x[j] > best[j] else best[j]
+        if number is float or number is double:
+            for j in range(columns):
+                found = i if x[j] != x[j] else 2147483647
+                nan_at[j] = found if found < nan_at[j] else nan_at[j]
+        x += step
+    x = <number*>data[0]
+    for j in range(columns):
+        if nan_at[j] < 2147483647:
+            at[j] = nan_at[j]
+            best[j] = x[nan_at[j] * step + j]
+        values[j] = best[j]
+        indices[j] = at[j]
+
+cdef void max_strip(void** data, ssize* steps, ssize n, ssize width, number* as_this) noexcept nogil:
+    extreme_of_strip(data, steps[0], n, width, <number*>data[1], False)
+
+cdef void min_strip(void** data, ssize* steps, ssize n, ssize width, number* as_this) noexcept nogil:
+    extreme_of_strip(data, steps[0], n, width, <number*>data[1], True)
+
 cdef line_loop[NUM_DTYPES] max_lines, min_lines
+cdef strip_loop[NUM_DTYPES] max_strips, min_strips
 
 cdef void set_lines(int dtype, number as_this) noexcept:
     max_lines[dtype] = <line_loop>max_line[number]
     min_lines[dtype] = <line_loop>min_line[number]
+    max_strips[dtype] = <strip_loop>max_strip[number]
+    min_strips[dtype] = <strip_loop>min_strip[number]
 
 set_lines[uint8_t](BOOL, 0)
 set_lines[uint8_t](UINT8, 0)
@@ -261,6 +305,8 @@ cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint
     values = reduced_tensor(x.dtype_, x, mask, keepdim)
     indices = reduced_tensor(INT64, x, mask, keepdim)
     start_lines(&lines, x, dim)
+    if x.ndim_ > 0 and x.sizes[dim] < 2147483647:       # strips count in int32
+        lines.strip = min_strips[kernel] if is_min else max_strips[kernel]
     add_lines(&lines, x, dim, kernel, False)
     add_lines(&lines, values, dim if keepdim else -1, kernel, True)
     add_lines(&lines, indices, dim if keepdim else -1, INT64, True)
@@ -372,7 +418,7 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
     if dim is not None:
-        result = extreme_and_index(where, x, wrap_dim(dim, ndim_of(x), where), keepdim, is_min)[1]
+        result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
     else:
         if x.numel_ == 0:
             raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "

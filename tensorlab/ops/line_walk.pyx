@@ -183,7 +183,7 @@ cdef bint is_strip(Lines* lines) noexcept nogil:
         return False
     for k in range(lines.operands):
         if (lines.operand[k].dtype != lines.operand[k].kernel_dtype or lines.operand[k].steps[lines.ndim - 1] != 1 or
-                lines.operand[k].step == 1):
+                (lines.operand[k].step == 1 and lines.operand[k].length > 1)):
             return False
     return True
 

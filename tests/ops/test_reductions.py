@@ -137,6 +137,21 @@ def test_a_nan_anywhere_is_the_extreme_and_the_first_one_is_found(n, at):
             assert math.isnan(getattr(x, name)().item())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("width", [5, 40, 300])
+def test_extremes_across_memory_are_those_along_memory(width, dtype):
+    array = (np.random.default_rng(0).standard_normal((50, width)) * 3).astype(dtype)
+    if dtype.startswith("float"):
+        array[7:9, 2] = np.nan
+        array[0, 3] = np.nan
+    x = tensor(array)
+    for name in ("max", "min"):
+        values, indices = getattr(x, name)(0)
+        expected_values, expected_indices = getattr(x.t().contiguous(), name)(1)
+        assert indices.tolist() == expected_indices.tolist()
+        np.testing.assert_array_equal(values.tolist(), expected_values.tolist())
+
+
 def test_results_with_names_print_as_a_constructor_would_read():
     result = tensorlab.tensor([[1.0, 5.0], [7.0, 2.0]]).max(1)
     assert result.values.tolist() == [5, 7]
