@@ -87,7 +87,7 @@ cdef int check_number(object value, int dtype, str where) except -1:
     else:
         x = value
         if dtype == UINT8:
-            if x > -256 and x < 256:
+            if x >= 0 and x <= 255:                     # a whole negative number wraps, a negative float does not
                 return 0
         elif x >= -(2.0 ** (8 * item_size[dtype] - 1)) and x < 2.0 ** (8 * item_size[dtype] - 1):
             return 0

@@ -335,7 +335,8 @@ cdef object run_index_backward(TensorBase grad, list indices, object shape):
     for d in range(ndim):
         sizes[d] = shape[d]
     out = zeros_tensor(grad.dtype_, ndim, sizes)
-    write_picks(out, indices, grad, ADD, "index_backward")
+    if grad.numel_ > 0:                                 # else the indices need not be valid
+        write_picks(out, indices, grad, ADD, "index_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return finish(INDEX_BACKWARD, out, (grad, indices, shape))
 

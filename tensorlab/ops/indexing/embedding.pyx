@@ -10,6 +10,7 @@ from libc.string cimport memset
 
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT64, item_size
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.creation cimport zeros_tensor
@@ -137,7 +138,7 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
             [1., 2.]])
     """
     cdef ssize padding = -1
-    if weight.ndim_ != 2:
+    if ndim_of(weight) != 2:
         raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
     if padding_idx is not None:
         padding = padding_idx

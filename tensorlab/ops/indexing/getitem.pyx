@@ -169,7 +169,10 @@ def setitem(TensorBase x not None, index, value):
     if tensors is not None:
         put_value(base_of_picks(x, &subscript, index), tensors, value)
     elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
-        record_value(make_view(x, &subscript, None if index is True else index), value)
+        if is_whole(x, &subscript):
+            record_value(x, value)                      # x[...] = value is an in-place op on x itself
+        else:
+            record_value(make_view(x, &subscript, None if index is True else index), value)
     else:
         write_value(x, view_of(x, &subscript), value)
 
@@ -180,12 +183,15 @@ cdef int record_value(TensorBase view, object value) except -1:
     if not isinstance(value, TensorBase):
         view.fill_(value)
         return 0
-    source = without_leading_ones(<TensorBase>value, view.ndim_)
-    check_broadcast(source, view)
-    if source.ndim_ == 0 and view.ndim_ > 0:
+    source = <TensorBase>value
+    if source.shape == view.shape:
+        view.copy_(source)
+    elif source.ndim_ == 0:
         view.fill_(source)
     else:
-        view.copy_(source if source.shape == view.shape else source.expand(view.shape))
+        source = without_leading_ones(source)
+        check_broadcast(source, view)
+        view.copy_(source.expand(view.shape))
     return 0
 
 
@@ -197,11 +203,13 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
         refuse_self_overlap(view, "setitem")
         fill_number(view, value, "setitem")
         return bump_version(x)
-    source = without_leading_ones(<TensorBase>value, view.ndim_)
-    check_broadcast(source, view)
-    if source.ndim_ == 0 and view.ndim_ > 0:
-        source = contiguous_copy(source)                # one value for all: it may well be one of those written
-    source = broadcast_to(source, view)
+    source = <TensorBase>value
+    if source.shape != view.shape:
+        if source.ndim_ == 0:
+            source = contiguous_copy(source)            # one value for all: it may well be one of those written
+        source = without_leading_ones(source)
+        check_broadcast(source, view)
+        source = broadcast_to(source, view)
     if not is_same_place(source, view):
         refuse_self_overlap(view, "setitem")
         refuse_overlap(view, source, "setitem")
@@ -230,29 +238,31 @@ cdef int check_broadcast(TensorBase source, TensorBase view) except -1:
 
 
 cdef TensorBase broadcast_to(TensorBase source, TensorBase view):
-    """An alias of the source with the sizes of the view, as `expand` makes it."""
+    """An alias of the source with the sizes of the view, and the strides that `expand` gives it."""
     cdef ssize[MAX_NDIM] strides
     cdef int d, shift = view.ndim_ - source.ndim_
     for d in range(view.ndim_ - 1, -1, -1):
         if d >= shift:
             strides[d] = source.strides[d - shift] if source.sizes[d - shift] == view.sizes[d] else 0
+        elif source.ndim_ == 0 or view.sizes[d] != 1:
+            strides[d] = 0
         else:
-            strides[d] = 0 if view.sizes[d] != 1 else strides[d + 1] * view.sizes[d + 1] if d + 1 < view.ndim_ else 1
+            strides[d] = strides[d + 1] * view.sizes[d + 1]
     return alias_as(source, view.ndim_, view.sizes, strides, source.data_)
 
 
-cdef TensorBase without_leading_ones(TensorBase value, int ndim):
-    """A value may have more dimensions than its target, `ndim`, if the first ones have size 1."""
-    cdef int extra = 0
-    while value.ndim_ - extra > ndim and value.sizes[extra] == 1:
-        extra += 1
-    return value if extra == 0 else value.reshape(value.shape[extra:])
+cdef TensorBase without_leading_ones(TensorBase value):
+    """The value without its first dimensions of size 1: it may have more dimensions than what it is written to."""
+    cdef int ones = 0
+    while ones < value.ndim_ and value.sizes[ones] == 1:
+        ones += 1
+    return value if ones == 0 else value.reshape(value.shape[ones:])
 
 
 cdef int put_value(TensorBase x, list tensors, object value) except -1:
     cdef TensorBase values
     if isinstance(value, TensorBase):
-        values = without_leading_ones(<TensorBase>value, 0)
+        values = without_leading_ones(<TensorBase>value)
     else:
         values = zeros_tensor(x.dtype_, 0, NULL)
         fill_number(values, value, "setitem")
