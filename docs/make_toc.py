@@ -14,6 +14,9 @@ APPENDICES = ["docs/glossary", "docs/appendix-differences"]
 
 def toc_text():
     """Return the text of _toc.yml: the guide, written chapters by part, the reference pages."""
+    titles = {}  # of chapters: with their numbers, which their own headings leave out
+    for _, chapters in load_parts():
+        titles.update({c.page: f"{c.number:02d} {c.title}" for c in chapters})
     parts = [("Start here", GUIDE)]
     parts += [
         (title, [chapter.page for chapter in chapters if chapter.is_written])
@@ -26,7 +29,10 @@ def toc_text():
     for title, entries in parts:
         if entries:
             lines += [f'  - caption: "{title}"', "    chapters:"]
-            lines += [f"      - file: {entry}" for entry in entries]
+            for entry in entries:
+                lines.append(f"      - file: {entry}")
+                if entry in titles:
+                    lines.append(f'        title: "{titles[entry]}"')
     return "\n".join(lines) + "\n"
 
 
