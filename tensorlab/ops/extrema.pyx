@@ -237,8 +237,8 @@ cdef void min_line(void** rows, ssize n, number* as_this) noexcept nogil:
 
 cdef inline void extreme_of_strip(void** data, ssize step, ssize n, ssize width, number* values,
                                   bint is_min) noexcept nogil:
-    """Lines that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the first
-    nan are looked for apart."""
+    """Lines that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
+    first nan are looked for apart."""
     cdef int32_t[128] at                                # STRIP
     cdef int32_t[128] nan_at
     cdef number[128] best

@@ -334,7 +334,8 @@ def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
 
 # ---------------------------------------------------------------- layer_norm_backward_weight
 cdef inline void backward_weight_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
-    """Columns `begin` to `end`, in strips; two rows at a time, so that the totals are read and written half as often."""
+    """Columns `begin` to `end`, in strips; two rows at a time, so that the totals are read and written half as
+    often."""
     cdef real* total = <real*>rows.out
     cdef real* rstds = <real*>rows.rstd
     cdef real* x

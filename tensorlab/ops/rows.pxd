@@ -119,8 +119,8 @@ cdef inline real largest(real* x, ssize n) noexcept nogil:
     return best
 
 cdef inline real exp_falling(real x) noexcept nogil:
-    """exp(x) for x <= 0, as a softmax needs it. Results below the normal numbers of float32 become 0, which saves a fifth
-    of the time: 2**k then is one factor, where tl_expf needs two."""
+    """exp(x) for x <= 0, as a softmax needs it. Results below the normal numbers of float32 become 0, which saves a
+    fifth of the time: 2**k then is one factor, where tl_expf needs two."""
     cdef uint32_t k_bits
     cdef float p
     if real is float:
