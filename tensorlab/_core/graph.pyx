@@ -187,7 +187,12 @@ cdef class AccumulateGrad(Node):
     cdef tuple apply(self, object grad, GraphTask task):
         cdef TensorBase variable = self.variable
         cdef TensorBase new = <TensorBase>grad
-        if new is None or not variable.wants_grad:
+        if new is None:
+            return ()
+        if grad_fn_of(variable) is not None:
+            raise GradientError("AccumulateGrad: a leaf was written in place after it had been used, and is no leaf any "
+                                "more; its gradient has no place to go")
+        if not variable.wants_grad:
             return ()
         if variable.gradient is None:
             # 2 references, the engine's and ours: nobody else holds this tensor, so it is taken over without a copy. (As in

@@ -416,13 +416,11 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     check_inplace(x, wanted, op.name + "_")
     if not wanted:
         return None
-    for j in range(op.derivative_count):                     # does a derivative need x as it was?
-        if op.saves[j] & 1 and isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase) and needs_grad(
-                <TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j])):
-            node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
-            node.saved = (save_value(x.clone()),) + node.saved[1:]
-            return node
-    return start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    if node.saved is not None and node.saved[0] is not None:
+        # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
+        node.saved = (save_value(x.clone()),) + node.saved[1:]
+    return node
 
 
 cdef object finish_inplace(OpNode node, TensorBase x):

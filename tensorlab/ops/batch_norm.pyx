@@ -98,19 +98,19 @@ cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) no
     cdef real* x
     cdef real* grad
     cdef ssize i, j, k, n = planes.spread
-    cdef int l
+    cdef int slot
     for i in range(planes.batch * planes.channels):
         k = i % planes.channels
         x, grad = <real*>planes.x + i * n, <real*>planes.grad + i * n
         j = 0
         if n >= LANES:
-            for l in range(LANES):
-                lane[l] = 0
-                lane_with_x[l] = 0
+            for slot in range(LANES):
+                lane[slot] = 0
+                lane_with_x[slot] = 0
             while j + LANES <= n:
-                for l in range(LANES):
-                    lane[l] += grad[j + l]
-                    lane_with_x[l] += grad[j + l] * (x[j + l] - means[k])
+                for slot in range(LANES):
+                    lane[slot] += grad[j + slot]
+                    lane_with_x[slot] += grad[j + slot] * (x[j + slot] - means[k])
                 j += LANES
             sums[k] += sum_row(lane, LANES)
             sums_with_x[k] += sum_row(lane_with_x, LANES)
@@ -220,7 +220,7 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
     count = input.numel_ // input.sizes[1] if input.sizes[1] else 0
     if count == 1:
         raise ValueError(f"batch_norm: the input has shape {tuple(input.shape)}: one value for each channel, which "
-                          f"has no variance; expected more than one in training")
+                         f"has no variance; expected more than one in training")
     if input.numel_ == 0:
         return input * 1
     x = plain(input, kernel_dtype(input.dtype_)).detach()

@@ -15,7 +15,6 @@ from tensorlab._core.op cimport Op, OpNode, run_view, start_record
 from tensorlab._core.graph cimport (
     bump_version,
     check_inplace,
-    move_retained,
     ndim_of,
     needs_grad,
     set_history,
@@ -58,7 +57,6 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     """Give x itself another layout over its memory, and record that. `arguments[0]` is x."""
     cdef PyObject* pointers[8]
     cdef OpNode node = None
-    cdef object old
     cdef int i
     if thread_state().grad_enabled and needs_grad(x):
         for i in range(len(arguments)):
@@ -69,9 +67,7 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     bump_version(x)
     if node is not None:
         write_meta(&node.first_meta, x)
-        old = x.node
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
-        move_retained(x, old, node)
     return x
 
 

@@ -208,7 +208,7 @@ set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void
 set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
 
 cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim, object out):
-    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
+    cdef unsigned int mask = read_dims(dim, x.ndim_, where)
     # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
     cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
     run_reduction(reducer, result, x, mask, None, NULL, 0)

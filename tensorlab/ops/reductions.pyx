@@ -323,7 +323,7 @@ def count_nonzero(TensorBase input not None, dim=None):
     >>> tensorlab.tensor([[0, 1], [2, 3]]).count_nonzero(0)
     tensor([1, 2])
     """
-    cdef unsigned int mask = read_dims(dim, ndim_of(input), "count_nonzero")
+    cdef unsigned int mask = read_dims(dim, input.ndim_, "count_nonzero")
     cdef TensorBase out = reduced_tensor(INT64, input, mask, False)
     run_reduction(&count_reducer, out, input, mask, None, NULL, 0)
     return out

@@ -214,7 +214,7 @@ def flatten(TensorBase input not None, start_dim=0, end_dim=-1):
     tensorlab.Size([2, 12])
     """
     cdef ssize[MAX_NDIM] sizes
-    cdef int start = wrap_dim(start_dim, ndim_of(input), "flatten"), end = wrap_dim(end_dim, ndim_of(input), "flatten")
+    cdef int start = wrap_dim(start_dim, input.ndim_, "flatten"), end = wrap_dim(end_dim, input.ndim_, "flatten")
     cdef int i, ndim = 0
     if start > end:
         raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")

@@ -32,7 +32,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport convert, copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from, refresh
+from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 

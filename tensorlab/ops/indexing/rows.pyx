@@ -28,7 +28,6 @@ from tensorlab.ops.indexing.picks cimport (
     add_kept_dim,
     apart_from,
     finish_kept_dims,
-    refresh,
     run_picks,
 )
 

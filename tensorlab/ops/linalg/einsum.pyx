@@ -155,7 +155,10 @@ cdef tuple drop(object x, list names, object unwanted):
     cdef list dims = [i for i, name in enumerate(names) if name in unwanted]
     if not dims:
         return x, names
-    return x.sum(dims), [name for name in names if name not in unwanted]
+    # a dimension of size 1 is only left out, by a view: what is saved of it then notices writes to x
+    long = [i for i in dims if x.shape[i] != 1]
+    x = x.sum(long, keepdim=True) if long else x
+    return x.squeeze(tuple(dims)), [name for name in names if name not in unwanted]
 
 
 cdef tuple squeeze_ones(object x, list names, dict sizes):
