@@ -2,20 +2,21 @@
 
     einsum("bij,bjk->bik", x, y)        out[b, i, k] = sum over j of x[b, i, j] * y[b, j, k]
 
-Each letter names a dimension. Operands are combined from left to right, two at a time. For a pair, each letter is one of
+Each letter names a dimension. All operands are first brought to the same dimensions: those of the result, then those that
+are summed over; an operand has size 1 where it lacks a letter. Then they are combined from left to right, two at a time. For
+a pair, each dimension is one of
 
-    batch   in both operands, and needed later (in the result, or in an operand still to come)
-    sum     in both, and not needed later
-    left    only in the first, needed later         right   only in the second
-    (a letter in one operand only that is not needed later is summed at once)
+    batch   in both operands, and kept          left    only in the first, and kept
+    sum     in both, and not needed later       right   only in the second, and kept
 
-With the dimensions permuted to (batch, left, sum) and (batch, sum, right), the pair is a matrix product over the last two
-of them. Batch dimensions stay apart, so that a permuted operand need not be copied: the product takes them as they are.
+(one that only one of the two has, and nobody needs later, is summed at once). Permuted to (batch, left, sum) and (batch, sum,
+right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted operand need not be
+copied: the product takes them as they are.
 """
 from tensorlab._core.layout cimport wrap_dim
 from tensorlab._core.tensor cimport TensorBase
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import ShapeError
 from tensorlab.ops.linalg.matrices import matmul
 
 cdef str LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -138,8 +139,8 @@ cdef tuple take_diagonals(object x, list names):
     return x, out
 
 
-cdef dict measure(list operands, list names):
-    """The size of each name; 1 gives way to others."""
+cdef int check_sizes(list operands, list names) except -1:
+    """Each name must mean the same size everywhere; 1 gives way to others."""
     cdef dict sizes = {}
     for number, (x, own) in enumerate(zip(operands, names)):
         for name, size in zip(own, x.shape):
@@ -147,46 +148,20 @@ cdef dict measure(list operands, list names):
             if known != 1 and size != 1 and size != known:
                 raise ShapeError(f"einsum: subscript {name} has size {size} in operand {number}, but size {known} before")
             sizes[name] = size if known == 1 else known
-    return sizes
-
-
-cdef tuple drop(object x, list names, object unwanted):
-    """Sum over the named dimensions."""
-    cdef list dims = [i for i, name in enumerate(names) if name in unwanted]
-    if not dims:
-        return x, names
-    # a dimension of size 1 is only left out, by a view: what is saved of it then notices writes to x
-    long = [i for i in dims if x.shape[i] != 1]
-    x = x.sum(long, keepdim=True) if long else x
-    return x.squeeze(tuple(dims)), [name for name in names if name not in unwanted]
-
-
-cdef tuple squeeze_ones(object x, list names, dict sizes):
-    """x without the dimensions of size 1 that are larger elsewhere: they are broadcast."""
-    cdef Py_ssize_t i
-    for i in range(len(names) - 1, -1, -1):
-        if x.shape[i] == 1 and sizes[names[i]] != 1:
-            x = x.squeeze(i)
-            names = names[:i] + names[i + 1:]
-    return x, names
+    return 0
 
 
 cdef object arrange(object x, list names, list order):
     """x with its dimensions in this order, and size 1 for those it does not have."""
-    x = x.permute([names.index(name) for name in order if name in names])
-    for i, name in enumerate(order):
-        if name not in names:
-            x = x.unsqueeze(i)
-    return x
+    cdef list own = list(names)
+    for name in order:
+        if name not in own:
+            own.append(name)
+            x = x.unsqueeze(-1)
+    return x.permute([own.index(name) for name in order])
 
 
 # ---------------------------------------------------------------- a pair
-cdef object merged(object x, int batch, tuple group_sizes):
-    """x with its dimensions after the batch joined to two: one for each of two groups."""
-    shape = tuple(x.shape[:batch]) + group_sizes
-    return x if tuple(x.shape) == shape else x.reshape(shape)
-
-
 cdef long product_of(object sizes):
     cdef long n = 1
     for size in sizes:
@@ -194,28 +169,57 @@ cdef long product_of(object sizes):
     return n
 
 
-cdef tuple combine(object x, list x_names, object y, list y_names, list needed, dict sizes):
-    """The product of two operands, summed over what is not needed later."""
-    cdef list batch, left, right, inner
-    x, x_names = drop(x, x_names, [name for name in x_names if name not in y_names and name not in needed])
-    y, y_names = drop(y, y_names, [name for name in y_names if name not in x_names and name not in needed])
-    inner = [name for name in x_names if name in y_names and name not in needed]
-    batch = [name for name in needed if name in x_names and name in y_names]
-    left = [name for name in needed if name in x_names and name not in y_names]
-    right = [name for name in needed if name in y_names and name not in x_names]
-    if not inner:
-        order = [name for name in needed if name in x_names or name in y_names]
-        return arrange(x, x_names, order) * arrange(y, y_names, order), order
-    if x.dtype != y.dtype:
-        raise DTypeError(f"einsum: operands have types {x.dtype} and {y.dtype}; convert one with .to() first")
-    x = arrange(x, x_names, batch + left + inner)
-    y = arrange(y, y_names, batch + inner + right)
-    summed = product_of([sizes[name] for name in inner])
-    out = matmul(merged(x, len(batch), (product_of([sizes[name] for name in left]), summed)),
-                 merged(y, len(batch), (summed, product_of([sizes[name] for name in right]))))
-    names = batch + left + right
-    shape = tuple([sizes[name] for name in names])
-    return out if tuple(out.shape) == shape else out.reshape(shape), names
+cdef object as_matrices(object x, list batch, list rows, list columns, list rest):
+    """x permuted to (batch, rows, columns), the latter two joined to one dimension each; there is always a batch."""
+    shape = [x.shape[d] for d in batch] or [1]
+    shape += [product_of([x.shape[d] for d in rows]), product_of([x.shape[d] for d in columns])]
+    return x.permute(batch + rows + columns + rest).reshape(shape)
+
+
+cdef object multiply_pair(object x, object y, list summed):
+    """The product of two operands, summed over the dimensions `summed`, which keep size 1."""
+    cdef list batch = [], left = [], right = [], order
+    cdef int d, ndim = x.ndim
+    if not summed:
+        return x * y
+    for d in range(ndim):
+        if d in summed:
+            continue
+        if x.shape[d] != 1 and y.shape[d] != 1:
+            batch.append(d)
+        elif x.shape[d] != 1:
+            left.append(d)
+        else:
+            right.append(d)
+    if left and right and right[len(right) - 1] < left[0]:          # so the result comes out in the order that is asked for
+        x, y, left, right = y, x, right, left
+    out = matmul(as_matrices(x, batch, left, summed, right), as_matrices(y, batch, summed, right, left))
+    order = batch + left + summed + right
+    out = out.reshape([x.shape[d] for d in batch + left] + [1] * len(summed) + [y.shape[d] for d in right])
+    return out.permute([order.index(d) for d in range(ndim)])
+
+
+cdef object combine(object x, object y, list uses, int kept):
+    """The product of two operands, summed over the dimensions from `kept` on that no later operand has.
+
+    `uses` counts, for each dimension, the operands that have it: x and y become one.
+    """
+    cdef list summed = [], x_alone = [], y_alone = []
+    cdef int d
+    for d in range(kept, x.ndim):
+        if x.shape[d] != 1 and y.shape[d] != 1:
+            uses[d] -= 1
+            if uses[d] == 1:
+                summed.append(d)
+                uses[d] = 0
+        elif uses[d] == 1 and (x.shape[d] != 1 or y.shape[d] != 1):
+            (x_alone if x.shape[d] != 1 else y_alone).append(d)
+            uses[d] = 0
+    if x_alone:
+        x = x.sum(x_alone, keepdim=True)
+    if y_alone:
+        y = y.sum(y_alone, keepdim=True)
+    return multiply_pair(x, y, summed)
 
 
 # ---------------------------------------------------------------- einsum
@@ -251,9 +255,8 @@ def einsum(*args):
     >>> tensorlab.einsum("ii", x)
     tensor(5.)
     """
-    cdef list operands, inputs, names, output, needed
-    cdef dict sizes
-    cdef Py_ssize_t i
+    cdef list operands, inputs, names, output, order, uses
+    cdef Py_ssize_t i, kept
     operands, inputs, given = read_call(args)
     if not operands:
         raise ShapeError("einsum: at least one operand is needed")
@@ -264,17 +267,22 @@ def einsum(*args):
     output = name_result(names, given)
     for i in range(len(operands)):
         operands[i], names[i] = take_diagonals(operands[i], names[i])
-    sizes = measure(operands, names)
+    check_sizes(operands, names)
+    kept = len(output)
+    rest = {name for own in names for name in own if name not in output}
+    order = output + sorted([name for name in rest if isinstance(name, int)]) + sorted(
+        [name for name in rest if isinstance(name, str)])
     for i in range(len(operands)):
-        operands[i], names[i] = squeeze_ones(operands[i], names[i], sizes)
-    out, own = operands[0], names[0]
+        operands[i] = arrange(operands[i], names[i], order)
+    uses = [sum([x.shape[d] != 1 for x in operands]) for d in range(len(order))]
+    out = operands[0]
     for i in range(1, len(operands)):
-        needed = list(output)
-        for later in names[i + 1:]:
-            needed.extend([name for name in later if name not in needed])
-        out, own = combine(out, own, operands[i], names[i], needed, sizes)
-    out, own = drop(out, own, [name for name in own if name not in output])
-    return arrange(out, own, output)
+        out = combine(out, operands[i], uses, kept)
+    if len(order) == kept:
+        return out
+    if len(operands) == 1:
+        return out.sum(list(range(kept, len(order))))
+    return out.reshape(out.shape[:kept])                # what was summed over has size 1 now
 
 
 # ---------------------------------------------------------------- tensordot and kron
