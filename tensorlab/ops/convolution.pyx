@@ -392,10 +392,14 @@ cdef tuple read_numbers(object given, int n, ssize least, str where, str name):
 
 
 cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, str where) except -1:
+    cdef int d
     if weight.ndim_ != n + 2:
         raise ShapeError(f"{where}: weight must have {n + 2} dimensions, not {weight.ndim_}")
     if x.ndim_ != n + 1 and x.ndim_ != n + 2:
         raise ShapeError(f"{where}: input must have {n + 2} dimensions, or {n + 1} for a single image, not {x.ndim_}")
+    for d in range(2, n + 2):
+        if weight.sizes[d] == 0:
+            raise ShapeError(f"{where}: weight {shape_text(weight.ndim_, weight.sizes)} has size 0 in dimension {d}")
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
     if x.dtype_ != weight.dtype_ or (bias is not None and bias.dtype_ != x.dtype_):

@@ -109,7 +109,7 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
         raise ValueError("cat: the list of tensors is empty; give at least one")
     for position in range(len(tensors)):
         x = <TensorBase>tensors[position]
-        if x.ndim_ == 0:
+        if ndim_of(x) == 0:
             raise ShapeError(f"cat: tensor {position} is 0-d and has no dimension to join along; use stack")
         if first is None or is_skipped(first):
             first = x

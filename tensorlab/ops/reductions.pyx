@@ -355,6 +355,8 @@ def sum_to_size(TensorBase input not None, *size):
     cdef int ndim = read_sizes(size, sizes, "sum_to_size"), shift = input.ndim_ - ndim, i
     cdef unsigned int mask = (<unsigned int>1 << shift) - 1 if shift > 0 else 0
     cdef TensorBase out
+    if ndim == 0:
+        return input.sum()
     for i in range(ndim):
         if shift < 0 or (sizes[i] != 1 and sizes[i] != input.sizes[i + shift]):
             raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the "

@@ -46,6 +46,8 @@ def getitem_derivative(grad, index, x_shape):
 @GETITEM_ALIAS.derivative("x")
 @GETITEM_UNSQUEEZE.derivative("x")
 def getitem_all_derivative(grad, index, x_shape):
+    if grad.shape == x_shape:
+        return grad
     if grad.numel() == x_shape.numel():                 # nothing was left out: only the shape differs
         return grad.reshape(x_shape)
     return run_getitem_backward(<TensorBase?>grad, index, x_shape)

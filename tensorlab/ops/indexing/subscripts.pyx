@@ -94,7 +94,7 @@ cdef TensorBase index_tensor(object item):
     cdef TensorBase out
     if isinstance(item, str):
         raise TypeError("index: a str is no index")
-    if not hasattr(item, "__getitem__") or getattr(item, "ndim", 1) == 0:
+    if isinstance(item, dict) or not hasattr(item, "__getitem__") or getattr(item, "ndim", 1) == 0:
         raise IndexOutOfRange(f"index: {type(item).__name__} is no index; use ints, slices, None, Ellipsis, bools, "
                               f"or tensors, arrays and lists of ints or bools")
     out = tensor_from(item, NO_DTYPE)
