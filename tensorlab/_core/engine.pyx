@@ -400,7 +400,7 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
         for i in range(len(tensors)):
             x = <TensorBase>tensors[i]
             node = <Node>roots[i]
-            deliver(task, node, x.output_number, grads[i])
+            deliver(task, node, x.output_number, fit(grads[i], &node.metas[x.output_number], node))
         for node in set(roots):
             slot = task.find(node)
             if task.missing[slot] == 0 and is_wanted(task, node):

@@ -11,7 +11,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.operands cimport as_number, number_dtype, write_number
+from tensorlab._core.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -209,6 +209,7 @@ cdef char* store(object data, int dtype, char* to) except NULL:
         x = data
         convert(to, dtype, 1, &x, FLOAT32, 1, 1)
     else:
+        check_fits(data, dtype)
         write_number(data, dtype, to)
     return to + item_size[dtype]
 

@@ -157,14 +157,16 @@ def apply_function(cls, tuple arguments):
     outputs = [result] if is_single else list(result)
     wrap_outputs(node, arguments, outputs, is_recorded)
     if is_recorded:
-        node.saved = [None if one is None else save_tensor(<TensorBase>one, grad_fn_is(<TensorBase>one, node))
-                      for one in (node.to_save or ())]
+        node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in (node.to_save or ())]
     node.to_save = None if is_recorded else node.to_save
     return outputs[0] if is_single else tuple(outputs)
 
 
-cdef bint grad_fn_is(TensorBase x, Node node):
-    return grad_fn_of(x) is node
+cdef SavedTensor save_for(FunctionNode node, TensorBase x):
+    """Keep x; if the function itself made it, as an output. An input may be detached in place meanwhile, as in PyTorch."""
+    cdef SavedTensor saved = save_tensor(x, grad_fn_of(x) is node)
+    saved.was_computed = False
+    return saved
 
 
 cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_recorded) except -1:

@@ -43,7 +43,7 @@ from tensorlab._core.tensor cimport (
     set_layout,
 )
 
-from tensorlab.errors import MemoryLayoutError, ShapeError
+from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 
 
 # ---------------------------------------------------------------- numbers
@@ -93,6 +93,21 @@ cdef int write_number(object x, int dtype, void* to) except -1:
             (<int32_t*>to)[0] = <int32_t>n
         else:
             (<int64_t*>to)[0] = n
+    return 0
+
+
+cdef int check_fits(object x, int dtype) except -1:
+    """Raise if a Python number is outside an integer type's range. uint8 takes -255 to -1, too, and wraps them."""
+    cdef double value
+    cdef bint fits = True
+    if UINT8 <= dtype < INT64:
+        value = x
+        if dtype == UINT8:
+            fits = (-255 <= value if PyLong_Check(x) else 0 <= value) and value <= 255
+        else:
+            fits = -(2.0 ** (8 * item_size[dtype] - 1)) <= value < 2.0 ** (8 * item_size[dtype] - 1)
+        if not fits:
+            raise DTypeError(f"the number {x} does not fit in {dtype_object(dtype)}; choose a wider dtype")
     return 0
 
 
