@@ -183,12 +183,14 @@ cdef int record_value(TensorBase view, object value) except -1:
     """Write into a view with the in-place ops that autograd follows."""
     cdef TensorBase source
     if not isinstance(value, TensorBase):
+        refuse_self_overlap(view, "setitem")            # which fill_ would allow
         view.fill_(value)
         return 0
     source = <TensorBase>value
     if source.shape == view.shape:
         view.copy_(source)
     elif source.ndim_ == 0:
+        refuse_self_overlap(view, "setitem")
         view.fill_(source)
     else:
         source = without_leading_ones(source)
