@@ -64,6 +64,7 @@ cdef class ReadyQueue:
         return 0
 
     cdef Node pop(self):
+        """Take out the node made last; the last of the list then sinks to its place."""
         cdef list nodes = self.nodes
         cdef Node last = nodes.pop(), top
         cdef Py_ssize_t i = 0, child, n = len(nodes)
@@ -163,20 +164,19 @@ cdef int count(Task task, list roots) except -1:
 
 
 cdef int select(Task task, list targets) except -1:
-    """Mark the nodes that lie between the roots and the targets: depth first, without recursion."""
-    cdef set needed = set(targets)
-    cdef list stack = [(node, 0) for node in task.nodes[:1]]
-    cdef dict color = {}                # 1: on the stack, 2: done
+    """Mark the targets and every node from which one can be reached: depth first, without recursion."""
+    cdef set needed = set(targets), seen = set()
+    cdef list stack
     cdef Node node
     cdef object child
     cdef Py_ssize_t at
     task.is_selective = True
     task.needed = needed
-    for root in task.nodes:             # every node has a slot, and roots come first
-        if root in color:
+    for start in task.nodes:                # every node has a slot
+        if start in seen:
             continue
-        stack = [(root, 0)]
-        color[root] = 1
+        seen.add(start)
+        stack = [(start, 0)]                # a node, and which of its edges comes next
         while stack:
             node, at = stack.pop()
             if at > 0 and node.edges[at - 1] in needed:
@@ -184,8 +184,8 @@ cdef int select(Task task, list targets) except -1:
             if at < PyTuple_GET_SIZE(node.edges):
                 stack.append((node, at + 1))
                 child = node.edges[at]
-                if child is not None and child not in color:
-                    color[child] = 1
+                if child is not None and child not in seen:
+                    seen.add(child)
                     stack.append((child, 0))
     return 0
 
@@ -307,7 +307,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         slot = task.find(node)
         grad = task.waiting[slot]
         task.waiting[slot] = None
-        task.nodes[slot] = None
+        task.nodes[slot] = None             # the node will not run again: it may be freed as soon as its users let go
         if node.tensor_hooks is not None or node.retaining is not None:
             grad = run_tensor_hooks(node, grad)
         if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks:
@@ -403,7 +403,7 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
             deliver(task, node, x.output_number, fit(grads[i], &node.metas[x.output_number], node))
         for node in set(roots):
             slot = task.find(node)
-            if task.missing[slot] == 0 and is_wanted(task, node):
+            if task.missing[slot] == 0 and is_wanted(task, node):       # else another root leads to this one
                 ready.push(node)
         run(task, ready)
     finally:
@@ -414,7 +414,7 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
 
 
 # ---------------------------------------------------------------- the public functions
-cdef list first_gradients(list tensors, object given, bint create_graph, str where):
+cdef list first_gradients(list tensors, object given, str where):
     """The gradients to start from: those given, or 1 for a single-element tensor."""
     cdef list grads = list(given)
     cdef Py_ssize_t i
@@ -476,7 +476,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
             if not needs_grad(x):
                 raise GradientError("backward: one of the inputs does not require grad")
             targets.append(x)
-    grads = first_gradients(roots, grads, create_graph, "backward")
+    grads = first_gradients(roots, grads, "backward")
     found = execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
     if targets is not None:
         for x, gradient in zip(targets, found):         # those that are no leaves
@@ -510,7 +510,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
     if allow_unused is None:
         allow_unused = materialize_grads
-    grads = first_gradients(roots, grads, create_graph, "grad")
+    grads = first_gradients(roots, grads, "grad")
     for tensor in wanted:
         x = <TensorBase?>tensor
         if not needs_grad(x):

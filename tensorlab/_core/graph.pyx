@@ -173,12 +173,12 @@ cdef int set_edges(Node node, object inputs) except -1:
 
 # ---------------------------------------------------------------- AccumulateGrad
 @cython.final
-@cython.no_gc_clear         # `variable` must still be there in __dealloc__; every cycle has another place to be cut
+@cython.no_gc_clear         # `variable` must still be there in __dealloc__; a cycle is cut at the leaf's hooks or attributes
 cdef class AccumulateGrad(Node):
     """Where backward ends: adds the gradient that arrives to the leaf's `.grad`."""
 
     def __cinit__(self):
-        self.sequence = <unsigned long long>-1      # runs before any other ready node
+        self.sequence = <unsigned long long>-1      # runs before any other ready node, so that its gradient is soon let go
 
     def __dealloc__(self):
         if self.variable is not None and self.variable.accumulator == <PyObject*>self:
@@ -243,7 +243,7 @@ cdef bint needs_grad(TensorBase x) noexcept:
 cdef object as_strided = None
 
 cdef int set_as_strided(object function) except -1:
-    """The op that replays a view on its base; handed up by tensorlab/ops/shape.pyx."""
+    """The op that replays a view on its base; handed down by tensorlab/ops/strided.pyx."""
     global as_strided
     as_strided = function
     return 0
