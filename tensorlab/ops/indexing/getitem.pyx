@@ -48,8 +48,8 @@ def getitem_derivative(grad, index, x_shape):
 def getitem_all_derivative(grad, index, x_shape):
     if grad.shape == x_shape:
         return grad
-    if grad.numel() == x_shape.numel():                 # nothing was left out: only the shape differs
-        return grad.reshape(x_shape)
+    if grad.numel() == x_shape.numel():                 # nothing was left out: at most the shape differs
+        return grad if grad.shape == x_shape else grad.reshape(x_shape)
     return run_getitem_backward(<TensorBase?>grad, index, x_shape)
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
