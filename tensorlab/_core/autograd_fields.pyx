@@ -7,7 +7,7 @@ from cpython.weakref cimport PyWeakref_NewRef
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport Node, grad_fn_of, needs_grad
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.tensor cimport TensorBase, VersionCounter, alias, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, set_layout
 
 import warnings
 
@@ -26,7 +26,8 @@ def set_requires_grad(TensorBase x not None, value):
     """Switch the flag of a leaf."""
     if not isinstance(value, bool):
         raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
-    if x.node is not None:
+    # a view whose history cannot be brought up to date is taken as it is
+    if (grad_fn_of(x) if x.creation == VIEW_DEFAULT else x.node) is not None:
         raise GradientError("requires_grad can be switched for leaves only; this tensor was computed. Use detach() for a "
                             "copy outside the graph")
     requires_grad_(x, value)
