@@ -286,3 +286,16 @@ def test_a_hook_that_holds_its_own_tensor_is_collected():
     del x, y
     gc.collect()
     assert T.live_tensors() == before
+
+
+def test_a_saved_output_is_freed_with_its_tensor_without_the_cycle_collector():
+    x = leaf(0.5)
+    gc.collect()
+    gc.disable()
+    try:
+        before = T.live_tensors()
+        y = x.tanh()
+        del y
+        assert T.live_tensors() == before
+    finally:
+        gc.enable()
