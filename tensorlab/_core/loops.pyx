@@ -577,9 +577,7 @@ cdef TensorBase contiguous_copy(TensorBase x):
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1:
     """Write one value everywhere."""
     cdef Walk walk
-    cdef char[8] zeros
     cdef int i
-    memset(zeros, 0, 8)
     if out.is_contiguous_ and out.numel_ > 0 and is_zero(value, value_dtype):
         with nogil:
             memset(out.data_, 0, out.numel_ * item_size[out.dtype_])
