@@ -310,7 +310,31 @@ class BuildExtensions(build_ext):
 
 
 class BuildPython(build_py):
-    """Copy the package but for _build_info.py, which tells of another build."""
+    """Copy the package but for _build_info.py, which tells of another build; bring the chapters along.
+
+    An installed package checks exercises and opens chapters without the repository, so it has a copy
+    of what lies in their folders, but for what only records results.
+    """
+
+    def run(self):
+        super().run()
+        if not self.editable_mode:
+            for source, target in self.chapter_files():
+                self.mkpath(str(target.parent))
+                self.copy_file(str(source), str(target))
+
+    def chapter_files(self):
+        """Return (source, target) of every file of a chapter that the package carries."""
+        target = Path(self.build_lib, PACKAGE, "learn", "chapters")
+        return [
+            (path, target / path.parent.name / path.name)
+            for path in sorted((ROOT / "chapters").glob("[0-9][0-9]-*/*"))
+            if path.is_file() and path.name != "record.py"
+        ]
+
+    def get_outputs(self, *arguments, **named):
+        copies = [str(target) for _, target in self.chapter_files()]
+        return [*super().get_outputs(*arguments, **named), *copies]
 
     def find_package_modules(self, package, package_dir):
         modules = super().find_package_modules(package, package_dir)

@@ -4,8 +4,8 @@ Usage: python docs/check_book.py texts     before the build: the Markdown files
        python docs/check_book.py pages     after it: the HTML files
 
 Texts: every chapter is in the table of contents and has its parts in order, every woven region
-exists and is short enough, tests that are named exist, glossary terms that are used are in the
-glossary, figures have alternative text, entries of the table of contents have their files.
+exists and is short enough, tests that are named exist, every exercise is shown, glossary terms that
+are used are in the glossary, figures have alternative text, entries of the table of contents have their files.
 Pages: every picture has alternative text, links within the book lead somewhere.
 """
 
@@ -25,6 +25,7 @@ from make_toc import toc_text  # noqa: E402
 from source_region import MOST_LINES  # noqa: E402
 
 from tensorlab import learn  # noqa: E402
+from tensorlab.learn.exercise import read_chapter  # noqa: E402
 
 # Headings of level two, in order.  Exercises and summary may follow later.
 PARTS = [
@@ -71,6 +72,7 @@ def check_texts(root=ROOT):
         problems = [*check_terms(text, terms), *check_figures(text), *check_regions(text)]
         if path in chapters:
             problems += [*check_parts(text), *check_named_tests(text, root)]
+            problems += check_exercises(text, path.with_name("exercises.py"))
         yield from (f"{place}: {problem}" for problem in problems)
 
 
@@ -154,6 +156,14 @@ def check_named_tests(text, root):
             yield f"{named} is named, but there is no such file"
         elif test and not re.search(rf"^\s*(?:def|class) {test}\b", file.read_text("utf-8"), re.M):
             yield f"{named} is named, but the file has no such test"
+
+
+def check_exercises(text, file):
+    """Check that a page shows every exercise of its chapter, once and in order."""
+    shown = [m["argument"].strip() for m in FENCE.finditer(text) if m["directive"] == "exercise"]
+    there = [exercise.id for exercise in read_chapter(file).exercises] if file.is_file() else []
+    if shown != there:
+        yield f"the page shows the exercises {shown}; exercises.py has {there}"
 
 
 def check_regions(text):

@@ -4,12 +4,15 @@ Usage: python docs/make_notebooks.py FOLDER [--run]
 
 The .ipynb has the chapter's cells and text.  What only the book understands is translated: a woven
 source region becomes a cell that prints it from the installed package, boxes become quotations,
-roles become plain text, and files beside the chapter (a program, recorded results) are written by
-the first cells.  --run runs each in an empty folder and fails where a cell does.
+roles become plain text, an exercise becomes a cell to fill in and one that checks it, and files
+beside the chapter (a program, recorded results) are written by the first cells.  --run runs each in
+an empty folder and fails where a cell does.
 """
 
 import argparse
+import os
 import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,6 +21,10 @@ import nbformat
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tensorlab.learn.exercise import find  # noqa: E402
+
 FENCE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<directive>[\w-]+)\}[ ]*(?P<argument>[^\n]*)\n"
     r"(?P<body>.*?)^(?P=fence)[ ]*$\n?",
@@ -27,6 +34,7 @@ OPTION = re.compile(r"^:(?P<name>[\w-]+):[ ]*(?P<value>.*)$")
 ROLE = re.compile(r"\{[\w:-]+\}`([^`]*)`")
 LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 SHOWN_AS_CODE = {"code-block", "code"}
+BEHIND_THE_SCENES = {"record.py", "exercises.py"}
 HIDDEN = {"figure", "image", "list-table", "toctree", "bibliography"}
 
 
@@ -57,6 +65,8 @@ def translate(directive, argument, body):
         docstrings = ", docstrings=False" if options.get("docstrings") == "no" else ""
         call = f'source("{argument.strip()}", "{options["name"]}"{docstrings})'
         return [nbformat.v4.new_code_cell(f"from tensorlab.learn import source\n\n{call}")]
+    if directive == "exercise":
+        return [cell for exercise in find(argument)[1] for cell in exercise_cells(exercise)]
     if directive == "math":
         return [nbformat.v4.new_markdown_cell(f"$$\n{content}\n$$")]
     if directive in SHOWN_AS_CODE:
@@ -80,6 +90,30 @@ def translate(directive, argument, body):
     return [heading, *inner]
 
 
+def exercise_cells(exercise):
+    """Return an exercise as cells: its text, the stub, its check, and what opens by a click."""
+    title = f"### {exercise.id} {exercise.title} ({exercise.kind})"
+    folded = [(f"Hint {number}", hint) for number, hint in enumerate(exercise.hints, start=1)]
+    wrong = [f"A common wrong answer. {w.why}\n\n{fenced(w.code)}" for w in exercise.wrong]
+    answer = "\n\n".join([fenced(exercise.solution), exercise.reason, *wrong])
+    folded.append(("Solution", answer))
+    texts = [
+        f"<details><summary>{summary}</summary>\n\n{plain_text(text)}\n\n</details>"
+        for summary, text in folded
+    ]
+    call = f'from tensorlab.learn import check\n\ncheck("{exercise.id}")'
+    return [
+        nbformat.v4.new_markdown_cell(f"{title}\n\n{plain_text(exercise.text)}"),
+        nbformat.v4.new_code_cell(exercise.stub),
+        nbformat.v4.new_code_cell(call),
+        nbformat.v4.new_markdown_cell("\n\n".join(texts)),
+    ]
+
+
+def fenced(code):
+    return f"```python\n{code}\n```"
+
+
 def markdown_cells(text):
     """Return the cells that stand for a piece of MyST Markdown."""
     cells, position = [], 0
@@ -98,7 +132,7 @@ def file_cells(folder):
     files = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix in (".py", ".json", ".csv", ".txt") and path.name != "record.py"
+        if path.suffix in (".py", ".json", ".csv", ".txt") and path.name not in BEHIND_THE_SCENES
     )
     return [
         nbformat.v4.new_code_cell(f"%%writefile {path.name}\n{path.read_text(encoding='utf-8')}")
@@ -128,7 +162,8 @@ def make_notebook(chapter):
 
 def run_notebook(notebook):
     """Run a notebook as a reader would who downloaded it and nothing else."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
+        os.environ["TENSORLAB_HOME"] = home  # its checks are no reader's progress
         resources = {"metadata": {"path": folder}}
         NotebookClient(notebook, timeout=120, resources=resources).execute()
 

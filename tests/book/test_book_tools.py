@@ -30,7 +30,7 @@ What happens?
 ## Idea
 ## Build it
 
-```{source} tensorlab/learn.py
+```{source} tensorlab/learn/excerpts.py
 :name: is_banner
 ```
 
@@ -84,7 +84,7 @@ def test_parts_out_of_order_or_twice_are_found():
     ("old", "new", "expected"),
     [
         ("is_banner", "no_such_name", "has no region"),
-        ("tensorlab/learn.py", "tensorlab/nowhere.py", "there is no file"),
+        ("tensorlab/learn/excerpts.py", "tensorlab/nowhere.py", "there is no file"),
         (":name: is_banner", "", "has no :name:"),
         ("is_banner", "Region\n:most-lines: 9", "lines, more than 9"),
         ("```{admonition} Predict", "```text", "no prediction box"),
@@ -110,12 +110,10 @@ def test_an_unknown_term_is_found_and_a_known_one_is_not():
 
 
 def test_a_promised_test_that_does_not_exist_is_found():
-    text = (
-        "`tests/book/test_learn.py::test_gone` and `tests/book/test_learn.py::region`, tests/x.py"
-    )
+    text = "`tests/learn/test_excerpts.py::test_gone` and `tests/learn/test_excerpts.py::region`, tests/x.py"
     found = list(check_book.check_named_tests(text, ROOT))
     assert [problem.partition(" is")[0] for problem in found] == [
-        "tests/book/test_learn.py::test_gone",
+        "tests/learn/test_excerpts.py::test_gone",
         "tests/x.py",
     ]
 
@@ -151,7 +149,7 @@ def test_a_notebook_has_the_cells_and_no_directive(tmp_path):
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert code[0] == "%%writefile helper.py\nanswer = 42\n"
-    assert code[1].endswith('source("tensorlab/learn.py", "is_banner")')
+    assert code[1].endswith('source("tensorlab/learn/excerpts.py", "is_banner")')
     assert code[2:] == ["# ## Not a heading\n1 + 1", "1 / 0"]
     assert "{" not in text
     assert "> **Predict**\n>\n> What happens?" in text

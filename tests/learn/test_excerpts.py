@@ -126,10 +126,10 @@ def test_a_missing_region_is_an_error_that_names_the_others():
 
 
 def test_source_reads_the_installed_package():
-    text = source("tensorlab/learn.py", "source", docstrings=False)
+    text = source("tensorlab/learn/excerpts.py", "source", docstrings=False)
     assert text.startswith("def source(path, name")
     assert '"""' not in text
-    assert text.path == "tensorlab/learn.py"
+    assert text.path == "tensorlab/learn/excerpts.py"
 
 
 @pytest.mark.parametrize("path", ["setup.py", "tensorlab/absent.pyx", "tensorlab/../setup.py"])

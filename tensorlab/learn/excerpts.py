@@ -17,7 +17,7 @@ from pathlib import Path
 
 __all__ = ["Region", "find_region", "regions", "source"]
 
-PACKAGE_FOLDER = Path(__file__).resolve().parent
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 BANNER = re.compile(r"# -{8,} (?P<name>\S.*)")
 CYTHON_WORDS = r"(?:cdef|cpdef|ctypedef|inline|public|readonly|extern|api|packed|async)"

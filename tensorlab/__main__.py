@@ -1,0 +1,7 @@
+"""python -m tensorlab: the command line."""
+
+import sys
+
+from tensorlab.cli import main
+
+sys.exit(main())

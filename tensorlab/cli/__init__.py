@@ -1,0 +1,38 @@
+"""The command line `tensorlab`, one module for each command.
+
+A command's module has `add(commands)`, which declares its arguments, and `run(options)`, which
+returns the exit code: 0 all is well, 1 something is wrong with what the reader has, 2 the call
+itself was wrong.
+"""
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = ("start", "check", "show", "hint", "solution", "status", "reset")
+
+
+def main(arguments=None):
+    """Run one command; return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # what a terminal cannot show becomes a question mark
+            stream.reconfigure(errors="replace")
+    parser = argparse.ArgumentParser(
+        prog="tensorlab", description="Practise with the book, read it, and see what is installed."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name in COMMANDS:
+        importlib.import_module(f"tensorlab.cli.{name}").add(commands)
+    options = parser.parse_args(arguments)
+    from tensorlab.learn.exercise import ExerciseError
+
+    try:
+        return options.run(options)
+    except ExerciseError as error:
+        print(f"tensorlab {options.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader has closed `less`
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,164 @@
+"""What a check is written with: `expect`, `require`, `expect_error`, and calls that are recorded.
+
+A check is plain Python.  What the reader's functions are called with, and what comes, is recorded
+behind its back, so that a failing `expect` can tell the reader which call went wrong.
+"""
+
+import functools
+import math
+import types
+
+from tensorlab._tensor import Tensor
+
+MOST_NUMBERS = 16  # a tensor up to this size is shown whole
+MOST_LETTERS = 240
+
+
+class Wrong(Exception):
+    """What the reader's answer gave is not what it should give.
+
+    Attributes
+    ----------
+    remark : str, what is wrong, for the reader
+    came, expected : str or None
+    idea : str or None, the heading of the chapter to look at again, if not the exercise's own
+    call : Call or None, the last call of the reader's code before
+    """
+
+    def __init__(self, remark, came=None, expected=None, idea=None, call=None):
+        super().__init__(remark)
+        self.remark, self.came, self.expected = remark, came, expected
+        self.idea, self.call = idea, call
+
+
+def expect(came, expected, about="", *, tolerance=0.0, idea=None):
+    """Raise Wrong where `came` is not `expected`.
+
+    Parameters
+    ----------
+    came : what the reader's code gave: a number, a tensor, or tuples, lists and dicts of them
+    expected : what it should be; a tensor also asks for its shape and dtype, a list for its values
+    about : str, what is compared ("the strides of the view"), or a whole sentence
+    tolerance : float, how far numbers may be apart, absolutely and relatively
+    idea : str, the heading of the chapter to look at again
+    """
+    if not same(came, expected, tolerance):
+        shown, wanted = describe(came), describe(expected)
+        if shown == wanted:  # they differ in what is not shown
+            shown, wanted = f"{shown} ({kind_of(came)})", f"{wanted} ({kind_of(expected)})"
+        raise Wrong(about, shown, wanted, idea)
+
+
+def require(condition, remark, *, idea=None):
+    """Raise Wrong with `remark` where `condition` is false."""
+    if not condition:
+        raise Wrong(remark, idea=idea)
+
+
+def expect_error(error, function, *arguments, about="", idea=None):
+    """Raise Wrong where `function(*arguments)` does not raise `error`."""
+    try:
+        came = function(*arguments)
+    except error:
+        return
+    except Exception as other:
+        came = f"{type(other).__name__}: {other}"
+    else:
+        came = "no error" if came is None else f"no error, but {describe(came)}"
+    raise Wrong(about, came, f"{error.__name__} is raised", idea)
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def same(came, expected, tolerance=0.0):
+    """Say whether two values are the same, numbers within `tolerance`, nan equal to nan."""
+    if isinstance(expected, Tensor):
+        return (
+            isinstance(came, Tensor)
+            and came.dtype == expected.dtype
+            and tuple(came.shape) == tuple(expected.shape)
+            and same(came.tolist(), expected.tolist(), tolerance)
+        )
+    if isinstance(came, Tensor) and isinstance(expected, (list, int, float)):
+        return same(came.tolist(), expected, tolerance)
+    if isinstance(expected, (list, tuple)):
+        return (
+            isinstance(came, (list, tuple))
+            and len(came) == len(expected)
+            and all(same(x, y, tolerance) for x, y in zip(came, expected, strict=True))
+        )
+    if isinstance(expected, dict):
+        return (
+            isinstance(came, dict)
+            and came.keys() == expected.keys()
+            and all(same(came[key], expected[key], tolerance) for key in expected)
+        )
+    if isinstance(expected, float) and isinstance(came, (int, float)):
+        if math.isnan(expected) or math.isnan(came):
+            return math.isnan(expected) and math.isnan(came)
+        return came == expected or math.isclose(
+            came, expected, rel_tol=tolerance, abs_tol=tolerance
+        )
+    return type(came) is not Tensor and bool(came == expected)
+
+
+def kind_of(value):
+    return str(value.dtype) if isinstance(value, Tensor) else type(value).__name__
+
+
+def describe(value):
+    """Return a value as a line of text for a report: small ones whole, large ones by shape."""
+    if isinstance(value, Tensor):
+        if value.numel() <= MOST_NUMBERS:
+            values = describe(value.tolist())
+            plain = str(value.dtype).endswith(("float32", "int64"))
+            return f"tensor({values}{'' if plain else f', dtype={value.dtype}'})"
+        return f"tensor of shape {tuple(value.shape)}, strides {tuple(value.stride())}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, tuple) and type(value).__name__ in ("tuple", "Size"):
+        items = ", ".join(describe(item) for item in value)
+        return f"({items},)" if len(value) == 1 else f"({items})"
+    if type(value) is list:
+        text = "[" + ", ".join(describe(item) for item in value[:64]) + "]"
+    elif isinstance(value, types.FunctionType):
+        text = value.__name__
+    else:
+        text = " ".join(repr(value).split())
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 2] + " …"
+
+
+# ---------------------------------------------------------------- recorded calls
+
+
+class Call:
+    """One call of the reader's code: what with, and what came of it."""
+
+    def __init__(self, name, arguments, named):
+        shown = [describe(value) for value in arguments]
+        shown += [f"{key}={describe(value)}" for key, value in named.items()]
+        self.text = f"{name}({', '.join(shown)})"
+        self.came = ""
+
+
+class Recorder:
+    """The calls of the reader's functions during one check."""
+
+    def __init__(self):
+        self.last = None
+
+    def watch(self, function):
+        """Return `function`, with every call recorded; anything but a function as it is."""
+        if not isinstance(function, types.FunctionType):
+            return function
+
+        @functools.wraps(function)
+        def watched(*arguments, **named):
+            self.last = call = Call(function.__name__, arguments, named)
+            result = function(*arguments, **named)
+            call.came = describe(result)
+            self.last = call  # again: the function may have called another that is watched
+            return result
+
+        return watched

@@ -1,0 +1,255 @@
+"""Judging one answer: its check is run on the reader's names, and a Verdict says what came of it.
+
+Whatever the reader's code does, the verdict is a sentence: a wrong value, a missing name, an
+exception with the reader's own lines, a loop that does not end.  Nothing here knows where the
+names come from; `answers` runs files in a process of their own, a notebook hands its names over.
+"""
+
+import ast
+import contextlib
+import inspect
+import signal
+import sysconfig
+import threading
+import time
+import traceback
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from .exercise import PACKAGE_FOLDER, BugHunt, chapters_folder
+from .expect import Recorder, Wrong
+
+SECONDS = 10.0  # that a check may take
+RIGHT, WRONG, ERROR, ENDLESS, MISSING, UNTOUCHED = (
+    "right",
+    "not yet",
+    "error",
+    "endless",
+    "missing",
+    "not begun",
+)
+
+
+@dataclass
+class Verdict:
+    """What came of one answer.
+
+    Attributes
+    ----------
+    id, title : str, of the exercise
+    state : str, "right", "not yet", "error", "endless", "missing" or "not begun"
+    remark : str, what is wrong, or what the reader may like to know
+    call, came, expected : str, empty where there is nothing to tell
+    trace : str, the reader's lines of an exception
+    idea : str, the heading of the chapter to look at again
+    printed : str, what the reader's code printed
+    seconds : float
+    """
+
+    id: str
+    title: str
+    state: str = RIGHT
+    remark: str = ""
+    call: str = ""
+    came: str = ""
+    expected: str = ""
+    trace: str = ""
+    idea: str = ""
+    printed: str = ""
+    seconds: float = 0.0
+    extra: dict = field(default_factory=dict)
+
+    @property
+    def is_right(self):
+        return self.state == RIGHT
+
+    def as_dict(self):
+        return asdict(self)
+
+
+class TimeIsUp(BaseException):
+    """Raised in the reader's code when it has run too long; `except Exception` lets it pass."""
+
+
+def judge(exercise, names, *, seconds=SECONDS):
+    """Return the Verdict on the reader's `names`, a dict, as an answer to `exercise`."""
+    verdict = Verdict(exercise.id, exercise.title, idea=exercise.idea)
+    recorder = Recorder()
+    started = time.perf_counter()
+    try:
+        with time_limit(seconds):
+            if issubclass(exercise, BugHunt):
+                hunt(exercise, names, recorder, verdict)
+            else:
+                run_check(exercise, names, recorder)
+    except Wrong as wrong:
+        verdict.state, verdict.remark = WRONG, wrong.remark
+        verdict.came, verdict.expected = wrong.came or "", wrong.expected or ""
+        verdict.idea = wrong.idea or exercise.idea
+        if recorder.last is not None:
+            verdict.call = recorder.last.text
+    except MissingName as error:
+        verdict.state, verdict.remark = MISSING, str(error)
+    except TimeIsUp as error:
+        verdict.state = ENDLESS
+        verdict.remark = f"It did not end within {seconds:g} seconds; this is where it was:"
+        verdict.trace = readers_lines(error, with_error=False)
+        verdict.call = recorder.last.text if recorder.last else ""
+    except Exception as error:
+        describe_exception(verdict, error, recorder)
+    verdict.seconds = time.perf_counter() - started
+    return verdict
+
+
+class MissingName(Exception):
+    """The reader's file does not define a name that the check asks for."""
+
+
+def take(exercise, names, wanted):
+    if wanted not in names:
+        raise MissingName(
+            f"There is no `{wanted}` in your code. The check asks for it by this name; "
+            f"`tensorlab show {exercise.id}` shows the stub again."
+        )
+    return names[wanted]
+
+
+def run_check(exercise, names, recorder):
+    seed_all()
+    asked_for = inspect.signature(exercise.check).parameters
+    answers = {name: recorder.watch(take(exercise, names, name)) for name in asked_for}
+    exercise.check(**answers)
+
+
+def seed_all():
+    """Start every check from the same random numbers."""
+    from tensorlab.random import manual_seed
+
+    manual_seed(0)
+
+
+def hunt(exercise, names, recorder, verdict):
+    """Run the reader's test on the right implementation and on each planted bug."""
+    test = take(exercise, names, "test")
+    watched = recorder.watch(test)
+    seed_all()
+    try:
+        watched(exercise.right)
+    except Exception as error:
+        verdict.trace = readers_lines(error)
+        raise Wrong(
+            "Half of it: your test must pass on the right implementation, and it fails there. "
+            "What it asks for is not true of code without a bug.",
+            came=f"{type(error).__name__}: {error}".rstrip(": "),
+            expected="no error on the right implementation",
+        ) from error
+    missed = []
+    for number, bug in enumerate(exercise.bugs, start=1):
+        seed_all()
+        try:
+            test(bug)
+        except Exception:
+            continue
+        missed.append(number)
+    recorder.last = None
+    count = len(exercise.bugs)
+    if missed:
+        which = "the planted bug" if count == 1 else f"{len(missed)} of {count} planted bugs"
+        raise Wrong(
+            f"Half of it: your test passes on the right implementation, and on {which} too. "
+            "It does not ask for what the bug gets wrong.",
+            came="no error" + (f" on bug {', '.join(map(str, missed))}" if count > 1 else ""),
+            expected="an AssertionError on code with the bug",
+        )
+    found = "; ".join(clean_line(bug.__doc__) for bug in exercise.bugs)
+    verdict.remark = f"Your test found what was planted: {found}"
+
+
+def clean_line(text):
+    return " ".join((text or "").split())
+
+
+def describe_exception(verdict, error, recorder):
+    """Fill the verdict on an exception: the reader's, or the check's over an odd result."""
+    verdict.state = ERROR
+    verdict.trace = readers_lines(error)
+    verdict.call = recorder.last.text if recorder.last else ""
+    if not verdict.trace:
+        verdict.state = WRONG
+        verdict.came = recorder.last.came if recorder.last else ""
+        verdict.remark = (
+            "The check could not use what your code gave: "
+            f"{type(error).__name__}: {clean_line(str(error))}"
+        )
+
+
+# ---------------------------------------------------------------- the reader's lines
+
+
+def is_foreign(filename):
+    """Say whether a file is Python's, tensorlab's or another package's, and not the reader's."""
+    if filename.startswith("<frozen") or filename.endswith((".pyx", ".pxd")):
+        return True
+    path = Path(filename)
+    library = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    homes = [*map(Path, filter(None, library)), PACKAGE_FOLDER, chapters_folder()]
+    return any(home in path.parents for home in homes)
+
+
+def readers_lines(error, *, with_error=True):
+    """Return the traceback of `error` without the frames of any file but the reader's."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not is_foreign(frame.filename)
+    ]
+    if isinstance(error, SyntaxError) and not frames:
+        return "".join(traceback.format_exception_only(error)).rstrip()
+    if not frames:
+        return ""
+    lines = []
+    for frame in frames[-6:]:
+        lines.append(f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}")
+        if frame.line:
+            lines.append(f"    {frame.line}")
+    if with_error:
+        lines += "".join(traceback.format_exception_only(error)).rstrip().split("\n")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- the time limit
+
+
+@contextlib.contextmanager
+def time_limit(seconds):
+    """Raise TimeIsUp in the block once `seconds` are over, where the system has such a clock.
+
+    The alarm rings again each half second, for code that catches everything; code that never
+    returns to Python is for the parent process to end.
+    """
+    has_alarm = hasattr(signal, "setitimer")
+    if not has_alarm or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number, frame):
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# ---------------------------------------------------------------- has it been touched
+
+
+def is_stub(exercise, code):
+    """Say whether `code` is still the stub, comments and layout aside."""
+    try:
+        return ast.dump(ast.parse(code)) == ast.dump(ast.parse(exercise.stub))
+    except SyntaxError:
+        return False

@@ -1,0 +1,137 @@
+"""Practising in a notebook: `check("03.2")`, `hint("03.2")`, `solution("03.2")`, `status()`.
+
+The functions print; the command line's commands have the same names and do the same with a file.
+"""
+
+import sys
+
+from .exercise import BugHunt, all_chapters, find
+from .judge import Verdict, judge
+from .progress import Progress
+from .report import report
+
+__all__ = ["check", "hint", "solution", "status"]
+
+
+def check(identity, names=None):
+    """Check the reader's answer to an exercise, or to all exercises of a chapter, and print.
+
+    Parameters
+    ----------
+    identity : str, "03.2" or "03"
+    names : dict, the reader's names; by default those of the cell or file that calls
+
+    Raises
+    ------
+    ExerciseError
+        If there is no such exercise.
+    """
+    if names is None:
+        names = sys._getframe(1).f_globals
+    _, exercises = find(identity)
+    verdicts = [judge(exercise, names) for exercise in exercises]
+    print(report(verdicts))
+    keep(verdicts)
+
+
+def keep(verdicts: list[Verdict]):
+    progress = Progress()
+    progress.note_verdicts(verdicts)
+    for note in (progress.note, progress.save()):
+        if note:
+            print(note)
+
+
+def hint(identity):
+    """Print the next hint of an exercise, after those that were given already."""
+    print(hint_text(identity))
+
+
+def solution(identity):
+    """Print the solution of an exercise, why it is right, and what people get wrong."""
+    print(solution_text(identity))
+
+
+def status():
+    """Print how far the reader is in every chapter."""
+    print(status_text())
+
+
+# ---------------------------------------------------------------- the texts
+
+
+def one(identity):
+    """Return the single exercise that is meant."""
+    from .exercise import ExerciseError
+
+    chapter, exercises = find(identity)
+    if len(exercises) > 1:
+        known = ", ".join(exercise.id for exercise in exercises)
+        raise ExerciseError(f"which exercise of chapter {chapter.number}? It has {known}")
+    return exercises[0]
+
+
+def hint_text(identity):
+    from .workbook import plain
+
+    exercise = one(identity)
+    progress = Progress()
+    entry = progress.of(exercise.id)
+    was_last = entry["hints"] >= len(exercise.hints)
+    entry["hints"] = min(entry["hints"] + 1, len(exercise.hints))
+    note = progress.save()
+    lines = [f"{exercise.id} {exercise.title}"]
+    for number, text in enumerate(exercise.hints[: entry["hints"]], start=1):
+        lines.append(f"Hint {number} of {len(exercise.hints)}: {plain(text)}")
+    if was_last:
+        lines.append(f"There are no more. The solution: tensorlab solution {exercise.id}")
+    return "\n\n".join([*lines, *([note] if note else [])])
+
+
+def solution_text(identity):
+    from .workbook import plain
+
+    exercise = one(identity)
+    progress = Progress()
+    progress.of(exercise.id)["solution_seen"] = True
+    note = progress.save()
+    lines = [f"{exercise.id} {exercise.title}", exercise.solution, plain(exercise.reason)]
+    if issubclass(exercise, BugHunt):
+        lines += [f"Planted: {' '.join(bug.__doc__.split())}" for bug in exercise.bugs]
+    for wrong in exercise.wrong:
+        lines.append(f"A common wrong answer: {plain(wrong.why)}\n\n{indented(wrong.code)}")
+    return "\n\n".join([*lines, *([note] if note else [])])
+
+
+def indented(code):
+    return "\n".join(f"    {line}".rstrip() for line in code.split("\n"))
+
+
+def status_text():
+    progress = Progress()
+    lines = [progress.note] if progress.note else []
+    for chapter in all_chapters():
+        solved = sum(progress.of(e.id)["solved"] is not None for e in chapter.exercises)
+        lines.append(f"{chapter.number} {chapter.title}: {solved} of {len(chapter.exercises)}")
+        lines += [
+            f"   {exercise.id} {exercise.title} · {story(progress.of(exercise.id))}"
+            for exercise in chapter.exercises
+        ]
+    return "\n".join(lines)
+
+
+def story(entry):
+    """Return one exercise's record in words."""
+    tries = f"{entry['tries']} {'try' if entry['tries'] == 1 else 'tries'}"
+    parts = []
+    if entry["solved"]:
+        parts.append(f"solved on {entry['solved'][:10]} ({tries})")
+    elif entry["tries"]:
+        parts.append(tries)
+    else:
+        parts.append("not begun")
+    if entry["hints"]:
+        parts.append(f"{entry['hints']} {'hint' if entry['hints'] == 1 else 'hints'}")
+    if entry["solution_seen"]:
+        parts.append("solution seen")
+    return ", ".join(parts)

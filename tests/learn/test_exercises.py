@@ -1,0 +1,100 @@
+"""Every exercise of the book: the stub fails, the solution passes, wrong answers get their own word.
+
+A chapter that is added with an `exercises.py` is tested by being there.
+"""
+
+import linecache
+import re
+
+import pytest
+
+from tensorlab.learn import exercise as form
+from tensorlab.learn.judge import MISSING, RIGHT, UNTOUCHED, judge
+from tensorlab.learn.report import verdict_text
+
+CHAPTERS = form.all_chapters()
+EXERCISES = [
+    pytest.param(chapter, exercise, id=exercise.id)
+    for chapter in CHAPTERS
+    for exercise in chapter.exercises
+]
+WRONG_ANSWERS = [
+    pytest.param(chapter, exercise, wrong, id=f"{exercise.id}-{number}")
+    for chapter in CHAPTERS
+    for exercise in chapter.exercises
+    for number, wrong in enumerate(exercise.wrong, start=1)
+]
+BUG_HUNTS = [
+    pytest.param(chapter, exercise, bug, id=f"{exercise.id}-{bug.__name__}")
+    for chapter in CHAPTERS
+    for exercise in chapter.exercises
+    if issubclass(exercise, form.BugHunt)
+    for bug in exercise.bugs
+]
+
+
+def names_of(chapter, code):
+    """Return what a reader's file with this answer defines."""
+    text = f"{chapter.imports}\n\n\n{code}\n"
+    linecache.cache["answer.py"] = (len(text), None, text.splitlines(keepends=True), "answer.py")
+    names = {"__name__": "answer"}
+    exec(compile(text, "answer.py", "exec"), names)
+    return names
+
+
+def verdict_on(chapter, exercise, code):
+    return judge(exercise, names_of(chapter, code), seconds=10)
+
+
+@pytest.mark.parametrize("chapter, exercise", EXERCISES)
+def test_it_is_written_as_it_must_be(chapter, exercise):
+    assert list(form.problems(exercise)) == []
+
+
+@pytest.mark.parametrize("chapter, exercise", EXERCISES)
+def test_the_stub_fails_its_check_for_what_it_answers(chapter, exercise):
+    verdict = verdict_on(chapter, exercise, exercise.stub)
+    assert verdict.state not in (RIGHT, MISSING, UNTOUCHED), verdict_text(verdict)
+
+
+@pytest.mark.parametrize("chapter, exercise", EXERCISES)
+def test_the_solution_passes(chapter, exercise):
+    verdict = verdict_on(chapter, exercise, exercise.solution)
+    assert verdict.state == RIGHT, verdict_text(verdict)
+    assert verdict.seconds < 3
+
+
+@pytest.mark.parametrize("chapter, exercise, wrong", WRONG_ANSWERS)
+def test_a_wrong_answer_fails_and_is_told_what_it_mistakes(chapter, exercise, wrong):
+    verdict = verdict_on(chapter, exercise, wrong.code)
+    text = verdict_text(verdict)
+    assert verdict.state != RIGHT
+    assert verdict.state != MISSING, text
+    assert wrong.says in re.sub(r"\s+", " ", text)
+    for other in (w.code for w in exercise.wrong if w is not wrong):
+        elsewhere = verdict_text(verdict_on(chapter, exercise, other))
+        assert wrong.says not in re.sub(r"\s+", " ", elsewhere), other
+
+
+@pytest.mark.parametrize("chapter, exercise, bug", BUG_HUNTS)
+def test_a_planted_bug_is_found_by_the_model_test_and_missed_by_the_stub(chapter, exercise, bug):
+    model = names_of(chapter, exercise.solution)["test"]
+    model(exercise.right)
+    with pytest.raises(AssertionError):
+        model(bug)
+    names_of(chapter, exercise.stub)["test"](bug)
+
+
+@pytest.mark.parametrize("chapter", [pytest.param(c, id=c.number) for c in CHAPTERS])
+def test_a_chapter_has_exercises_to_warm_up_implement_and_extend(chapter):
+    kinds = [exercise.kind for exercise in chapter.exercises]
+    assert {"warm-up", "implement", "extend"} <= set(kinds)
+    titles = [exercise.title for exercise in chapter.exercises]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("chapter, exercise", EXERCISES)
+def test_the_idea_to_look_at_again_is_a_heading_of_the_chapter(chapter, exercise):
+    text = (chapter.folder / "index.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^#{2,4} (.+?)\s*$", text, re.M)
+    assert exercise.idea in headings
