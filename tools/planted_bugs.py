@@ -121,6 +121,12 @@ BUGS = [
         "        out[i] = <real>1 - y[i] * y[i]",
     ),
     Bug(
+        "a copy over itself is not read first",
+        "tensorlab/ops/copying.pyx",
+        "        if out.data_ < x_end and x.data_ < out_end:",
+        "        if False:",
+    ),
+    Bug(
         "an exported buffer does not pin its storage",
         "tensorlab/_core/exchange.pyx",
         "    x.storage_.exports += 1",

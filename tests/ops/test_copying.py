@@ -1,8 +1,10 @@
 """Copies and casts: forms of `to`, overlapping memory, fills, and what is an error."""
 
 import pytest
+from hypothesis import given
 
 import tensorlab
+from tests.core.test_layout import views
 from tests.ops.agreement import agree
 
 TO = {
@@ -91,10 +93,31 @@ def test_a_write_does_what_pytorch_does(name):
     agree(WRITES[name])
 
 
+@given(views())
+def test_clone_always_copies_and_contiguous_and_to_only_if_they_must(pair):
+    x, array = pair
+    copies = [x.clone(), x.to(tensorlab.float64), x.to(x.dtype, copy=True)]
+    if not x.is_contiguous():
+        copies.append(x.contiguous())
+    for copy in copies:
+        assert copy.tolist() == array.tolist()
+        assert copy is not x
+        assert copy.untyped_storage() is not x.untyped_storage()
+    assert x.to(x.dtype) is x
+    assert (x.contiguous() is x) == x.is_contiguous()
+    assert x.contiguous().is_contiguous()
+
+
 def test_a_copy_over_itself_reads_before_it_writes():
     x = tensorlab.arange(12.0).view(3, 4)
     x[:, 1:].copy_(x[:, :-1])
     assert x.tolist() == [[0, 0, 1, 2], [4, 4, 5, 6], [8, 8, 9, 10]]
+
+
+def test_a_copy_over_itself_longer_than_a_tile_reads_before_it_writes():
+    x = tensorlab.arange(10_000)[::2]  # with gaps, so that it is moved in tiles
+    x[1:].copy_(x[:-1])
+    assert x.tolist() == [0, *range(0, 9_998, 2)]
 
 
 @pytest.mark.parametrize("shape", [(100, 200), (257, 130), (16, 16), (3, 1000), (64, 5, 70)])
