@@ -6,17 +6,16 @@
 #   make build   build in place                     make wheel    wheel with capability variants
 #   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
 #   make stubs   write the type stubs again         make nightly  everything that takes long
-#   make clean   remove what was built
+#   make clean   remove what was built              make doctor   say what is wrong with this copy
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint stubs book book-html book-check bench record wheel debug nightly clean
+.PHONY: help build test oracle lint stubs book book-html book-check bench record wheel debug nightly doctor clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-PORT ?= 8000
 # The first interpreter that is new enough; name yours with PYTHON=...
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	"$$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$name && break; done)
@@ -89,13 +88,17 @@ wheel: $(READY)
 	TENSORLAB_MARCH= TENSORLAB_CAPABILITIES=1 $(PY) setup.py --quiet build --build-base build/wheel bdist_wheel --dist-dir dist
 	@ls -l dist/*.whl
 
+# Builds nothing: a build that fails is one of the things it explains.
+doctor: $(READY)
+	@$(PY) tensorlab_command.py doctor
+
 # ---------------------------------------------------------------- the book
 
 book-html: build
 	@$(PY) docs/build_book.py
 
 book: book-html
-	@$(PY) docs/serve_book.py --port $(PORT)
+	@$(PY) -m tensorlab book $(if $(PORT),--port $(PORT))
 
 # Opens every page in a browser: /usr/bin/chromium or CHROMIUM=...
 book-check: book-html

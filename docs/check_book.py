@@ -20,12 +20,12 @@ DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS), str(DOCS / "_ext")]
 
 from book_contents import load_parts  # noqa: E402
-from make_notebooks import FENCE, split_options  # noqa: E402
 from make_toc import toc_text  # noqa: E402
 from source_region import MOST_LINES  # noqa: E402
 
 from tensorlab import learn  # noqa: E402
 from tensorlab.learn.exercise import read_chapter  # noqa: E402
+from tensorlab.learn.notebook import FENCE, split_options  # noqa: E402
 
 # Headings of level two, in order.  Exercises and summary may follow later.
 PARTS = [

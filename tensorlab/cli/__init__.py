@@ -9,7 +9,7 @@ import argparse
 import importlib
 import sys
 
-COMMANDS = ("start", "check", "show", "hint", "solution", "status", "reset")
+COMMANDS = ("book", "start", "check", "show", "hint", "solution", "status", "reset", "doctor")
 
 
 def main(arguments=None):

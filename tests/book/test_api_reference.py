@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import tensorlab
+from tensorlab.learn.notebook import FENCE, split_options
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs/_ext")]
 
 from api_reference import as_users_see_it, escaped_pieces, public_names, read_as_text  # noqa: E402
-from make_notebooks import FENCE, split_options  # noqa: E402
 
 
 def documented():

@@ -9,9 +9,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import check_book  # noqa: E402
-import make_notebooks  # noqa: E402
 import make_toc  # noqa: E402
-import serve_book  # noqa: E402
+
+from tensorlab.learn.notebook import make_notebook  # noqa: E402
+from tensorlab.learn.server import NoFreePort, open_server  # noqa: E402
 
 CHAPTER = """\
 # Title
@@ -145,7 +146,7 @@ def test_a_notebook_has_the_cells_and_no_directive(tmp_path):
         + CHAPTER.replace("say it", "say {term}`strides <stride>` and {func}`~tensorlab.tanh`")
     )
     (folder / "helper.py").write_text("answer = 42\n")
-    notebook = make_notebooks.make_notebook(folder / "index.md")
+    notebook = make_notebook(folder / "index.md")
     code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert code[0] == "%%writefile helper.py\nanswer = 42\n"
@@ -157,15 +158,15 @@ def test_a_notebook_has_the_cells_and_no_directive(tmp_path):
 
 
 def test_a_busy_port_gives_the_next_one():
-    first = serve_book.open_server(8750)
-    second = serve_book.open_server(first.server_port)
+    first = open_server(8750)
+    second = open_server(first.server_port)
     first.server_close()
     second.server_close()
     assert second.server_port > first.server_port
 
 
 def test_no_free_port_is_one_sentence():
-    last = serve_book.open_server(65535)
-    with pytest.raises(SystemExit, match="no free port from 65535"):
-        serve_book.open_server(65535)
+    last = open_server(65535)
+    with pytest.raises(NoFreePort, match="no free port from 65535"):
+        open_server(65535)
     last.server_close()
