@@ -1,5 +1,7 @@
 """tensorlab: the PyTorch that one person can read."""
 
+import math as _math
+
 from tensorlab import autograd, nn, optim, utils
 from tensorlab._core.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
@@ -53,6 +55,22 @@ from tensorlab.ops.creation import (
     scalar_tensor,
     zeros,
     zeros_like,
+)
+from tensorlab.ops.facts import (
+    can_cast,
+    conj,
+    imag,
+    is_complex,
+    is_conj,
+    is_floating_point,
+    is_inference,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    is_storage,
+    is_tensor,
+    numel,
+    real,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from tensorlab.ops.convolution import (
@@ -401,6 +419,8 @@ from tensorlab._tensor import Tensor
 from tensorlab import __config__
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES
+short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
+pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
 __all__ = sorted(name for name in globals() if not name.startswith("_"))

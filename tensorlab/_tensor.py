@@ -10,6 +10,7 @@ from tensorlab.ops import (
     creation,
     dimensions,
     extrema,
+    facts,
     norms,
     order_statistics,
     pickling,
@@ -109,6 +110,27 @@ class Tensor(TensorBase):
     cpu = copying.cpu
     device = property(copying.get_device)
 
+    # of what kind and where: answers for programs that run on many devices
+    cuda = facts.cuda
+    xpu = facts.xpu
+    get_device = facts.get_device_index
+    layout = property(facts.get_layout)
+    is_cpu = property(facts.yes)
+    is_cuda = is_hpu = is_meta = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(facts.no)
+    is_nested = is_quantized = is_sparse = is_sparse_csr = property(facts.no)
+    is_distributed = is_shared = facts.no
+    is_pinned = facts.is_pinned
+    pin_memory = facts.pin_memory
+    is_nonzero = facts.is_nonzero
+    is_same_size = facts.is_same_size
+    is_set_to = facts.is_set_to
+    dim_order = facts.dim_order
+    name = property(facts.get_name)
+    real = property(facts.real)
+    imag = property(facts.imag)
+    conj = conj_physical = resolve_conj = resolve_neg = facts.conj
+    is_conj = is_neg = facts.is_conj
+
     # new tensors of the same dtype
     new_empty = creation.new_empty
     new_zeros = creation.new_zeros
@@ -116,6 +138,7 @@ class Tensor(TensorBase):
     new_full = creation.new_full
     new_empty_strided = creation.new_empty_strided
     new_tensor = creation.new_tensor
+    new = creation.new
 
     # views: other shapes
     view = reshaping.view

@@ -13,6 +13,7 @@ PyTorch catches ours too.
     |-- PositionOutOfRange (RuntimeError)        the same in gather, scatter and index_add
     |   `-- SliceOutOfRange (IndexError)         and in index_select
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
+    |-- DeviceError       (RuntimeError, AssertionError)  a device that this library does not have
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
@@ -59,6 +60,10 @@ class SliceOutOfRange(PositionOutOfRange, IndexError):
 
 class MemoryLayoutError(TensorlabError, RuntimeError):
     """Memory overlaps, is foreign, read-only or exported, where that is not allowed."""
+
+
+class DeviceError(TensorlabError, RuntimeError, AssertionError):
+    """An accelerator is asked for; PyTorch without one raises RuntimeError in some places, AssertionError in others."""
 
 
 class AllocationError(TensorlabError, RuntimeError):

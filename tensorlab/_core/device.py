@@ -4,22 +4,33 @@ PyTorch's programs name all three, so they exist, but there is little to choose:
 the memory that the processor addresses, and every layout is strided.
 """
 
+from tensorlab.errors import DeviceError
+
+# Accelerators that programs name to see whether one is there; the last one holds shapes without data.
+OTHER_DEVICES = ("cuda", "hip", "hpu", "ipu", "mps", "mtia", "vulkan", "xla", "xpu", "meta")
+
 
 class device:
-    """The place where a tensor's elements are: "cpu", or "meta" for a tensor that has none.
+    """A place where a tensor's elements could be. They are on "cpu"; other names can only be named.
+
+    So that a program can say `device("cuda" if cuda.is_available() else "cpu")`, or ask whether a
+    tensor is on such a device, every name that PyTorch knows makes a device. A tensor that is asked
+    for on it is refused.
 
     Parameters
     ----------
-    type : str, "cpu", "cpu:0" or "meta"; or a device
-    index : int, optional; 0 is the only one
+    type : str, such as "cpu" or "cuda:1"; or a device
+    index : int, optional
 
     Raises
     ------
     RuntimeError
-        For a device that tensorlab does not have.
+        For a name that no device has.
 
     >>> device("cpu:0").index
     0
+    >>> with device("cpu"):     # what is made here is made there
+    ...     pass
     """
 
     __slots__ = ("index", "type")
@@ -27,6 +38,11 @@ class device:
     def __init__(self, type, index=None):
         if isinstance(type, device):
             type, index = type.type, type.index
+        if isinstance(type, int) and not isinstance(type, bool):
+            raise DeviceError(
+                f"device: a number alone, {type}, would be an accelerator, and tensorlab has none; "
+                f"write 'cpu'"
+            )
         if not isinstance(type, str):
             raise TypeError(f"device: a name such as 'cpu' is needed, not {type!r}")
         name, colon, number = type.partition(":")
@@ -34,13 +50,20 @@ class device:
             if index is not None or not number.isdecimal():
                 raise RuntimeError(f"device: {type!r} is not a device; write 'cpu'")
             index = int(number)
-        if name not in ("cpu", "meta"):
+        if name != "cpu" and name not in OTHER_DEVICES:
             raise RuntimeError(
-                f"device: tensorlab computes on the processor, and {type!r} is not 'cpu'; choose "
-                f"it as in device('cuda' if cuda.is_available() else 'cpu')"
+                f"device: {type!r} is not a device; tensors are on 'cpu', and other names are "
+                f"{', '.join(OTHER_DEVICES)}"
             )
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
+
+    def __enter__(self):
+        check_device(self, "with device")
+        return self
+
+    def __exit__(self, *error):
+        return False
 
     def __setattr__(self, name, value):
         raise AttributeError(f"device: {name} cannot be changed; make another device")
@@ -69,12 +92,17 @@ def check_device(given, where):
     """Raise unless tensors can be made on that device."""
     if given is None or given is CPU or given == "cpu":
         return
-    if isinstance(given, int) and not isinstance(given, bool):
-        raise RuntimeError(
-            f"{where}: device {given} would be an accelerator, and tensorlab has none; use 'cpu'"
+    name = device(given).type
+    if name == "meta":
+        raise DeviceError(
+            f"{where}: tensors without data, on 'meta', are planned with chapter 39, meta-tensors; "
+            f"use 'cpu'"
         )
-    if device(given).type != "cpu":
-        raise RuntimeError(f"{where}: tensors can be made on 'cpu' only, not on {str(given)!r}")
+    if name != "cpu":
+        raise DeviceError(
+            f"{where}: tensorlab computes on the processor, and {str(given)!r} is an accelerator; "
+            f"choose it as in device('cuda' if cuda.is_available() else 'cpu')"
+        )
 
 
 class memory_format(str):

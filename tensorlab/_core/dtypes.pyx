@@ -5,6 +5,8 @@ categories are ordered bool < integer < floating, and within a category the wide
 """
 import math
 
+from tensorlab.errors import UnsupportedDType
+
 
 cdef tuple NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
 cdef int[10] SIZES = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8]
@@ -37,6 +39,15 @@ cdef class dtype:
     def is_complex(self):
         """False: tensorlab has no complex types."""
         return False
+
+    def to_real(self):
+        """The type of a complex number's parts: the type itself, since none here is complex."""
+        return self
+
+    def to_complex(self):
+        """The complex type with parts of this type: an error, since tensorlab has none."""
+        raise UnsupportedDType(f"to_complex: tensorlab has no complex types, so none goes with {self!r}; keep the real and "
+                               f"the imaginary part in a dimension of size 2")
 
     def __repr__(self):
         return "tensorlab." + self.name
@@ -127,11 +138,23 @@ def promote_types(type1, type2):
     >>> tensorlab.promote_types(tensorlab.uint8, tensorlab.int8)
     tensorlab.int16
     """
-    return dtype_object(promotion[dtype_code(type1, FLOAT32)][dtype_code(type2, FLOAT32)])
+    if type1 is None or type2 is None:
+        raise TypeError("promote_types: two dtypes are needed, and one is None")
+    return dtype_object(promotion[dtype_code(type1, NO_DTYPE)][dtype_code(type2, NO_DTYPE)])
 
 
 # ---------------------------------------------------------------- limits of a type
-class iinfo:
+class Limits:
+    """What iinfo and finfo share: two of the same type are equal."""
+
+    def __eq__(self, other):
+        return self.dtype == other.dtype if type(other) is type(self) else NotImplemented
+
+    def __hash__(self):
+        return hash(self.dtype)
+
+
+class iinfo(Limits):
     """The range of an integer type: min, max, bits, dtype."""
 
     def __init__(self, type):
@@ -147,7 +170,7 @@ class iinfo:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
 
 
-class finfo:
+class finfo(Limits):
     """The limits of a floating type: min, max, eps, tiny, smallest_normal, resolution, bits, dtype.
 
     `eps` is the distance from 1 to the next larger number (IEEE 754).

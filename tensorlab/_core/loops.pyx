@@ -108,10 +108,13 @@ cdef void convert_pair(number* out, source_number* x, ssize out_step, ssize x_st
 
 
 cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
-    """C leaves a float outside an unsigned type's range undefined; through int64 it wraps, as PyTorch's does."""
+    """C leaves a float outside an integer type's range undefined. Through a wider type small integers wrap, and x86 gives
+    the lowest number for what that type cannot hold: PyTorch goes through the same types, so both wrap alike."""
     if source_number is float or source_number is double:
-        if number is uint8_t or number is int8_t or number is int16_t:
+        if number is uint8_t:
             return <number><int64_t>x
+        elif number is int8_t or number is int16_t:
+            return <number><int32_t>x
         else:
             return <number>x
     else:

@@ -142,8 +142,17 @@ cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:
 
 
 def result_type(tensor1, tensor2):
-    """The type that an arithmetic operation on two tensors or numbers gives."""
+    """The type that an arithmetic operation on two tensors or numbers gives.
+
+    >>> import tensorlab
+    >>> tensorlab.result_type(tensorlab.ones(2, dtype=tensorlab.int8), 1.5)
+    tensorlab.float32
+    """
     cdef PyObject* operands[2]
+    for operand in (tensor1, tensor2):
+        if not is_operand(operand):
+            raise TypeError(f"result_type: needs tensors or numbers, not {type(operand).__name__} {operand!r}; for two dtypes "
+                            f"there is promote_types")
     operands[0] = <PyObject*>tensor1
     operands[1] = <PyObject*>tensor2
     return dtype_object(promoted_dtype(operands, 2, "result_type"))

@@ -33,6 +33,7 @@ from libc.math cimport (
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from tensorlab._core.device import CPU
 from tensorlab.errors import GeneratorError
 
 cdef extern from "tl_math.h" nogil:
@@ -188,8 +189,8 @@ cdef class Generator:
 
     @property
     def device(self):
-        """Where the stream is drawn: always "cpu"."""
-        return "cpu"
+        """Where the stream is drawn: always device("cpu")."""
+        return CPU
 
     def manual_seed(self, seed):
         """Start the stream at the place that `seed` chooses, and return the generator.

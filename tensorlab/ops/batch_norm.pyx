@@ -243,12 +243,14 @@ cdef object run_batch_norm(TensorBase input, TensorBase x, TensorBase weight, Te
 cdef int update(TensorBase running, TensorBase value, object momentum) except -1:
     """running = (1 - momentum) * running + momentum * value"""
     if running is not None:
-        running.detach().mul_(1 - momentum).add_((value * momentum).to(running.dtype))
+        average = running.detach()
+        average.copy_(average.to(value.dtype) * (1 - momentum) + value * momentum)      # rounded once if it is half
     return 0
 
 cdef object with_running_averages(TensorBase x, TensorBase mean, TensorBase variance, TensorBase weight,
                                   TensorBase bias, double eps):
-    slope = (variance + eps).rsqrt()
+    kernel = dtype_object(kernel_dtype(x.dtype_))               # the result alone is rounded to half
+    slope = (variance.to(kernel) + eps).rsqrt()
     if weight is not None:
         slope = slope * weight
     offset = -(mean * slope) if bias is None else bias - mean * slope

@@ -27,6 +27,7 @@ from tensorlab._core.dtypes cimport (
     INT16,
     INT32,
     UINT8,
+    dtype_object,
     kernel_dtype,
     number,
 )
@@ -550,8 +551,12 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
         if size < 1:
             raise ShapeError(f"{where}: the result would have size {size} in dimension {2 + d}")
         out_shape.append(size)
-    out = run_conv_input(x, weight, tuple(out_shape), (strides, paddings, dilations, groups), False)
-    return out if bias is None else out + bias.reshape([-1] + [1] * n)
+    settings = (strides, paddings, dilations, groups)
+    if bias is None:
+        return run_conv_input(x, weight, tuple(out_shape), settings, False)
+    kernel = dtype_object(kernel_dtype(x.dtype_))               # the sum with the bias alone is rounded to half
+    out = run_conv_input(x.to(kernel), weight.to(kernel), tuple(out_shape), settings, False)
+    return (out + bias.reshape([-1] + [1] * n)).to(x.dtype)
 
 
 def conv_transpose1d(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, stride=1, padding=0,

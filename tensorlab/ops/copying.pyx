@@ -19,6 +19,7 @@ from tensorlab._core.dtypes cimport (
     INT64,
     NO_DTYPE,
     UINT8,
+    default_float,
     dtype as dtype_class,
     dtype_code,
     is_floating,
@@ -34,12 +35,13 @@ from tensorlab._core.tensor cimport (
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
+    tensor_class,
 )
 from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides, lies_channels_last
 
 from tensorlab._core.device import CPU, check_device, contiguous_format, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
-from tensorlab.errors import ShapeError
+from tensorlab.errors import DeviceError, ShapeError
 
 cdef enum:
     SMALL_COPY = 16384                      # bytes that memcpy moves faster than a walk is set up
@@ -262,14 +264,36 @@ cdef dict TYPE_NAMES = {
 
 
 def get_type(TensorBase self not None, dtype=None, non_blocking=False):
-    """The tensor in another dtype, also by an old name ("tensorlab.FloatTensor"); without a dtype, that name."""
+    """The tensor in another dtype; without one, the old name of its type ("tensorlab.FloatTensor").
+
+    Parameters
+    ----------
+    dtype : dtype, or an old name of one: a class such as tensorlab.LongTensor, or "tensorlab.LongTensor"
+    non_blocking : bool, without effect
+
+    Raises
+    ------
+    ValueError
+        If it is no type of a tensor.
+    DeviceError
+        If it is a type of tensors on an accelerator.
+    """
     cdef str name
     if dtype is None:
         for name, code in TYPE_NAMES.items():
             if code == self.dtype_:
                 return "tensorlab." + name
+    if dtype is float or dtype is int or dtype is bool:
+        raise ValueError(f"type: {dtype.__name__!r} is no type of tensor; use a dtype such as tensorlab.float32")
+    if isinstance(dtype, type):
+        if dtype is tensor_class:
+            return run_cast(self, default_float())
+        if hasattr(dtype, "dtype"):
+            dtype = dtype.dtype                 # FloatTensor and its like
     if isinstance(dtype, str):
         name = dtype.rpartition(".")[2]
+        if ".cuda." in dtype or ".xpu." in dtype:
+            raise DeviceError(f"type: {dtype!r} is on an accelerator, and tensorlab has none; use 'tensorlab.{name}'")
         if name not in TYPE_NAMES:
             raise ValueError(f"type: {dtype!r} is no type of tensor; use a dtype such as tensorlab.float32")
         return run_cast(self, TYPE_NAMES[name])

@@ -467,29 +467,45 @@ def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout
                        "new_empty_strided")
 
 
-cdef TensorBase new_of_dtype(tuple args, int dtype):
-    """What `Tensor(...)` makes: an empty tensor of some sizes, or a copy of a sequence."""
-    if len(args) == 1 and isinstance(args[0], TensorBase):
-        return args[0].to(dtype_object(dtype)).detach()
-    if len(args) == 1 and not PyLong_Check(args[0]) and not isinstance(args[0], Size):
-        return make_tensor(args[0], dtype=dtype_object(dtype))
-    return empty(*(args or (0,)), dtype=dtype_object(dtype))
+cdef TensorBase new_of_dtype(tuple args, object data, object device, int dtype, bint any_dtype, str where):
+    """What `Tensor(...)` makes: an empty tensor of some sizes, a copy of a sequence, or a view of another tensor."""
+    if device is not None:
+        check_device(device, where)
+    if data is not None:
+        args += (data,)
+    if len(args) != 1 or PyLong_Check(args[0]) or isinstance(args[0], Size):
+        return empty(*(args or (0,)), dtype=dtype_object(dtype))
+    data = args[0]
+    if isinstance(data, TensorBase):
+        if (<TensorBase>data).dtype_ != dtype and not any_dtype:
+            raise TypeError(f"{where}: makes tensors of {dtype_object(dtype)}, and the tensor given is of {data.dtype}; "
+                            f"convert it with .to({dtype_object(dtype)})")
+        return data[...]
+    if as_number(data) is not None or isinstance(data, str):
+        raise TypeError(f"{where}: data must be a sequence of numbers or sizes, not {type(data).__name__} {data!r}; "
+                        f"tensorlab.tensor({data!r}) makes a 0-d tensor of a number")
+    return make_tensor(data, dtype=dtype_object(dtype))
 
 
-def new_of_class(cls, *args):
+def new_of_class(cls, *args, data=None, device=None):
     """`Tensor(2, 3)`, an empty tensor of that shape, or `Tensor([2, 3])`, these numbers; prefer `empty` and `tensor`."""
-    cdef TensorBase made = new_of_dtype(args, default_float())
+    cdef TensorBase made = new_of_dtype(args, data, device, default_float(), True, cls.__name__)
     return made if cls is tensor_class else make_subclass(cls, made)
 
 
 class TypedTensor(type):
     """The kind of class that FloatTensor is: calling it makes a Tensor of its dtype, which counts as its instance."""
 
-    def __call__(cls, *args):
-        return new_of_dtype(args, dtype_code(cls.dtype, NO_DTYPE))
+    def __call__(cls, *args, data=None, device=None):
+        return new_of_dtype(args, data, device, dtype_code(cls.dtype, NO_DTYPE), False, cls.__name__)
 
     def __instancecheck__(cls, x):
         return isinstance(x, TensorBase) and x.dtype is cls.dtype
+
+
+def new(TensorBase self not None, *args, data=None, device=None):
+    """What `Tensor(...)` makes, of the dtype of `self`; prefer `new_empty` and `new_tensor`."""
+    return new_of_dtype(args, data, device, self.dtype_, False, "new")
 
 
 def new_tensor(TensorBase self not None, data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):

@@ -415,10 +415,10 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
     cdef Rows rows
     cdef int count = split(input, normalized_shape, &rows, "rms_norm")
     check_parameter(weight, "weight", input, count, "rms_norm")
-    x = input.contiguous()
+    x = input.contiguous().to(dtype_object(kernel_dtype(input.dtype_)))         # the result alone is rounded to half
     mean_square = (x * x).mean(tuple(range(-count, 0)), True)
-    out = x * (mean_square + (finfo(input.dtype).eps if eps is None else eps)).rsqrt()
-    return out if weight is None else out * weight
+    out = x * (mean_square + (finfo(x.dtype).eps if eps is None else eps)).rsqrt()
+    return (out if weight is None else out * weight).to(input.dtype)
 
 
 # ---------------------------------------------------------------- group_norm: from other ops
@@ -439,9 +439,9 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
         raise ShapeError(f"group_norm: the input has shape {tuple(input.shape)} and num_groups is {num_groups}; "
                          f"expected (batch, channels, ...) and a divisor of channels")
-    groups = input.reshape([input.sizes[0], num_groups, -1])
+    groups = input.reshape([input.sizes[0], num_groups, -1]).to(dtype_object(kernel_dtype(input.dtype_)))
     out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(input.shape)
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
     if weight is not None:
         out = out * weight.reshape(channels)
-    return out if bias is None else out + bias.reshape(channels)
+    return (out if bias is None else out + bias.reshape(channels)).to(input.dtype)

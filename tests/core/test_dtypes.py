@@ -1,6 +1,7 @@
 """Dtypes: promotion against PyTorch for every pair, limits, the default type, conversion."""
 
 import pickle
+import platform
 
 import numpy as np
 import pytest
@@ -106,3 +107,39 @@ def test_every_conversion_is_pytorchs(source, target):
     ours = T.tensor(values, dtype=getattr(T, source)).to(getattr(T, target))
     theirs = torch.tensor(values, dtype=getattr(torch, source)).to(getattr(torch, target))
     assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="C leaves these open")
+@pytest.mark.parametrize("source", NAMES[6:])
+@pytest.mark.parametrize("target", NAMES[:6])
+@pytest.mark.parametrize("repeats", [1, 10], ids=["short", "long"])
+def test_casts_that_c_leaves_open_give_what_pytorch_gives_on_x86(source, target, repeats):
+    torch = require_torch()
+    values = [float("inf"), float("-inf"), float("nan"), 3e38, -3e38, 70000.0, -70000.0, 257.5]
+    values += [
+        2.0**31,
+        -(2.0**31) - 1,
+        4e9,
+        -4e9,
+        1e10,
+        2.0**63,
+        -(2.0**63),
+        2.0**64,
+        300.0,
+        -300.0,
+    ]
+    ours = T.tensor(values * repeats, dtype=T.float64).to(getattr(T, source))
+    theirs = torch.tensor(values * repeats, dtype=torch.float64).to(getattr(torch, source))
+    assert ours.to(getattr(T, target)).tolist() == theirs.to(getattr(torch, target)).tolist()
+
+
+@pytest.mark.parametrize("source", NAMES[1:6])
+@pytest.mark.parametrize("target", NAMES)
+def test_integers_that_do_not_fit_wrap_or_round_as_in_pytorch(source, target):
+    torch = require_torch()
+    values = [127, 128, 255, 256, -129, 32768, 65519, 65520, 2049, 2051, 257, 259, 2**24 + 1]
+    values += [2**31, 2**32 - 1, 2**53 + 1, 2**62 + 1, 2**63 - 1, -(2**63)]
+    ours = T.tensor(values, dtype=T.int64).to(getattr(T, source))
+    theirs = torch.tensor(values, dtype=torch.int64).to(getattr(torch, source))
+    assert ours.tolist() == theirs.tolist()
+    assert ours.to(getattr(T, target)).tolist() == theirs.to(getattr(torch, target)).tolist()

@@ -148,10 +148,37 @@ def test_a_device_is_a_name_and_compares_by_it():
     assert (str(cpu), cpu.type, cpu.index, repr(cpu)) == ("cpu", "cpu", None, "device(type='cpu')")
     assert tensorlab.device("cpu:0") == tensorlab.device("cpu", 0) != cpu
     assert {cpu: 1}[tensorlab.zeros(1).device] == 1
-    with pytest.raises(RuntimeError, match=r"^device: .*'cuda' is not 'cpu'"):
-        tensorlab.device("cuda")
+    assert tensorlab.device("cuda:1").index == 1  # may be named, but has no tensors
+    with pytest.raises(RuntimeError, match="^device: 'gpu' is not a device"):
+        tensorlab.device("gpu")
     with pytest.raises(AttributeError):
         cpu.index = 1
+
+
+@pytest.mark.parametrize("error", [RuntimeError, AssertionError])
+@pytest.mark.parametrize("name", ["cuda", "mps:0", "xpu"])
+def test_a_tensor_on_an_accelerator_is_refused(name, error):
+    for make in (
+        lambda: tensorlab.zeros(2, device=name),
+        lambda: tensorlab.tensor([1.0], device=tensorlab.device(name)),
+        lambda: tensorlab.zeros(2).to(name),
+        lambda: tensorlab.zeros(2).new_zeros(2, device=name),
+        lambda: tensorlab.Tensor([1.0], device=name),
+    ):
+        with pytest.raises(error, match="tensorlab computes on the processor"):
+            make()
+
+
+def test_a_tensor_without_data_is_refused_with_the_chapter_that_will_have_it():
+    with pytest.raises(RuntimeError, match=r"^zeros: .*planned with chapter 39"):
+        tensorlab.zeros(2, device="meta")
+
+
+def test_a_device_is_a_context_in_which_tensors_are_made():
+    with tensorlab.device("cpu") as device:
+        assert tensorlab.zeros(1).device == device
+    with pytest.raises(RuntimeError, match="^with device: "), tensorlab.device("cuda"):
+        pass
 
 
 def test_a_tensor_that_does_not_fit_in_memory_raises():

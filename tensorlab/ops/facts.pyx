@@ -1,0 +1,172 @@
+"""Questions about a tensor: of what type it is, where it is, what it is not.
+
+Much of this exists for programs written for many devices and kinds of tensors. Here a tensor is real, strided and in the
+processor's memory, so most answers are constants; they are given without ado, and what cannot be had is refused.
+"""
+from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, is_floating
+from tensorlab._core.operands cimport can_cast as may_cast
+from tensorlab._core.storage cimport Storage
+from tensorlab._core.tensor cimport TensorBase, offset_of
+
+from tensorlab._core.device import check_device
+from tensorlab._core.device import strided as strided_layout
+from tensorlab.errors import DeviceError, UnsupportedDType
+
+
+# ---------------------------------------------------------------- of what kind
+def is_tensor(obj, /):
+    """Is it a tensor?
+
+    >>> import tensorlab
+    >>> tensorlab.is_tensor(tensorlab.ones(2)), tensorlab.is_tensor([1.0, 1.0])
+    (True, False)
+    """
+    return isinstance(obj, TensorBase)
+
+
+def is_storage(obj, /):
+    """Is it a storage, such as `x.untyped_storage()`?"""
+    return isinstance(obj, Storage)
+
+
+def is_floating_point(TensorBase input not None):
+    """True for float16, bfloat16, float32 and float64."""
+    return is_floating(input.dtype_)
+
+
+def is_complex(TensorBase input not None):
+    """False: tensorlab has no complex types."""
+    return False
+
+
+def is_signed(TensorBase input not None):
+    """True if the elements can be negative."""
+    return input.dtype.is_signed
+
+
+def is_inference(TensorBase input not None):
+    """True for a tensor made under inference_mode."""
+    return input.is_inference()
+
+
+def is_nonzero(TensorBase input not None):
+    """Is the only element of `input` other than 0?
+
+    Raises
+    ------
+    RuntimeError
+        If there is not just one element.
+    """
+    if input.numel_ != 1:
+        raise RuntimeError(f"is_nonzero: the tensor has {input.numel_} elements, and the answer would depend on which; one is "
+                           f"needed, or any() or all()")
+    return bool(input.item())
+
+
+def is_same_size(TensorBase input not None, TensorBase other not None):
+    """Have two tensors the same shape?"""
+    return input.shape == other.shape
+
+
+def is_set_to(TensorBase self not None, TensorBase tensor not None):
+    """Are two tensors the same part of the same storage, with the same shape and strides?"""
+    return (self.storage_ is tensor.storage_ and offset_of(self) == offset_of(tensor) and self.shape == tensor.shape
+            and self.stride() == tensor.stride())
+
+
+def numel(TensorBase input not None):
+    """Number of elements."""
+    return input.numel_
+
+
+def can_cast(from_, to):
+    """May values of one type be written into a tensor of another by an operator? Not down a category.
+
+    The width does not matter: int64 goes into int8, where it wraps, and float64 into float16, where it is rounded.
+
+    >>> import tensorlab
+    >>> tensorlab.can_cast(tensorlab.int64, tensorlab.float16), tensorlab.can_cast(tensorlab.float16, tensorlab.int64)
+    (True, False)
+    """
+    if from_ is None or to is None:
+        raise TypeError("can_cast: two dtypes are needed, and one is None")
+    return may_cast(dtype_code(from_, NO_DTYPE), dtype_code(to, NO_DTYPE))
+
+
+def dim_order(TensorBase self not None):
+    """The dimensions from the one with the largest steps in memory to the one with the smallest."""
+    return tuple(sorted(range(self.ndim_), key=lambda d: (-self.stride(d), d)))
+
+
+# ---------------------------------------------------------------- real numbers
+def real(TensorBase input not None):
+    """The real part: the tensor itself, since no tensor is complex."""
+    return input
+
+
+def imag(TensorBase input not None):
+    """The imaginary part: an error, since no tensor is complex."""
+    raise UnsupportedDType(f"imag: needs a complex tensor, and tensorlab has none, but {input.dtype}")
+
+
+def conj(TensorBase input not None):
+    """The complex conjugate: the tensor itself, since no tensor is complex. So are `conj_physical`, `resolve_conj` and
+    `resolve_neg`."""
+    return input
+
+
+def is_conj(TensorBase input not None):
+    """False: a tensor is never stored as its conjugate. Nor is one stored negated (`is_neg`)."""
+    return False
+
+
+# ---------------------------------------------------------------- where
+def yes(TensorBase self not None):
+    """True: a tensor is in the processor's memory (`is_cpu`)."""
+    return True
+
+
+def no(TensorBase self not None):
+    """False: no tensor is on an accelerator, sparse, quantized, nested, or without data."""
+    return False
+
+
+def get_layout(TensorBase self not None):
+    """How elements are found: by strides."""
+    return strided_layout
+
+
+def get_name(TensorBase self not None):
+    """None: tensors have no names."""
+    return None
+
+
+def get_device_index(TensorBase input not None):
+    """-1: the number of an accelerator, if the tensor were on one."""
+    return -1
+
+
+def cuda(TensorBase self not None, device=None, non_blocking=False, memory_format=None):
+    """The tensor on a CUDA device: an error, since there is none.
+
+    Raises
+    ------
+    DeviceError
+        Always. It is a RuntimeError and an AssertionError, the class that PyTorch without CUDA raises.
+    """
+    check_device("cuda", "cuda")
+
+
+def xpu(TensorBase self not None, device=None, non_blocking=False, memory_format=None):
+    """The tensor on an XPU device: an error, since there is none."""
+    check_device("xpu", "xpu")
+
+
+def pin_memory(TensorBase self not None, device=None):
+    """The tensor in memory that an accelerator reads directly: an error, since there is no accelerator."""
+    raise DeviceError("pin_memory: memory is pinned for an accelerator, and tensorlab has none; leave it out")
+
+
+def is_pinned(TensorBase self not None, device=None):
+    """False: memory is pinned for accelerators only."""
+    return False

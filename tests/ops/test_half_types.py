@@ -1,0 +1,102 @@
+"""float16 and bfloat16 through every op: stored as such, computed in float32, rounded once.
+
+What an op gives is compared with PyTorch's result in float64 on the same half numbers. It must be as close to that as
+one rounding allows, or at least as close as PyTorch's own half result is.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tests.ops.samples import is_floating, make_tensor
+from tests.ops.test_all_samples import SAMPLES, as_tuple, dtype_name
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+SMALLEST_NORMAL = {"float16": 2.0**-14, "bfloat16": 2.0**-126}
+# Ops that round more often, and why; the number is how many units in the last place they may be off.
+ROUNDED_TWICE = {
+    "scatter_add": 2,  # duplicate indices add up where the sum is stored
+    "addmv": 1.5,  # the product is rounded, then the sum
+    "cross_entropy": 1.5,  # the terms of a smoothed target are
+    "binary_cross_entropy_with_logits": 1.5,  # the loss is rounded, then multiplied by the weight
+    "binary_cross_entropy": 1,  # the same
+    "smooth_l1_loss": 1,  # the piece near 0 is rounded, then divided
+}
+FLOATING = [sample for sample in SAMPLES if any(is_floating(array) for array in sample.arrays())]
+
+
+def spacing(values, dtype):
+    """The distance from each number to the next larger one of that type."""
+    values = np.nan_to_num(values, posinf=0, neginf=0)
+    size = np.maximum(np.abs(values), SMALLEST_NORMAL[dtype])
+    return 2.0 ** np.floor(np.log2(size)) * EPSILON[dtype]
+
+
+def numbers(x):
+    return np.array(x.tolist(), dtype="float64")
+
+
+def call(sample, T, tensors):
+    """What the sample gives, or None where the package refuses."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return as_tuple(sample.call(T, *tensors))
+    except (RuntimeError, TypeError):
+        return None
+
+
+@np.errstate(invalid="ignore", over="ignore")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("sample", FLOATING, ids=lambda sample: sample.name.replace(" ", "-"))
+def test_a_half_result_is_the_exact_one_rounded_once(sample, dtype):
+    arrays = sample.arrays()
+    halves = [make_tensor(torch, array, dtype) for array in arrays]
+    doubles = [x.double() if x.is_floating_point() else x for x in halves]
+    ours = call(sample, tensorlab, [make_tensor(tensorlab, array, dtype) for array in arrays])
+    theirs, exact = call(sample, torch, halves), call(sample, torch, doubles)
+    if theirs is None or exact is None:
+        assert ours is None or dtype not in sample.dtypes, "PyTorch refuses this type"
+        return
+    assert ours is not None, "PyTorch takes this type"
+    for x, y, z in zip(ours, theirs, exact, strict=True):
+        if not hasattr(y, "dtype") or dtype_name(y) not in EPSILON:
+            continue
+        assert dtype_name(x) == dtype_name(y)
+        x, y, z = numbers(x), numbers(y), numbers(z)
+        unit = spacing(z, dtype)
+        # Float32 sums of large terms that cancel are off by more than the small result's last place.
+        cancelled = 2e-6 * np.max(np.abs(z), initial=0, where=np.isfinite(z))
+        allowed = np.maximum(ROUNDED_TWICE.get(sample.op, 0.51) * unit + cancelled, np.abs(y - z))
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        worst = np.max(np.where(same, 0, np.abs(x - z) / unit), initial=0)
+        assert np.all(same | (np.abs(x - z) <= allowed)), f"off by {worst:.3g} units"
+
+
+def test_every_half_number_goes_to_float32_and_back_unchanged():
+    for dtype in ("float16", "bfloat16"):
+        bits = tensorlab.arange(2**16, dtype=tensorlab.int32).to(tensorlab.int16)
+        halves = bits.view(getattr(tensorlab, dtype))
+        back = halves.float().to(getattr(tensorlab, dtype))
+        same = back.view(tensorlab.int16) == bits
+        assert (same | halves.isnan()).all()
+        assert back.isnan().equal(halves.isnan())
+
+
+def test_float32_rounds_to_the_nearest_half_and_ties_to_even():
+    # Every pair of neighbouring halves: a quarter, the middle and three quarters of the way between them.
+    for dtype in ("float16", "bfloat16"):
+        bits = torch.arange(2**16, dtype=torch.int32).to(torch.int16)
+        halves = bits.view(getattr(torch, dtype)).double()
+        halves = halves[halves.isfinite()].sort().values
+        low, high = halves[:-1], halves[1:]
+        for share in (0.25, 0.5, 0.75):
+            between = (low + (high - low) * share).float()
+            ours = tensorlab.from_numpy(between.numpy()).to(getattr(tensorlab, dtype))
+            expected = between.to(getattr(torch, dtype))
+            assert ours.view(tensorlab.int16).tolist() == expected.view(torch.int16).tolist()
