@@ -38,6 +38,7 @@ from tensorlab._core.loops cimport convert, copy_into
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
 
+from tensorlab._core.device import check_device
 from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -375,7 +376,9 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
     >>> tensorlab.tensor([[1, 2], [3, 4]]).shape
     tensorlab.Size([2, 2])
     """
-    cdef TensorBase out = tensor_from(data, dtype_code(dtype, NO_DTYPE))
+    cdef TensorBase out
+    check_device(device, "tensor")
+    out = tensor_from(data, dtype_code(dtype, NO_DTYPE))
     if requires_grad:
         (<object>out).requires_grad_(True)
     return out
@@ -385,6 +388,7 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type)."""
     cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef TensorBase x
+    check_device(device, "as_tensor")
     if isinstance(data, TensorBase):
         return data if code == NO_DTYPE or (<TensorBase>data).dtype_ == code else data.to(dtype_object(code))
     if cnp.PyArray_Check(data):
