@@ -416,6 +416,8 @@ from tensorlab.ops.triangles import (
 from tensorlab.ops.uniques import unique, unique_consecutive
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
+from tensorlab import overrides
+from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES

@@ -3,7 +3,7 @@
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
 """
 
-from tensorlab._core import autograd_fields, exchange, subclass
+from tensorlab._core import autograd_fields, exchange, overrides, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     copying,
@@ -28,6 +28,7 @@ from tensorlab.ops import (
     splitting,
     statistics,
     strided,
+    subclasses,
     triangles,
     uniques,
 )
@@ -67,9 +68,18 @@ class Tensor(TensorBase):
     __index__ = exchange.as_index
     numpy = exchange.numpy
     __array__ = exchange.__array__
-    __repr__ = tensor_repr
-    __format__ = tensor_format
+    __repr__ = overrides.overridable(tensor_repr)
+    __format__ = overrides.overridable(tensor_format)
+
+    # subclasses
     _make_subclass = staticmethod(subclass.make_subclass)
+    as_subclass = subclasses.as_subclass
+    __tensor_function__ = classmethod(subclasses.default_tensor_function)
+    __torch_function__ = __tensor_function__
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        overrides.watch_class(cls)
 
     # autograd
     requires_grad = property(autograd_fields.get_requires_grad, autograd_fields.set_requires_grad)
@@ -217,9 +227,9 @@ class Tensor(TensorBase):
     multinomial = random_factories.multinomial
 
     # pickles and copies
-    __reduce_ex__ = pickling.reduce_tensor
+    __reduce_ex__ = overrides.overridable(pickling.reduce_tensor)
     __setstate__ = pickling.set_attributes
-    __deepcopy__ = pickling.deepcopy_tensor
+    __deepcopy__ = overrides.overridable(pickling.deepcopy_tensor)
 
     # other memory
     resize_ = resizing.resize_

@@ -262,7 +262,7 @@ def tensor_repr(tensor):
     `precision` digits; for all of them, take `x.tolist()`.
     """
     class_name = type(tensor).__name__
-    prefix = "tensor(" if class_name in ("Tensor", "Parameter") else f"{class_name}("
+    prefix = "tensor(" if class_name in ("Tensor", "Parameter", "Buffer") else f"{class_name}("
     indent = len(prefix)
     plain = tensor.detach()
     if plain.numel() == 0:

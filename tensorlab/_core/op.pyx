@@ -65,6 +65,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport refuse_self_overlap
+from tensorlab._core.overrides cimport be_quiet, somebody_listens
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
 from tensorlab.errors import GradientError
@@ -195,6 +196,12 @@ cdef class OpNode(Node):
         cdef Py_ssize_t j, n = PyTuple_GET_SIZE(edges)
         cdef tuple out
         cdef object one
+        if somebody_listens():              # a formula's calls are not the user's: nobody hears of them
+            be_quiet(1)
+            try:
+                return self.apply(grad, task)
+            finally:
+                be_quiet(-1)
         if grad is None:
             return (None,) * n
         self.check_saved()

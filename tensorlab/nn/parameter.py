@@ -1,5 +1,6 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
+from .._core.overrides import disabled_tensor_function
 from .._tensor import Tensor
 from ..ops.creation import empty
 
@@ -16,23 +17,33 @@ def _rebuild(cls, data, requires_grad, attributes):
 class _Owned(Tensor):
     """What Parameter and Buffer share: copies and pickles keep the class but not the gradient."""
 
+    __tensor_function__ = disabled_tensor_function  # results of ops are plain tensors
+
     def __deepcopy__(self, memo):
-        if id(self) in memo:
-            return memo[id(self)]
-        data = self.detach().clone()
-        copied = _rebuild(type(self), data, self.requires_grad, self.__dict__)
-        memo[id(self)] = copied
-        return copied
+        if id(self) not in memo:
+            data = self.detach().clone()
+            memo[id(self)] = _rebuild(type(self), data, self.requires_grad, self.__dict__)
+        return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
         data = self.detach()
         return _rebuild, (type(self), data, self.requires_grad, dict(self.__dict__))
 
 
-class Parameter(_Owned):
+class _ParameterKind(type):
+    """Lets a tensor of another class that `Parameter(data)` made count as a Parameter, too."""
+
+    def __instancecheck__(cls, x):
+        if super().__instancecheck__(x):
+            return True
+        return cls is Parameter and isinstance(x, Tensor) and getattr(x, "_is_param", False)
+
+
+class Parameter(_Owned, metaclass=_ParameterKind):
     """A tensor that a module learns: assigned to an attribute of a module, it is registered there.
 
-    It shares the memory of `data` but not its history, so it is always a leaf.
+    It shares the memory of `data` but not its history, so it is always a leaf.  Of a tensor of another
+    class it makes one of that class, which counts as a Parameter.
 
     Parameters
     ----------
@@ -56,7 +67,17 @@ class Parameter(_Owned):
     """
 
     def __new__(cls, data=None, requires_grad=True):
-        return Tensor._make_subclass(cls, _data_of(cls, data), requires_grad)
+        data = _data_of(cls, data)
+        if type(data) in (Tensor, Parameter, Buffer):
+            return Tensor._make_subclass(cls, data, requires_grad)
+        made = data.detach().requires_grad_(requires_grad)
+        if type(made) is not type(data):
+            raise RuntimeError(
+                f"Parameter: detach() of a {type(data).__name__} gives a {type(made).__name__}; "
+                "to be a parameter, a class must keep its tensors in its class there"
+            )
+        made._is_param = True
+        return made
 
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()

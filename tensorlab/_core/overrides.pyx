@@ -1,0 +1,338 @@
+"""Overrides: how a class that inherits Tensor, or a mode, gets hold of the calls of public functions.
+
+A class takes part by defining `__tensor_function__(cls, function, types, args=(), kwargs=None)`, or the same under PyTorch's name
+`__torch_function__`; a mode by defining it as a method. There is one interception point. Every public function is a
+compiled function, and a compiled function holds a pointer to the C function that a call of it goes to (PEP 590):
+
+    before      add ----------------> its C code
+    after       add ----> intercept ----> its C code, if no argument's class listens
+                                   `----> the hook of the class or of the mode
+
+`switch_on` turns these pointers when the first class with a hook is defined or the first mode is entered. A program that
+has neither runs the very instructions it would run if this file did not exist, and every reference to a function is
+covered, whoever took it and when. What this costs afterwards says docs/decisions/0011.
+
+The functions are collected by tensorlab/overrides.py, which knows the public names. Calls below them, from C to C, are not
+public and nobody hears of them; nor do formulas of derivatives count (see `OpNode.apply`).
+"""
+from cpython.object cimport PyObject
+from cpython.dict cimport PyDict_GetItem
+from cpython.tuple cimport PyTuple_GET_SIZE
+
+from tensorlab._core.operands cimport is_operand
+from tensorlab._core.tensor cimport TensorBase, tensor_class
+
+import threading
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define TL_THREAD __declspec(thread)
+    #else
+    #define TL_THREAD __thread
+    #endif
+    static TL_THREAD struct { int no_classes; int quiet; } tl_overrides = {0, 0};
+
+    typedef PyObject* (*tl_call)(PyObject*, PyObject**, size_t, PyObject*);
+    /* where an object keeps the pointer that its calls go through: PEP 590 */
+    #define tl_call_slot(f) (*(tl_call*)((char*)(f) + Py_TYPE(f)->tp_vectorcall_offset))
+    /* the body of a function of (*args, **kwargs), which has no such pointer before the switch */
+    #define tl_body(f, args, kwargs) \\
+        ((PyCFunctionWithKeywords)(void*)((PyCFunctionObject*)(f))->m_ml->ml_meth)((PyObject*)(f), args, kwargs)
+    #define tl_turn(f, call) (tl_call_slot(f) = (tl_call)(call))
+    #define tl_type(x) ((PyObject*)Py_TYPE(x))
+    """
+    ctypedef object (*Call "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
+    Call call_slot "tl_call_slot"(object function)
+    void turn "tl_turn"(object function, Call call)
+    object run_body "tl_body"(PyObject* function, tuple args, dict kwargs)
+    PyObject* type_of "tl_type"(PyObject* x)
+    ctypedef struct ThreadOverrides:
+        int no_classes          # DisableTorchFunctionSubclass blocks that this thread is in
+        int quiet               # blocks in which not even modes listen
+    ThreadOverrides state "tl_overrides"
+    Py_ssize_t PyVectorcall_NARGS(size_t flags) noexcept
+
+cdef enum:
+    # what a function is, beside a plain one
+    OPERATOR = 1                # for operands that it does not know it answers NotImplemented
+    FACTORY = 2                 # its arguments are data: only modes hear of it
+
+IS_OPERATOR, IGNORES_CLASSES = OPERATOR, FACTORY        # for Python
+HOOK_NAMES = ("__tensor_function__", "__torch_function__")
+
+cdef class Entry:
+    """A public function: its own C code, and the function that hooks are told."""
+    cdef Call original
+    cdef object public
+    cdef int kind
+
+cdef dict entries = {}              # function: Entry; empty until the switch is on
+cdef set deaf = set()               # classes over Tensor that do not listen, such as Parameter
+cdef tuple foreign = ()             # classes that listen and do not inherit Tensor
+cdef object collect = None          # lists the public functions; tensorlab/overrides.py hands it down
+cdef bint is_wanted = False         # somebody listened before the functions could be collected
+cdef object stacks = threading.local()      # .modes: the modes in force in a thread, the innermost last
+cdef int mode_count = 0             # in all threads, so that threads without modes need not look
+
+
+# ---------------------------------------------------------------- who listens
+def disabled_tensor_function(*args, **kwargs):
+    """As `__tensor_function__` of a class: let its tensors be plain ones in calls, as Parameter does."""
+    return NotImplemented
+
+
+cdef str hook_name(object cls):
+    """The name under which the class or one it inherits defines a hook; None if it does not listen."""
+    for parent in cls.__mro__:
+        for name in HOOK_NAMES:
+            if name in parent.__dict__:
+                return None if parent.__dict__[name] is disabled_tensor_function else name
+    return None
+
+
+def watch_class(cls):
+    """Note a new class that inherits Tensor; turn the switch if it listens."""
+    if hook_name(cls) is None:
+        deaf.add(cls)
+    else:
+        switch_on()
+
+
+def register(cls):
+    """Let a class that defines `__torch_function__` but does not inherit Tensor take part; usable as a decorator."""
+    global foreign
+    if hook_name(cls) is None:
+        raise TypeError(f"register: {cls.__name__} defines neither {HOOK_NAMES[0]} nor {HOOK_NAMES[1]}")
+    foreign += (cls,)
+    switch_on()
+    return cls
+
+
+cdef bint listens(object value):
+    """Does the class of this argument have a hook?"""
+    cls = type(value)
+    if isinstance(value, TensorBase):
+        return cls is not tensor_class and cls not in deaf and hook_name(cls) is not None
+    return isinstance(value, foreign) and len(foreign) > 0
+
+
+cdef list note(list found, object value):
+    """Add an argument to those whose class is asked: one for each class, a class before the ones it inherits."""
+    cdef Py_ssize_t i
+    if not listens(value):
+        return found
+    if found is None:
+        return [value]
+    for one in found:
+        if type(one) is type(value):
+            return found
+    for i in range(len(found)):
+        if isinstance(value, type(found[i])):
+            found.insert(i, value)
+            return found
+    found.append(value)
+    return found
+
+
+def listeners(arguments):
+    """The arguments whose classes must be asked, in the order in which they are."""
+    cdef list found = None
+    if not state.no_classes and not state.quiet:
+        for value in arguments:
+            found = note(found, value)
+    return found or []
+
+
+# ---------------------------------------------------------------- the interception point
+cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
+    """What a call of any public function goes to once the switch is on."""
+    cdef Entry entry = <Entry><object>PyDict_GetItem(entries, <object>function)
+    cdef list found = None
+    cdef Py_ssize_t i, positional = PyVectorcall_NARGS(flags)
+    cdef Py_ssize_t n = positional + (PyTuple_GET_SIZE(<tuple>names) if names != NULL else 0)
+    cdef PyObject* kind
+    if state.quiet:
+        return entry.original(function, arguments, flags, names)
+    if not state.no_classes and not entry.kind & FACTORY:
+        for i in range(n):
+            kind = type_of(arguments[i])
+            if kind == <PyObject*>tensor_class:
+                continue
+            if kind == <PyObject*>list or kind == <PyObject*>tuple:
+                for value in <object>arguments[i]:
+                    found = note(found, value)
+            else:
+                found = note(found, <object>arguments[i])
+    if found is None and (mode_count == 0 or not modes_here()):
+        return entry.original(function, arguments, flags, names)
+    args = positional_arguments(arguments, positional)
+    kwargs = named_arguments(arguments + positional, names)
+    if entry.kind & OPERATOR and not (is_operand(args[n - 1]) or listens(args[n - 1])):
+        return entry.original(function, arguments, flags, names)
+    result = ask(entry.public, found or [], args, kwargs)
+    if result is NotImplemented and not entry.kind & OPERATOR:
+        raise nobody_answered(entry.public, found or [])
+    return result
+
+
+cdef tuple positional_arguments(PyObject** arguments, Py_ssize_t n):
+    return tuple([<object>arguments[i] for i in range(n)])
+
+
+cdef dict named_arguments(PyObject** arguments, PyObject* names):
+    cdef Py_ssize_t i
+    if names == NULL:
+        return {}
+    return {(<tuple>names)[i]: <object>arguments[i] for i in range(PyTuple_GET_SIZE(<tuple>names))}
+
+
+cdef object call_with_tuple(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
+    """The own code of a function of (*args, **kwargs)."""
+    cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
+    return run_body(function, positional_arguments(arguments, n), named_arguments(arguments + n, names))
+
+
+cdef object ask(object public, list found, tuple args, dict kwargs):
+    """Give the call to the innermost mode, then to each class, until one answers."""
+    types = tuple([type(value) for value in found])
+    cdef list modes
+    if mode_count > 0 and modes_here():
+        modes = stacks.modes
+        mode = modes.pop()                      # inside its hook a mode does not hear its own calls
+        try:
+            result = hook_of(mode)(public, types, args, kwargs)
+        finally:
+            modes.append(mode)
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = hook_of(value)(public, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    return NotImplemented
+
+
+cdef object hook_of(object value):
+    cdef str name = hook_name(type(value))
+    if name is None:
+        raise TypeError(f"{type(value).__name__}: defines neither {HOOK_NAMES[0]} nor {HOOK_NAMES[1]}")
+    return getattr(value, name)
+
+
+cdef object nobody_answered(object public, list found):
+    return TypeError(f"{getattr(public, '__name__', public)}: no implementation found on the types "
+                     f"{[type(value).__name__ for value in found]}: the {HOOK_NAMES[0]} of each returned NotImplemented")
+
+
+def overridable(function):
+    """A compiled function that calls one written in Python: methods of Tensor are listed through it, to be turned as others."""
+    def call(*args, **kwargs):
+        return function(*args, **kwargs)
+    call.__name__ = function.__name__
+    call.__doc__ = function.__doc__
+    call.__wrapped__ = function
+    return call
+
+
+def call_override(public, found, args, kwargs):
+    """Give a call to the hooks of `found`; for functions written in Python, which ask for themselves."""
+    result = ask(public, found, args, kwargs)
+    if result is NotImplemented:
+        raise nobody_answered(public, found)
+    return result
+
+
+# ---------------------------------------------------------------- the switch
+def set_collector(function):
+    """Take the function that lists (function, public function, kind) for all public functions."""
+    global collect
+    collect = function
+    if is_wanted:
+        switch_on()
+
+
+def switch_on():
+    """Turn the pointers of all public functions to `intercept`. What was turned stays so."""
+    global is_wanted
+    cdef Entry entry
+    is_wanted = True
+    if collect is None:                         # the package is still being imported
+        return
+    for function, public, kind in collect():
+        if function not in entries:
+            entry = Entry.__new__(Entry)
+            entry.original = call_slot(function)
+            if entry.original == NULL:
+                entry.original = call_with_tuple
+            entry.public = public
+            entry.kind = kind
+            entries[function] = entry
+            turn(function, intercept)
+
+
+def is_switched_on():
+    """True if calls of public functions go through `intercept`."""
+    return len(entries) > 0
+
+
+cdef bint somebody_listens() noexcept:
+    """Is the switch on, and this thread in no quiet block?"""
+    return is_wanted and not state.quiet
+
+
+# ---------------------------------------------------------------- quiet blocks
+cdef int be_quiet(int more) noexcept:
+    """Let nobody in this thread hear of calls, until the same is called with the opposite."""
+    state.quiet += more
+    return 0
+
+
+class DisableTorchFunctionSubclass:
+    """A block in which tensors of all classes are plain ones; modes still listen."""
+
+    def __enter__(self):
+        state.no_classes += 1
+
+    def __exit__(self, *exception):
+        state.no_classes -= 1
+
+
+class DisableTorchFunction:
+    """A block in which neither classes nor modes listen."""
+
+    def __enter__(self):
+        state.quiet += 1
+
+    def __exit__(self, *exception):
+        state.quiet -= 1
+
+
+# ---------------------------------------------------------------- modes
+cdef bint modes_here():
+    """Is a mode in force in this thread?"""
+    return len(getattr(stacks, "modes", ())) > 0
+
+
+def push_mode(mode):
+    """Let a mode hear of all calls of this thread from now on."""
+    global mode_count
+    if hook_name(type(mode)) is None:
+        raise TypeError(f"{type(mode).__name__}: a mode must define {HOOK_NAMES[0]} or {HOOK_NAMES[1]}")
+    if not hasattr(stacks, "modes"):
+        stacks.modes = []
+    switch_on()
+    stacks.modes.append(mode)
+    mode_count += 1
+
+
+def pop_mode():
+    """Take away and return the innermost mode of this thread."""
+    global mode_count
+    mode_count -= 1
+    return stacks.modes.pop()
+
+
+def modes_in_force():
+    """The modes of this thread, the innermost last."""
+    return tuple(getattr(stacks, "modes", ()))

@@ -1,0 +1,326 @@
+"""Overrides: classes and modes that take part in the calls of tensorlab's functions.
+
+A class that inherits Tensor defines `__tensor_function__` (PyTorch's name `__torch_function__` means
+the same; use one of them in a hierarchy), and calls with such a tensor go to it:
+
+    class Loud(tensorlab.Tensor):
+        @classmethod
+        def __tensor_function__(cls, function, types, args=(), kwargs=None):
+            print(function.__name__)
+            return super().__tensor_function__(function, types, args, kwargs)
+
+A mode is the same for all calls of a block, whatever their arguments.  How calls are intercepted,
+and why programs without overrides pay nothing, says tensorlab/_core/overrides.pyx.
+
+Left out: `__torch_dispatch__`, which PyTorch calls below autograd.
+"""
+
+import functools
+import importlib
+
+from tensorlab._core import overrides as _core
+from tensorlab._core.overrides import (
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    disabled_tensor_function,
+    register,
+)
+from tensorlab._tensor import Tensor
+from tensorlab.ops.subclasses import keep_plain
+
+__all__ = [
+    "BaseTorchFunctionMode",
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TorchFunctionMode",
+    "disabled_tensor_function",
+    "get_default_nowrap_functions",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "register",
+    "resolve_name",
+    "wrap_torch_function",
+]
+
+# Where public functions live.
+_NAMESPACES = (
+    "tensorlab",
+    "tensorlab.nn.functional",
+    "tensorlab.linalg",
+    "tensorlab.fft",
+    "tensorlab.special",
+)
+
+# Which function hooks are told when an operator is called: PyTorch's choice, name by name.
+_OPERATORS = {
+    "__add__": "add",
+    "__iadd__": "add_",
+    "__sub__": "sub",
+    "__isub__": "sub_",
+    "__mul__": "mul",
+    "__imul__": "mul_",
+    "__matmul__": "matmul",
+    "__truediv__": "div",
+    "__itruediv__": "div_",
+    "__rtruediv__": "__rdiv__",
+    "__mod__": "remainder",
+    "__imod__": "remainder_",
+    "__pow__": "pow",
+    "__ipow__": "pow_",
+    "__ne__": "ne",
+    "__lt__": "lt",
+    "__le__": "le",
+    "__gt__": "gt",
+    "__ge__": "ge",
+    **{  # these are told as they are called
+        f"__{name}__": f"__{name}__"
+        for name in (
+            *("eq", "floordiv", "and", "or", "xor", "lshift", "rshift"),
+            *("ifloordiv", "iand", "ior", "ixor", "ilshift", "irshift"),
+            *("rsub", "rmatmul", "rmod", "rpow", "rfloordiv", "rlshift", "rrshift"),
+        )
+    },
+}
+
+# Factories: their arguments are data or settings, so only modes hear of them.
+_FACTORIES = {
+    *("arange", "as_tensor", "asarray", "empty", "empty_strided", "eye", "frombuffer"),
+    *("from_dlpack", "from_numpy", "full", "linspace", "logspace", "normal", "ones", "rand"),
+    *("randint", "randn", "randperm", "scalar_tensor", "tensor", "tril_indices", "triu_indices"),
+    *("zeros", "from_file", "range", "can_cast", "promote_types", "result_type"),
+}
+
+# Not calls on tensors at all, or what hooks themselves are made of.
+_IGNORED = {
+    *("__new__", "__hash__", "__init_subclass__", "_make_subclass", "as_subclass"),
+    *("__tensor_function__", "__torch_function__", "is_tensor"),
+    *("live_tensors", "empty_cache", "memory_stats", "reset_peak_memory_stats", "set_cache_limit"),
+    *("get_default_dtype", "set_default_dtype", "is_grad_enabled", "is_inference_mode_enabled"),
+    *("get_num_threads", "set_num_threads", "manual_seed", "seed", "initial_seed"),
+    *("get_rng_state", "set_rng_state", "broadcast_shapes", "is_storage"),
+}
+
+_compiled = type(Tensor.add)
+
+
+# ---------------------------------------------------------------- the list of functions
+def _members():
+    """Yield (name in Tensor, what is listed there), the class before the base."""
+    seen = set()
+    for cls in (Tensor, Tensor.__base__):
+        for name, member in vars(cls).items():
+            if name not in seen and name not in _IGNORED:
+                seen.add(name)
+                yield name, member
+
+
+def _collect():
+    """List (function, what hooks are told, kind) for all public functions; see `switch_on`."""
+    public = {}
+    for namespace in _NAMESPACES:
+        try:
+            module = importlib.import_module(namespace)
+        except ModuleNotFoundError:
+            continue
+        for name in getattr(module, "__all__", ()):
+            function = getattr(module, name)
+            if isinstance(function, _compiled) and name not in _IGNORED:
+                kind = _core.IGNORES_CLASSES if name in _FACTORIES else 0
+                public.setdefault(function, (function, kind))
+    operators = {}
+    for name, told in _OPERATORS.items():
+        operators.setdefault(getattr(Tensor, name), told)
+    for name, member in _members():
+        if isinstance(member, _compiled) and member not in operators:
+            public.setdefault(member, (member, 0))
+            if member.__name__ not in vars(Tensor):
+                member.__name__ = name  # `to_float` is listed as `float`: what hooks should read
+    for function, name in operators.items():
+        if function.__name__ not in vars(Tensor):
+            function.__name__ = name
+        public.setdefault(function, (getattr(Tensor, name), _core.IS_OPERATOR))
+    for _, member in _members():
+        if isinstance(member, property):
+            public.setdefault(member.fget, (member.__get__, 0))
+            if member.fset is not None:
+                public.setdefault(member.fset, (member.__set__, 0))
+    return [(function, told, kind) for function, (told, kind) in public.items()]
+
+
+def get_overridable_functions():
+    """List what calls can be overridden.
+
+    Returns
+    -------
+    dict of list; for each module or class (`tensorlab`, `tensorlab.Tensor`, ...) its functions
+    """
+    found = {}
+    for namespace in _NAMESPACES:
+        try:
+            module = importlib.import_module(namespace)
+        except ModuleNotFoundError:
+            continue
+        found[module] = [
+            function
+            for name in getattr(module, "__all__", ())
+            if isinstance(function := getattr(module, name), _compiled)
+            and name not in _IGNORED | _FACTORIES
+        ]
+    found[Tensor] = [
+        member.__get__ if isinstance(member, property) else member
+        for _, member in _members()
+        if isinstance(member, property | _compiled)
+    ]
+    return found
+
+
+def get_ignored_functions():
+    """List the public functions that no class hears of: factories and what is no call on tensors."""
+    tensorlab = importlib.import_module("tensorlab")
+    names = sorted(_IGNORED | _FACTORIES)
+    found = [getattr(place, name, None) for place in (tensorlab, Tensor) for name in names]
+    return {function for function in found if function is not None}
+
+
+@functools.cache
+def _names():
+    names = {}
+    for place, functions in get_overridable_functions().items():
+        prefix = "tensorlab.Tensor" if place is Tensor else place.__name__
+        members = vars(place).items() if place is not Tensor else _members()
+        listed = {}
+        for name, member in members:
+            suffix = ".__get__" if isinstance(member, property) else ""
+            told = member.__get__ if suffix else member
+            if callable(told):
+                listed.setdefault(told, f"{prefix}.{name}{suffix}")
+        for function in functions:
+            names.setdefault(function, listed[function])
+    return names
+
+
+def resolve_name(f):
+    """Return the public name of a function that a hook was told, such as "tensorlab.add"; or None."""
+    return _names().get(f)
+
+
+def is_tensor_method_or_property(func):
+    """Tell whether a function is a method or a property of Tensor."""
+    return func in _method_set() or getattr(func, "__name__", None) == "__get__"
+
+
+@functools.cache
+def _method_set():
+    return set(get_overridable_functions()[Tensor])
+
+
+# ---------------------------------------------------------------- for functions written in Python
+def has_torch_function(relevant_args):
+    """Tell whether the class of one of these arguments, or a mode, has a say in a call.
+
+    For functions of your own that are written in Python and want to be overridable:
+
+        def my_function(x, y):
+            if has_torch_function((x, y)):
+                return handle_torch_function(my_function, (x, y), x, y)
+            ...
+    """
+    return bool(_core.listeners(relevant_args) or _core.modes_in_force())
+
+
+def has_torch_function_unary(arg):
+    """Tell the same of one argument."""
+    return has_torch_function((arg,))
+
+
+def has_torch_function_variadic(*args):
+    """Tell the same of arguments given one by one."""
+    return has_torch_function(args)
+
+
+def handle_torch_function(public_api, relevant_args, *args, **kwargs):
+    """Give a call of `public_api` to the hooks of the modes and of `relevant_args`.
+
+    Raises
+    ------
+    TypeError
+        If each of them returns NotImplemented.
+    """
+    return _core.call_override(public_api, _core.listeners(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher):
+    """Make a Python function overridable; `dispatcher` gives its relevant arguments."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def wrapped(*args, **kwargs):
+            relevant = dispatcher(*args, **kwargs)
+            if has_torch_function(relevant):
+                return handle_torch_function(wrapped, relevant, *args, **kwargs)
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+def is_tensor_like(inp):
+    """Tell whether `inp` is a tensor, or of a class with a hook."""
+    return isinstance(inp, Tensor) or any(hasattr(inp, name) for name in _core.HOOK_NAMES)
+
+
+def get_default_nowrap_functions():
+    """List the functions whose results the default hook hands on as they are."""
+    return {Tensor.grad.__get__, Tensor._base.__get__}
+
+
+# ---------------------------------------------------------------- modes
+class TorchFunctionMode:
+    """A block in which every call of a public function goes to `__tensor_function__` of this object.
+
+    Inside the hook the mode is off, so it can call what it likes; modes around it still hear that.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> class Count(TorchFunctionMode):
+    ...     calls = 0
+    ...     def __tensor_function__(self, function, types, args=(), kwargs=None):
+    ...         self.calls += 1
+    ...         return function(*args, **(kwargs or {}))
+    >>> with Count() as count:
+    ...     y = tensorlab.ones(2) + 1
+    >>> count.calls
+    2
+    """
+
+    def __tensor_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+    def __enter__(self):
+        _core.push_mode(self)
+        return self
+
+    def __exit__(self, *exception):
+        _core.pop_mode()
+
+    @classmethod
+    def push(cls, *args, **kwargs):
+        """Make a mode of this class."""
+        return cls(*args, **kwargs)
+
+
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that changes nothing."""
+
+
+for _function in get_default_nowrap_functions():
+    keep_plain(_function)
+_core.set_collector(_collect)
