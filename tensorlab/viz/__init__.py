@@ -2,7 +2,8 @@
 
 from .graph import graph
 from .picture import Picture
+from .storage import storage
 from .strides import strides
 from .versions import Versions
 
-__all__ = ["Picture", "Versions", "graph", "strides"]
+__all__ = ["Picture", "Versions", "graph", "storage", "strides"]

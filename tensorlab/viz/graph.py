@@ -21,6 +21,7 @@ import math
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from . import modules
 from .picture import CHARACTER, TEXT_SIZE, Picture, label, rectangle
 
 __all__ = ["graph"]
@@ -54,24 +55,30 @@ class Vertex:
         return len(self.lines) * LINE + MARGIN if self.lines else self.height_of_layer
 
 
-def graph(*tensors, names=None, notes=None, most_nodes=100):
+def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
     """Draw the autograd graph of some results: nodes, leaves with their shapes, edges.
+
+    `graph(model, x)` runs a module on its inputs and draws the graph of what it returns; the nodes
+    say which submodule made them.
 
     Parameters
     ----------
-    *tensors : Tensors that require grad
+    *tensors : Tensors that require grad; or a Module and its inputs
+    module : Module whose parameters are called by their names; the first argument if that is one
     names : dict from name to Tensor: how results, intermediate tensors and leaves are called
     notes : dict from node to str: one more line in the node's box
     most_nodes : int, more are refused, because nobody could read the picture
 
     Returns
     -------
-    Picture, which a notebook shows; `str` gives it as text, `save(path)` writes an SVG file
+    Picture, which a notebook shows; `str` gives it as text, `save(path)` writes a file
 
     Raises
     ------
     ValueError
         If a tensor has no graph, or the graph has too many nodes.
+    TypeError
+        If something is neither a Tensor nor, in the first place, a Module.
 
     Examples
     --------
@@ -85,8 +92,23 @@ def graph(*tensors, names=None, notes=None, most_nodes=100):
     #2 MulBackward0 -> x, x
     #1 TanhBackward0 -> x
     x: leaf (2,)
+
+    >>> model = tensorlab.nn.Sequential(tensorlab.nn.Linear(2, 3), tensorlab.nn.Tanh())
+    >>> viz.graph(model, tensorlab.ones(1, 2))
+    result: (1, 3), made by #2
+    #2 TanhBackward0 -> #1, in 1 (Tanh)
+    #1 AddmmBackward0 -> 0.weight, 0.bias, in 0 (Linear)
+    0.weight: leaf (3, 2)
+    0.bias: leaf (3,)
     """
-    vertices = read_graph(tensors, names or {}, notes or {}, most_nodes)
+    names, notes = dict(names or {}), dict(notes or {})
+    if tensors and modules.is_module(tensors[0]):
+        module, *inputs = tensors
+        tensors, owners = modules.run(module, inputs)
+        notes = {**owners, **notes}
+    if module is not None:
+        names = {**modules.names_of(module), **names}
+    vertices = read_graph(tensors, names, notes, most_nodes)
     below = len(tensors)
     title = f"Autograd graph of {', '.join(vertex.name for vertex in vertices[:below])}"
     text = "\n".join(map(text_line, vertices))
@@ -135,6 +157,11 @@ def collect(tensors, most_nodes):
     if not tensors:
         raise ValueError("viz.graph: no tensors are given; pass the result whose graph to draw")
     for tensor in tensors:
+        if not hasattr(tensor, "grad_fn"):
+            raise TypeError(
+                f"viz.graph: a {type(tensor).__name__} is given; expected Tensors that require "
+                "grad, or a Module and its inputs"
+            )
         if tensor.grad_fn is None:
             raise ValueError(
                 "viz.graph: the tensor has no graph: it is a leaf, or was computed from nothing "

@@ -3,19 +3,20 @@
 A picture is drawn in the ink of the page that it stands on (`currentColor`), so that light and dark
 pages both show it, and nothing in it is told by colour alone.  Each shape means one thing:
 
-    cell of a storage     a rectangle with square corners and a solid outline
-    element of a tensor   a rectangle with round corners
+    cell of a storage     a shaded rectangle with square corners
+    element of a tensor   a rectangle with round corners; a run of them too, dashed if it has gaps
     nothing here          a dot
     whole tensor          a rectangle with two outlines
     node of a graph       a pill
     edge of a graph       a line with a head, the way that gradients go
     version               a number in a circle where it changes, in a square where it is kept
 
-A notebook shows it in place; `save` writes a file that brings its own ink; `str` gives the same
-facts as plain text.  Left out: layout by measuring text.  Numbers are set in a fixed pitch, and the
+A notebook shows it in place; `save` writes a file that brings its own ink; `str` and a terminal
+give the same facts as plain text.  Left out: layout by measuring text.  Numbers are set in a fixed pitch, and the
 width of a character is taken to be 0.62 of its size, which the common fonts stay below.
 """
 
+import math
 import zlib
 from html import escape
 from pathlib import Path
@@ -23,6 +24,8 @@ from pathlib import Path
 __all__ = ["Picture"]
 
 TEXT_SIZE = 12  # pixels
+LINE = TEXT_SIZE + 3  # from one line of text to the next
+MARGIN = 8
 CHARACTER = 0.62 * TEXT_SIZE
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
@@ -37,7 +40,7 @@ class Picture:
     ----------
     title : str, what the picture shows, in a few words
     description : str, the text alternative: everything that the picture says
-    text : str, the same as a table of characters, which `str` gives
+    text : str, the same as a table of characters, which `str` gives and a terminal shows
     width, height : int, pixels
     shapes : list of str, the SVG elements, drawn in this order
     """
@@ -53,8 +56,8 @@ class Picture:
     def __str__(self):
         return self.text
 
-    def __repr__(self):
-        return f"<{type(self).__name__}: {self.title}>"
+    # What a terminal shows of a picture.
+    __repr__ = __str__
 
     def _svg(self, style="", attributes=""):
         body = "\n".join(self.shapes)
@@ -78,17 +81,33 @@ class Picture:
         return self._svg(attributes=' style="max-width:100%;height:auto"')
 
     def save(self, path):
-        """Write the picture as an SVG file.
+        """Write the picture as a file: .svg, or .html with the text below the picture.
 
         Raises
         ------
         ValueError
-            If the name of the file does not end in .svg.
+            If the name of the file ends in neither.
         """
         path = Path(path)
-        if path.suffix != ".svg":
-            raise ValueError(f"save: {path.name!r} names no SVG file; end it in .svg")
-        path.write_text(self._repr_svg_() + "\n", encoding="utf-8")
+        if path.suffix not in (".svg", ".html"):
+            raise ValueError(
+                f"save: {path.name!r} names neither an SVG nor an HTML file; "
+                "end it in .svg or .html"
+            )
+        content = self._repr_svg_() + "\n" if path.suffix == ".svg" else self._page()
+        path.write_text(content, encoding="utf-8")
+
+    def _page(self):
+        """Return a whole HTML document, light or dark as the reader's system is."""
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width">\n'
+            f"<title>{escape(self.title)}</title>\n"
+            "<style>:root { color-scheme: light dark } body { margin: 2rem; font-family: sans-serif }"
+            " pre { overflow-x: auto }</style>\n"
+            f"<h1>{escape(self.title)}</h1>\n{self._repr_html_()}\n"
+            f'<pre tabindex="0">{escape(self.text)}</pre>\n</html>\n'
+        )
 
 
 # ---------------------------------------------------------------- shapes
@@ -114,3 +133,26 @@ def label(x, y, text, *, anchor="start", size=TEXT_SIZE, bold=False):
 def dot(x, y):
     """Return a small dot: nothing here."""
     return f'<circle cx="{x:g}" cy="{y:g}" r="1.4" fill-opacity="0.6"/>'
+
+
+# ---------------------------------------------------------------- from top to bottom
+class Sheet:
+    """The shapes drawn so far, how far they reach to the right, and where the next ones begin."""
+
+    def __init__(self):
+        self.shapes = []
+        self.right = 0
+        self.y = MARGIN
+
+    def add(self, *shapes, right=0):
+        self.shapes += shapes
+        self.right = max(self.right, right)
+
+    def write(self, x, text, **how):
+        """Add one line of text at the current height, and go below it."""
+        self.add(label(x, self.y + LINE / 2, text, **how), right=x + len(text) * CHARACTER)
+        self.y += LINE
+
+    def size(self):
+        """Return the width and the height of the picture, in pixels."""
+        return math.ceil(self.right + MARGIN), math.ceil(self.y + MARGIN)

@@ -16,15 +16,13 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-from .picture import CHARACTER, TEXT_SIZE, Picture, dot, label, rectangle
+from .picture import CHARACTER, LINE, MARGIN, Picture, Sheet, dot, label, rectangle
 
 __all__ = ["strides"]
 
 MOST_ELEMENTS = 256  # a map of more would be read by nobody
 MOST_INDICES = 3  # lines in a cell; beyond that the last one says how many more there are
 PLACES_A_LINE = 8  # fits a telephone without scaling
-LINE = TEXT_SIZE + 3
-MARGIN = 8
 GRID_HEIGHT = 34
 
 
@@ -74,7 +72,7 @@ def strides(*tensors, names=None):
 
     Returns
     -------
-    Picture, which a notebook shows; `str` gives it as text, `save(path)` writes an SVG file
+    Picture, which a notebook shows; `str` gives it as text, `save(path)` writes a file
 
     Raises
     ------
@@ -100,10 +98,11 @@ def strides(*tensors, names=None):
             "give at least one tensor, and one name for each"
         )
     memories = read_memories(tensors, names)
-    shapes, width, height = draw(memories)
+    sheet = draw(memories)
     title = f"Strides of {', '.join(names)}"
     description = " ".join(map(describe, memories))
-    return Picture(title, description, "\n\n".join(map(table, memories)), width, height, shapes)
+    text = "\n\n".join(map(table, memories))
+    return Picture(title, description, text, *sheet.size(), sheet.shapes)
 
 
 def default_names(n):
@@ -127,11 +126,12 @@ def read_memories(tensors, names):
         if key not in memories:
             values = tensor.detach().as_strided((size,), (1,), 0).tolist()
             memories[key] = Memory(dtype, list(map(value_text, values)), [])
-        reading = Reading(
-            name, tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset()
-        )
-        memories[key].readings.append(reading)
+        memories[key].readings.append(read_layout(tensor, name))
     return list(memories.values())
+
+
+def read_layout(tensor, name):
+    return Reading(name, tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
 
 
 def value_text(value):
@@ -196,26 +196,8 @@ def cell_characters(memory, found):
 
 
 # ---------------------------------------------------------------- as a picture
-class Sheet:
-    """The shapes drawn so far, how far they reach to the right, and where the next ones begin."""
-
-    def __init__(self):
-        self.shapes = []
-        self.right = 0
-        self.y = MARGIN
-
-    def add(self, *shapes, right=0):
-        self.shapes += shapes
-        self.right = max(self.right, right)
-
-    def write(self, x, text, **how):
-        """Add one line of text at the current height, and go below it."""
-        self.add(label(x, self.y + LINE / 2, text, **how), right=x + len(text) * CHARACTER)
-        self.y += LINE
-
-
 def draw(memories):
-    """Return the shapes of all memories, one below the other, with the width and the height."""
+    """Return the sheet with all memories, one below the other."""
     sheet = Sheet()
     for number, memory in enumerate(memories):
         found = [reading.indices_at() for reading in memory.readings]
@@ -228,7 +210,7 @@ def draw(memories):
         for first in range(0, len(memory.values), PLACES_A_LINE):
             draw_strip(sheet, memory, found, cell, first)
         draw_grids(sheet, memory, cell)
-    return sheet.shapes, math.ceil(sheet.right + MARGIN), math.ceil(sheet.y + MARGIN)
+    return sheet
 
 
 def draw_strip(sheet, memory, found, cell, first):

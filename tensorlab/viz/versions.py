@@ -85,6 +85,8 @@ class Versions:
         lines = (map(str.ljust, row, widths) for row in rows)
         return "\n".join("  ".join(line).rstrip() for line in lines)
 
+    __repr__ = __str__
+
     def picture(self):
         """Return the timeline as a Picture."""
         columns = [*self.tensors, *self.saved]
@@ -130,7 +132,7 @@ class Versions:
         return self.picture()._repr_svg_()
 
     def save(self, path):
-        """Write the timeline as an SVG file."""
+        """Write the timeline as a file: .svg or .html."""
         self.picture().save(path)
 
 

@@ -185,3 +185,65 @@ def test_a_layer_with_one_vertex_is_centred_under_its_parents():
     parents = [Vertex(lines=["a"], edges=[(target, 0)]), Vertex(lines=["b"], edges=[(target, 0)])]
     place([parents, [target]])
     assert target.x == pytest.approx((parents[0].x + parents[1].x) / 2)
+
+
+# ---------------------------------------------------------------- of a module
+class Twice(T.nn.Module):
+    """A module that uses one layer two times, and an op of its own between."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = T.nn.Linear(2, 2, bias=False)
+
+    def forward(self, x):
+        return {"out": self.layer(self.layer(x).tanh()), "note": "not a tensor"}
+
+
+def test_a_module_is_run_and_its_parameters_and_parts_are_named():
+    model = T.nn.Sequential(T.nn.Linear(2, 3), T.nn.Tanh())
+    assert str(viz.graph(model, T.ones(1, 2))).splitlines() == [
+        "result: (1, 3), made by #2",
+        "#2 TanhBackward0 -> #1, in 1 (Tanh)",
+        "#1 AddmmBackward0 -> 0.weight, 0.bias, in 0 (Linear)",
+        "0.weight: leaf (3, 2)",
+        "0.bias: leaf (3,)",
+    ]
+
+
+def test_a_node_belongs_to_the_innermost_module_that_made_it():
+    inner = Twice()
+    outer = T.nn.Sequential(T.nn.Identity(), inner)
+    text = str(viz.graph(outer, T.ones(1, 2, requires_grad=True), names={"x": T.ones(1)}))
+    assert text.count("in 1.layer (Linear)") == 2
+    (tanh,) = [line for line in text.splitlines() if "TanhBackward0" in line]
+    assert tanh.endswith("in 1 (Twice)")
+
+
+def test_the_graph_of_a_loss_names_the_parameters_of_a_module():
+    model = T.nn.Linear(2, 1)
+    text = str(viz.graph(model(T.ones(3, 2)).sum(), module=model))
+    assert text.splitlines()[-2:] == ["weight: leaf (1, 2)", "bias: leaf (1,)"]
+
+
+def test_drawing_a_module_leaves_no_hook_behind():
+    model = T.nn.Sequential(T.nn.Linear(2, 2))
+    viz.graph(model, T.ones(1, 2))
+    with pytest.raises(Exception, match="linear"):
+        viz.graph(model, T.ones(1, 5))
+    assert not model[0]._forward_hooks
+    assert not model[0]._forward_pre_hooks
+
+
+def test_what_is_no_tensor_or_gives_no_graph_is_refused():
+    with pytest.raises(TypeError, match="a str is given"):
+        viz.graph("loss")
+    with pytest.raises(ValueError, match="Identity gave nothing that has a graph"):
+        viz.graph(T.nn.Identity(), T.ones(1))
+
+
+def test_a_module_of_pytorch_is_drawn_as_well():
+    torch = require_torch()
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh())
+    text = str(viz.graph(model, torch.ones(1, 2)))
+    assert "AddmmBackward0 -> 0.bias" in text
+    assert "TanhBackward0 -> #2, in 1 (Tanh)" in text

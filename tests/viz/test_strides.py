@@ -130,7 +130,7 @@ def test_save_writes_the_picture(tmp_path):
     picture = viz.strides(matrix())
     picture.save(tmp_path / "map.svg")
     assert ElementTree.parse(tmp_path / "map.svg").getroot().tag == f"{SVG}svg"
-    with pytest.raises(ValueError, match=r"end it in \.svg"):
+    with pytest.raises(ValueError, match=r"end it in \.svg or \.html"):
         picture.save(tmp_path / "map.png")
 
 
