@@ -292,7 +292,7 @@ class ContiguousOrNot(BugHunt):
             def test(is_contiguous):
                 assert not is_contiguous((3, 1), (1, 7))
             """,
-            says="fails there",
+            says="The first half fails",
             why="Here the test itself is wrong: the stride of a dimension of size 1 does not matter.",
         ),
         Wrong(

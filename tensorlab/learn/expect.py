@@ -124,6 +124,11 @@ def describe(value):
         text = "[" + ", ".join(describe(item) for item in value[:64]) + "]"
     elif isinstance(value, types.FunctionType):
         text = value.__name__
+    elif type(value).__repr__ is object.__repr__:  # an address would tell the reader nothing
+        name = getattr(value, "name", None)
+        text = (
+            f"{type(value).__name__}({name!r})" if isinstance(name, str) else type(value).__name__
+        )
     else:
         text = " ".join(repr(value).split())
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 2] + " …"

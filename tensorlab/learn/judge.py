@@ -137,11 +137,10 @@ def hunt(exercise, names, recorder, verdict):
         watched(exercise.right)
     except Exception as error:
         verdict.trace = readers_lines(error)
+        recorder.last = None
         raise Wrong(
-            "Half of it: your test must pass on the right implementation, and it fails there. "
-            "What it asks for is not true of code without a bug.",
-            came=f"{type(error).__name__}: {error}".rstrip(": "),
-            expected="no error on the right implementation",
+            "The first half fails: your test must pass on the right implementation, and it does not. "
+            "What it asks for is not true of code without a bug:"
         ) from error
     missed = []
     for number, bug in enumerate(exercise.bugs, start=1):
@@ -154,12 +153,11 @@ def hunt(exercise, names, recorder, verdict):
     recorder.last = None
     count = len(exercise.bugs)
     if missed:
+        numbers = f" (number {', '.join(map(str, missed))})" if count > 1 else ""
         which = "the planted bug" if count == 1 else f"{len(missed)} of {count} planted bugs"
         raise Wrong(
-            f"Half of it: your test passes on the right implementation, and on {which} too. "
-            "It does not ask for what the bug gets wrong.",
-            came="no error" + (f" on bug {', '.join(map(str, missed))}" if count > 1 else ""),
-            expected="an AssertionError on code with the bug",
+            f"The second half fails: your test passes on the right implementation, as it must, and on "
+            f"{which} too{numbers}. It does not ask for what is wrong there."
         )
     found = "; ".join(clean_line(bug.__doc__) for bug in exercise.bugs)
     verdict.remark = f"Your test found what was planted: {found}"

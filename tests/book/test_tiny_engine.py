@@ -1,8 +1,6 @@
-"""The small engine of chapter 18, that it predicts the real one, and the chapter's solutions."""
+"""The small engine of chapter 18, and that it predicts the real one."""
 
 import importlib.util
-import random
-import sys
 from pathlib import Path
 
 import tensorlab as T
@@ -13,13 +11,11 @@ CHAPTER = Path(__file__).resolve().parents[2] / "chapters/18-the-engine"
 def load(name):
     spec = importlib.util.spec_from_file_location(name, CHAPTER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # for the solutions, which import the engine
     spec.loader.exec_module(module)
     return module
 
 
 tiny = load("tiny_engine")
-solutions = load("solutions")
 
 
 def doubled(n):
@@ -77,34 +73,3 @@ def test_the_steps_are_those_of_the_real_engine():
     predicted = [names.get(node, "x") for node, _, _ in tiny.steps(d.grad_fn)]
     d.backward(T.ones(2))
     assert runs == predicted == ["d", "c", "b", "a", "x"]
-
-
-def random_program(seed):
-    """Return the nodes of a program whose every step uses two earlier numbers."""
-    rng = random.Random(seed)
-    nodes = [tiny.Node("x"), tiny.Node("y")]
-    for i in range(20):
-        inputs = [(rng.choice(nodes), rng.uniform(-1, 1)) for _ in range(2)]
-        nodes.append(tiny.Node(i, *inputs))
-    return nodes
-
-
-def test_solution_needed_agrees_with_following_every_edge():
-    for seed in range(20):
-        x, *_, last = random_program(seed)
-        expected = {node for node in tiny.count(last) if leads_to(node, x)} | {x}
-        assert solutions.needed(last, [x]) == expected
-
-
-def leads_to(node, target):
-    return node is target or any(leads_to(child, target) for child, _ in node.next_functions)
-
-
-def test_solution_without_counts_agrees_with_counting():
-    for seed in range(20):
-        nodes = random_program(seed)
-        tiny.backward(nodes[-1])
-        reached = list(tiny.count(nodes[-1]))
-        expected = [node.grad for node in reached]
-        solutions.backward_without_counts(nodes[-1])
-        assert [node.grad for node in reached] == expected
