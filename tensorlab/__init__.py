@@ -2,7 +2,8 @@
 
 import math as _math
 
-from tensorlab import autograd, nn, optim, utils
+from tensorlab import _missing, version
+from tensorlab import accelerator, autograd, backends, cpu, cuda, mps, nn, optim, testing, utils, xpu
 from tensorlab._core.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
 from tensorlab._core.dtypes import (
@@ -414,6 +415,24 @@ from tensorlab.ops.triangles import (
     triu_indices,
 )
 from tensorlab.ops.uniques import unique, unique_consecutive
+from tensorlab.settings import (
+    are_deterministic_algorithms_enabled,
+    get_default_device,
+    get_deterministic_debug_mode,
+    get_float32_matmul_precision,
+    get_num_interop_threads,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_warn_always_enabled,
+    set_default_device,
+    set_default_tensor_type,
+    set_deterministic_debug_mode,
+    set_float32_matmul_precision,
+    set_flush_denormal,
+    set_num_interop_threads,
+    set_warn_always,
+    typename,
+    use_deterministic_algorithms,
+)
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 from tensorlab import overrides
@@ -426,3 +445,8 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
 __all__ = sorted(name for name in globals() if not name.startswith("_"))
+__version__ = version.__version__
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)

@@ -13,23 +13,35 @@ from tensorlab import HalfTensor as HalfTensor
 from tensorlab import IntTensor as IntTensor
 from tensorlab import LongTensor as LongTensor
 from tensorlab import ShortTensor as ShortTensor
+from tensorlab import accelerator as accelerator
+from tensorlab.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from tensorlab import autograd as autograd
+from tensorlab import backends as backends
 from tensorlab.ops.grids import broadcast_shapes as broadcast_shapes
 from tensorlab.ops.grids import broadcast_tensors as broadcast_tensors
 from tensorlab.ops.grids import cartesian_prod as cartesian_prod
 from tensorlab.ops.grids import combinations as combinations
+from tensorlab import cpu as cpu
+from tensorlab import cuda as cuda
 from tensorlab._core.device import device as device
 from tensorlab.autograd.grad_mode import enable_grad as enable_grad
 from tensorlab import errors as errors
+from tensorlab.settings import get_default_device as get_default_device
+from tensorlab.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from tensorlab.settings import get_float32_matmul_precision as get_float32_matmul_precision
+from tensorlab.settings import get_num_interop_threads as get_num_interop_threads
 from tensorlab.threads import get_num_threads as get_num_threads
 from tensorlab.printing import get_printoptions as get_printoptions
 from tensorlab.random import get_rng_state as get_rng_state
 from tensorlab.autograd.grad_mode import inference_mode as inference_mode
 from tensorlab.random import initial_seed as initial_seed
+from tensorlab.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from tensorlab.settings import is_warn_always_enabled as is_warn_always_enabled
 from tensorlab._core.device import layout as layout
 from tensorlab.random import manual_seed as manual_seed
 from tensorlab._core.device import memory_format as memory_format
 from tensorlab.ops.grids import meshgrid as meshgrid
+from tensorlab import mps as mps
 from tensorlab import nn as nn
 from tensorlab.autograd.grad_mode import no_grad as no_grad
 from tensorlab import ops as ops
@@ -39,13 +51,26 @@ from tensorlab import printing as printing
 from tensorlab import random as random
 from tensorlab import return_types as return_types
 from tensorlab.random import seed as seed
+from tensorlab.settings import set_default_device as set_default_device
+from tensorlab.settings import set_default_tensor_type as set_default_tensor_type
+from tensorlab.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from tensorlab.settings import set_float32_matmul_precision as set_float32_matmul_precision
+from tensorlab.settings import set_flush_denormal as set_flush_denormal
 from tensorlab.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from tensorlab.settings import set_num_interop_threads as set_num_interop_threads
 from tensorlab.threads import set_num_threads as set_num_threads
 from tensorlab.printing import set_printoptions as set_printoptions
 from tensorlab.random import set_rng_state as set_rng_state
+from tensorlab.settings import set_warn_always as set_warn_always
+from tensorlab import settings as settings
+from tensorlab import testing as testing
 from tensorlab import threads as threads
 from tensorlab import typed_tensors as typed_tensors
+from tensorlab.settings import typename as typename
+from tensorlab.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from tensorlab import utils as utils
+from tensorlab import version as version
+from tensorlab import xpu as xpu
 
 __all__ = [
     "BFloat16Tensor",
@@ -67,6 +92,7 @@ __all__ = [
     "abs",
     "abs_",
     "absolute",
+    "accelerator",
     "acos",
     "acos_",
     "acosh",
@@ -102,6 +128,7 @@ __all__ = [
     "arctan_",
     "arctanh",
     "arctanh_",
+    "are_deterministic_algorithms_enabled",
     "argmax",
     "argmin",
     "argsort",
@@ -121,6 +148,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "autograd",
+    "backends",
     "baddbmm",
     "bernoulli",
     "bfloat16",
@@ -173,6 +201,8 @@ __all__ = [
     "cosh",
     "cosh_",
     "count_nonzero",
+    "cpu",
+    "cuda",
     "cummax",
     "cummin",
     "cumprod",
@@ -254,7 +284,11 @@ __all__ = [
     "gcd_",
     "ge",
     "ger",
+    "get_default_device",
     "get_default_dtype",
+    "get_deterministic_debug_mode",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
     "get_num_threads",
     "get_printoptions",
     "get_rng_state",
@@ -288,6 +322,7 @@ __all__ = [
     "int8",
     "is_complex",
     "is_conj",
+    "is_deterministic_algorithms_warn_only_enabled",
     "is_floating_point",
     "is_grad_enabled",
     "is_inference",
@@ -297,6 +332,7 @@ __all__ = [
     "is_signed",
     "is_storage",
     "is_tensor",
+    "is_warn_always_enabled",
     "isclose",
     "isfinite",
     "isinf",
@@ -355,6 +391,7 @@ __all__ = [
     "mm",
     "moveaxis",
     "movedim",
+    "mps",
     "msort",
     "mul",
     "multinomial",
@@ -436,11 +473,19 @@ __all__ = [
     "selu",
     "selu_",
     "set_cache_limit",
+    "set_default_device",
     "set_default_dtype",
+    "set_default_tensor_type",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
     "set_grad_enabled",
+    "set_num_interop_threads",
     "set_num_threads",
     "set_printoptions",
     "set_rng_state",
+    "set_warn_always",
+    "settings",
     "sgn",
     "short",
     "sigmoid",
@@ -481,6 +526,7 @@ __all__ = [
     "tensor",
     "tensor_split",
     "tensordot",
+    "testing",
     "threads",
     "threshold",
     "threshold_",
@@ -495,21 +541,25 @@ __all__ = [
     "trunc",
     "trunc_",
     "typed_tensors",
+    "typename",
     "uint8",
     "unbind",
     "unflatten",
     "unique",
     "unique_consecutive",
     "unsqueeze",
+    "use_deterministic_algorithms",
     "utils",
     "var",
     "var_mean",
     "vdot",
+    "version",
     "vsplit",
     "vstack",
     "where",
     "xlogy",
     "xlogy_",
+    "xpu",
     "zero_",
     "zeros",
     "zeros_like",

@@ -105,6 +105,13 @@ def check_device(given, where):
         )
 
 
+def no_accelerator(where):
+    """Return the error for something that only an accelerator does."""
+    return DeviceError(
+        f"{where}: tensorlab computes on the processor and has no accelerator; ask is_available() first"
+    )
+
+
 class memory_format(str):
     """An order of a tensor's dimensions in memory; compared by name."""
 

@@ -1,5 +1,6 @@
 """Autograd as users see it: backward, grad, modes, custom functions."""
 
+from tensorlab import _missing
 from tensorlab._core.engine import backward, grad
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import (
@@ -8,9 +9,11 @@ from tensorlab.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tensorlab.autograd.variable import Variable
 
 __all__ = [
     "Function",
+    "Variable",
     "backward",
     "enable_grad",
     "grad",
@@ -18,3 +21,7 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
 ]
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)

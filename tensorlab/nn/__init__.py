@@ -1,5 +1,6 @@
 """Neural networks: modules that hold parameters, and the functions they call."""
 
+from .. import _missing
 from . import functional, init
 from .activation import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
 from .container import ModuleDict, ModuleList, Sequential
@@ -39,3 +40,7 @@ __all__ = [
     "functional",
     "init",
 ]
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)

@@ -5,6 +5,7 @@ Most are operations of `tensorlab.ops` under the name that PyTorch gives them he
 
 import warnings
 
+from .. import _missing
 from ..ops import dropout as dropout_ops
 from ..ops import softmax as softmax_ops
 from ..ops.batch_norm import batch_norm
@@ -172,3 +173,7 @@ def check_probability(name, p):
     """Raise ValueError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: the probability p is {p}; expected a number from 0 to 1")
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)

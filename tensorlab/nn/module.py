@@ -14,12 +14,13 @@ costs (docs/decisions/0010-module-attributes.md).  `_parameters`, `_buffers` and
 programs written for PyTorch use, are live views of the registered attributes.
 
 What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hooks.py.
-Left out: hooks on gradients, lazy modules, `half` and devices other than the CPU.
+Left out: hooks on gradients, lazy modules and devices other than the CPU.
 """
 
 from collections import OrderedDict
 from collections.abc import MutableMapping
 
+from .._core.device import check_device
 from .._tensor import Tensor
 from ..ops.creation import empty
 from . import hooks, state
@@ -449,9 +450,27 @@ class Module:
         """Convert floating parameters and buffers to float64."""
         return self._apply(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
 
+    def half(self):
+        """Convert floating parameters and buffers to float16."""
+        return self._apply(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+
+    def bfloat16(self):
+        """Convert floating parameters and buffers to bfloat16."""
+        return self._apply(
+            lambda tensor: tensor.bfloat16() if tensor.is_floating_point() else tensor
+        )
+
+    def type(self, dst_type):
+        """Convert all parameters and buffers to a dtype, integers too."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
     def cpu(self):
         """Return self: all tensors are on the CPU."""
         return self
+
+    def cuda(self, device=None):
+        """Raise DeviceError: there is no such device."""
+        check_device("cuda", f"{type(self).__name__}.cuda")
 
     # ------------------------------------------------------------ text
     def _get_name(self):

@@ -1,5 +1,6 @@
 """Data sets, samplers, and the loader that makes batches of them."""
 
+from ... import _missing
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader
 from .dataset import Dataset, IterableDataset, Subset, TensorDataset, random_split
@@ -20,3 +21,7 @@ __all__ = [
     "default_convert",
     "random_split",
 ]
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)

@@ -1,0 +1,138 @@
+"""What a package says when a name is missing: what is meant instead, or where it is planned.
+
+`refuse(package, name)` makes the error; a package calls it from its `__getattr__`, which Python asks only for
+names that are not there.
+"""
+
+import difflib
+import sys
+
+# The chapter that comes with each subsystem. An entry means that name and all that is in it; with a star, every
+# name that begins so.
+CHAPTERS = {
+    "_dynamo": "47-capture-and-guards",
+    "_inductor": "48-fusion-and-codegen",
+    "amp": "44-mixed-precision",
+    "ao": "45-quantization",
+    "autocast*": "44-mixed-precision",
+    "autograd.detect_anomaly": "25-hooks-and-anomaly",
+    "autograd.forward_ad": "23-higher-order",
+    "autograd.functional": "23-higher-order",
+    "autograd.gradcheck": "24-gradcheck",
+    "autograd.gradgradcheck": "24-gradcheck",
+    "autograd.graph": "25-hooks-and-anomaly",
+    "autograd.profiler": "43-profiling",
+    "autograd.set_detect_anomaly": "25-hooks-and-anomaly",
+    "compile": "47-capture-and-guards",
+    "compiler": "47-capture-and-guards",
+    "cuda.Event": "42-allocators-and-devices",
+    "cuda.Stream": "42-allocators-and-devices",
+    "cuda.amp": "44-mixed-precision",
+    "cuda.stream": "42-allocators-and-devices",
+    "distributed": "52-collectives",
+    "export": "51-export-and-onnx",
+    "func": "23-higher-order",
+    "functional": "23-higher-order",
+    "fx": "46-fx",
+    "is_autocast*": "44-mixed-precision",
+    "jit": "50-script-and-trace",
+    "library": "40-custom-ops",
+    "load": "37-saving-and-loading",
+    "multiprocessing": "36-workers",
+    "nn.AdaptiveMaxPool*": "12-convolution",
+    "nn.GRU*": "32-sequences",
+    "nn.LPPool*": "12-convolution",
+    "nn.LSTM*": "32-sequences",
+    "nn.MaxUnpool*": "12-convolution",
+    "nn.MultiheadAttention": "32-sequences",
+    "nn.RNN*": "32-sequences",
+    "nn.Transformer*": "32-sequences",
+    "nn.Upsample*": "31-convnet-and-autoencoder",
+    "nn.functional.adaptive_max_pool*": "12-convolution",
+    "nn.functional.interpolate": "31-convnet-and-autoencoder",
+    "nn.functional.upsample": "31-convnet-and-autoencoder",
+    "nn.parallel.DistributedDataParallel": "53-data-parallel",
+    "nn.quantized": "45-quantization",
+    "nn.utils.rnn.PackedSequence": "32-sequences",
+    "nn.utils.rnn.pack*": "32-sequences",
+    "nn.utils.rnn.pad_packed_sequence": "32-sequences",
+    "onnx": "51-export-and-onnx",
+    "ops": "40-custom-ops",
+    "optim.lr_scheduler": "34-schedulers-and-resume",
+    "optim.Adadelta": "33-optimizers",
+    "optim.Adagrad": "33-optimizers",
+    "optim.Adamax": "33-optimizers",
+    "optim.ASGD": "33-optimizers",
+    "optim.LBFGS": "33-optimizers",
+    "optim.NAdam": "33-optimizers",
+    "optim.RAdam": "33-optimizers",
+    "optim.Rprop": "33-optimizers",
+    "optim.SparseAdam": "33-optimizers",
+    "optim.swa_utils": "33-optimizers",
+    "overrides": "41-subclasses-and-modes",
+    "profiler": "43-profiling",
+    "quantization": "45-quantization",
+    "quantize_per_tensor*": "45-quantization",
+    "quint8": "45-quantization",
+    "qint*": "45-quantization",
+    "save": "37-saving-and-loading",
+    "serialization": "37-saving-and-loading",
+    "set_autocast*": "44-mixed-precision",
+    "utils.benchmark": "43-profiling",
+    "utils.bottleneck": "43-profiling",
+    "utils.checkpoint": "27-checkpointing",
+    "utils.cpp_extension": "40-custom-ops",
+    "utils.data.distributed": "53-data-parallel",
+    "utils.tensorboard": "43-profiling",
+    "vmap": "23-higher-order",
+}
+
+# Names that belong to nothing that is planned, and what to do without.
+NEVER = {
+    "_C": "that is PyTorch's compiled half; here every name is a public one",
+    "cdouble": "there are no complex types; keep real and imaginary part in a dimension of size 2",
+    "cfloat": "there are no complex types; keep real and imaginary part in a dimension of size 2",
+    "complex*": "there are no complex types; keep real and imaginary part in a dimension of size 2",
+    "view_as_complex": "there are no complex types; use the two halves of a dimension",
+    "view_as_real": "there are no complex types; a tensor is real already",
+    "float8*": "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
+    "hub": "nothing is downloaded; save a model's state and load it from a file",
+    "sparse": "tensors are strided; keep indices and values in two tensors",
+    "uint16": "the unsigned type is uint8; use int32 for larger ones",
+    "uint32": "the unsigned type is uint8; use int64 for larger ones",
+    "uint64": "the unsigned type is uint8; use int64 for larger ones",
+}
+
+
+def refuse(package, name):
+    """Return the AttributeError for a name that `package`, a dotted name, does not have.
+
+    >>> print(refuse("tensorlab", "compile"))
+    tensorlab has no 'compile' yet; it is planned with chapter 47, capture-and-guards
+    """
+    if name.startswith("__"):
+        return AttributeError(f"module {package!r} has no attribute {name!r}")
+    inside = f"{package}.{name}".partition(".")[2]
+    chapter = longest_prefix(CHAPTERS, inside)
+    if chapter:
+        number, _, title = chapter.partition("-")
+        return AttributeError(
+            f"{package} has no {name!r} yet; it is planned with chapter {number}, {title}"
+        )
+    reason = longest_prefix(NEVER, inside)
+    if reason:
+        return AttributeError(f"{package} has no {name!r}: {reason}")
+    known = [known for known in vars(sys.modules[package]) if not known.startswith("_")]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return AttributeError(f"{package} has no {name!r}{hint}")
+
+
+def longest_prefix(table, name):
+    """Return what `table` has for `name`: under its longest key that covers it, or None."""
+    covering = [
+        key
+        for key in table
+        if (name.startswith(key[:-1]) if key.endswith("*") else f"{name}.".startswith(f"{key}."))
+    ]
+    return table[max(covering, key=len)] if covering else None

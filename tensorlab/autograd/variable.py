@@ -1,0 +1,23 @@
+"""Variable: what tensors that autograd follows were called before they were all called Tensor."""
+
+from tensorlab._tensor import Tensor
+
+
+class VariableType(type):
+    """The kind of class that Variable is: every tensor is an instance, and calling it makes a Tensor."""
+
+    def __call__(cls, data, requires_grad=False, volatile=None):
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable: data is a {type(data).__name__}; expected a Tensor")
+        return data.detach().requires_grad_(requires_grad)
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, Tensor)
+
+
+class Variable(metaclass=VariableType):
+    """`Variable(x)` is a tensor over the memory of `x`; `isinstance(x, Variable)` asks for any tensor.
+
+    Old programs wrap tensors in it.  There is nothing left to wrap: use the tensor itself, and
+    `x.requires_grad_()` for `Variable(x, requires_grad=True)`.
+    """

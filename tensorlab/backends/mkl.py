@@ -1,0 +1,6 @@
+"""MKL, Intel's library of linear algebra: not here; matrices are multiplied by the BLAS that SciPy carries."""
+
+
+def is_available():
+    """False: `tensorlab.__config__.show()` says which BLAS is used."""
+    return False

@@ -1,0 +1,203 @@
+"""CUDA devices: there are none, and a program that asks first runs on the processor instead.
+
+What programs call whether or not there is such a device works and does nothing, as in PyTorch built without CUDA:
+seeding, emptying caches, counting memory. What needs a device raises DeviceError.
+"""
+
+from tensorlab import _missing
+from tensorlab._core.device import no_accelerator
+from tensorlab.typed_tensors import NAMES
+
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "get_arch_list",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_rng_state_all",
+    "synchronize",
+]
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)
+
+
+# ------------------------------------------------------------------------------ is there one?
+def is_available():
+    """False: there is no CUDA device."""
+    return False
+
+
+def is_initialized():
+    """False: nothing has been set up."""
+    return False
+
+
+def is_bf16_supported(including_emulation=True):
+    """False: there is no device to support it. On the processor, bfloat16 tensors work."""
+    return False
+
+
+def device_count():
+    """0: how many devices there are."""
+    return 0
+
+
+def get_arch_list():
+    """Return []: kinds of devices that this copy was built for."""
+    return []
+
+
+# ------------------------------------------------------------------------------ what does nothing
+def manual_seed(seed):
+    """Seed the random numbers of the current device: nothing to do. `tensorlab.manual_seed` seeds those in use."""
+
+
+def manual_seed_all(seed):
+    """Seed the random numbers of all devices: nothing to do."""
+
+
+def seed():
+    """Seed the current device at random: nothing to do."""
+
+
+def seed_all():
+    """Seed all devices at random: nothing to do."""
+
+
+def get_rng_state_all():
+    """Return []: the states of the devices' random numbers."""
+    return []
+
+
+def set_rng_state_all(new_states):
+    """Restore the states of the devices' random numbers: nothing to do."""
+
+
+def empty_cache():
+    """Give the devices' unused memory back: nothing to do. `tensorlab.empty_cache` does it for the processor's."""
+
+
+# ------------------------------------------------------------------------------ memory
+def memory_allocated(device=None):
+    """0: bytes of tensors on the device."""
+    return 0
+
+
+def max_memory_allocated(device=None):
+    """0: the most bytes that tensors on the device have had."""
+    return 0
+
+
+def memory_reserved(device=None):
+    """0: bytes that the device's allocator holds."""
+    return 0
+
+
+def max_memory_reserved(device=None):
+    """0: the most bytes that the device's allocator has held."""
+    return 0
+
+
+def memory_stats(device=None):
+    """Return {}: what the device's allocator has done. `tensorlab.memory_stats` knows of the processor's."""
+    return {}
+
+
+def reset_peak_memory_stats(device=None):
+    """Start counting the most bytes again: an error, since there is no device."""
+    raise no_accelerator("cuda.reset_peak_memory_stats")
+
+
+def mem_get_info(device=None):
+    """Bytes free and in all: an error, since there is no device."""
+    raise no_accelerator("cuda.mem_get_info")
+
+
+# ------------------------------------------------------------------------------ what needs a device
+def init():
+    """Set CUDA up: an error, since there is no device."""
+    raise no_accelerator("cuda.init")
+
+
+def current_device():
+    """The number of the device in use: an error, since there is none."""
+    raise no_accelerator("cuda.current_device")
+
+
+def set_device(device):
+    """Use a device from now on: an error, since there is none."""
+    raise no_accelerator("cuda.set_device")
+
+
+def synchronize(device=None):
+    """Wait for the device: an error, since there is none. The processor has finished when a call returns."""
+    raise no_accelerator("cuda.synchronize")
+
+
+def get_device_name(device=None):
+    """The device's name: an error, since there is none."""
+    raise no_accelerator("cuda.get_device_name")
+
+
+def get_device_capability(device=None):
+    """What the device can do: an error, since there is none."""
+    raise no_accelerator("cuda.get_device_capability")
+
+
+def get_device_properties(device=None):
+    """The device's facts: an error, since there is none."""
+    raise no_accelerator("cuda.get_device_properties")
+
+
+def get_rng_state(device="cuda"):
+    """The state of the device's random numbers: an error, since there is none."""
+    raise no_accelerator("cuda.get_rng_state")
+
+
+def ipc_collect():
+    """Collect memory shared between processes: an error, since there is no device."""
+    raise no_accelerator("cuda.ipc_collect")
+
+
+# ------------------------------------------------------------------------------ old types
+class NoTensor(type):
+    """The kind of class that cuda.FloatTensor is: nothing is an instance, and none can be made."""
+
+    def __call__(cls, *args, **kwargs):
+        raise TypeError(
+            f"cuda.{cls.__name__}: there is no CUDA device; use tensorlab.{cls.__name__}, or tensor()"
+        )
+
+    def __instancecheck__(cls, x):
+        return False
+
+
+for _name in NAMES:
+    globals()[f"{_name}Tensor"] = NoTensor(
+        f"{_name}Tensor",
+        (),
+        {"__module__": __name__, "__doc__": "Tensors on a CUDA device; there are none."},
+    )

@@ -1,0 +1,38 @@
+"""Apple's accelerator: there is none, and a program that asks first runs on the processor instead."""
+
+from tensorlab import _missing
+from tensorlab._core.device import no_accelerator
+
+__all__ = ["device_count", "empty_cache", "is_available", "manual_seed", "seed", "synchronize"]
+
+
+def __getattr__(name):
+    raise _missing.refuse(__name__, name)
+
+
+def is_available():
+    """False: there is no such device."""
+    return False
+
+
+def device_count():
+    """0: how many devices there are."""
+    return 0
+
+
+def manual_seed(seed):
+    """Seed the device's random numbers: nothing to do."""
+
+
+def seed():
+    """Seed the device's random numbers at random: nothing to do."""
+
+
+def empty_cache():
+    """Give the device's unused memory back: an error, since there is no device."""
+    raise no_accelerator("mps.empty_cache")
+
+
+def synchronize():
+    """Wait for the device: an error, since there is none."""
+    raise no_accelerator("mps.synchronize")

@@ -1,0 +1,8 @@
+"""Which tensorlab this is, and that it was built for no accelerator."""
+
+__version__ = "0.1.0"  # pyproject.toml has it too; a test compares them
+cuda = None
+hip = None
+xpu = None
+debug = False
+git_version = "Unknown"

@@ -1,0 +1,55 @@
+"""Names that are not there: the error says what is meant, or which chapter brings them."""
+
+import pathlib
+import re
+import tomllib
+
+import pytest
+
+import tensorlab
+from tensorlab._missing import CHAPTERS
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "message"),
+    [
+        ("tensorlab", "compile", "planned with chapter 47, capture-and-guards"),
+        ("tensorlab", "complex64", "there are no complex types"),
+        ("tensorlab", "zero_like", "did you mean 'zeros_like'"),
+        ("tensorlab", "nothing_like_it", "$"),
+        ("tensorlab.nn", "LSTMCell", "planned with chapter 32, sequences"),
+        ("tensorlab.nn", "Linaer", "did you mean 'Linear'"),
+        ("tensorlab.nn.functional", "interpolate", "planned with chapter 31"),
+        ("tensorlab.optim", "Adagrad", "planned with chapter 33, optimizers"),
+        ("tensorlab.cuda", "Stream", "planned with chapter 42"),
+        ("tensorlab.cuda", "is_avaliable", "did you mean 'is_available'"),
+        ("tensorlab.utils", "tensorboard", "planned with chapter 43"),
+        ("tensorlab.utils.data", "Dataste", "did you mean 'Dataset'"),
+        ("tensorlab.backends", "cudn", "did you mean 'cudnn'"),
+    ],
+)
+def test_a_missing_name_is_explained(module, name, message):
+    package = tensorlab
+    for part in module.split(".")[1:]:
+        package = getattr(package, part)
+    assert not hasattr(package, name)
+    with pytest.raises(AttributeError, match=f"^{re.escape(module)} has no {name!r}.*{message}"):
+        getattr(package, name)
+
+
+def test_private_protocol_names_get_pythons_own_error():
+    with pytest.raises(AttributeError, match="module 'tensorlab' has no attribute '__wrapped__'"):
+        _ = tensorlab.__wrapped__
+
+
+def test_every_chapter_that_is_promised_is_in_the_contents():
+    parts = tomllib.loads((ROOT / "docs/contents.toml").read_text(encoding="utf-8"))["part"]
+    chapters = {name for part in parts for name, _ in part["chapters"]}
+    assert set(CHAPTERS.values()) <= chapters
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert tensorlab.__version__ == tensorlab.version.__version__ == project["version"]
