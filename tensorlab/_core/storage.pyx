@@ -8,7 +8,8 @@ Where a block comes from, by size:
     above              a cache of freed blocks by size class, else the C library, with huge pages from 2 MiB up
 
 The cache is there because a fresh large block is expensive: the kernel maps and clears it page by page at the first write,
-which for 40 MB takes four times as long as an addition. Size classes are 8 to a doubling, so at most 1/8 is wasted.
+which for 40 MB takes four times as long as an addition. Size classes are 8 to a doubling, so at most 1/8 is wasted; only from 2
+to 16 MiB, where a class is a whole huge page, it can be almost half.
 
 Everything here runs under the GIL, which is its lock; a forked child inherits a consistent state. Kernels never allocate.
 Leaves out: pools per thread, pinned memory.

@@ -57,6 +57,23 @@ def test_memory_is_aligned_to_a_cache_line():
         assert T.empty(n).data_ptr() % 64 == 0
 
 
+def test_blocks_in_use_never_overlap():
+    random = np.random.default_rng(0)
+    tensors = []
+    before = T.memory_stats()["allocated_bytes"]
+    for _ in range(2000):
+        if tensors and random.random() < 0.5:
+            tensors.pop(random.integers(len(tensors)))
+        else:
+            n = int(2 ** random.uniform(0, 21))
+            tensors.append(T.empty(n, dtype=T.uint8))
+            first, last = tensors[-1].data_ptr(), tensors[-1].data_ptr() + n
+            others = [(x.data_ptr(), x.nbytes) for x in tensors[:-1]]
+            assert all(last <= start or start + size <= first for start, size in others)
+    tensors.clear()
+    assert T.memory_stats()["allocated_bytes"] == before
+
+
 def test_too_much_memory_is_an_error_and_changes_nothing():
     x = T.ones(3)
     with pytest.raises(RuntimeError, match="cannot allocate|memory"):
