@@ -10,16 +10,20 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
 from tensorlab._core.op cimport Op, finish, run_view
-from tensorlab._core.operands cimport is_operand, refuse_overlap, refuse_self_overlap
+from tensorlab._core.operands cimport as_number, is_operand, refuse_overlap, refuse_self_overlap
 from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
-from tensorlab.ops.copying cimport copy_safely
-from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.copying cimport copy_safely, is_same_place
+from tensorlab.ops.creation cimport check_number, fill_number, zeros_tensor
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
+    ALIAS,
+    SELECT,
+    SLICE,
+    UNSQUEEZE,
     Subscript,
     canonical,
     read_int,
@@ -40,17 +44,46 @@ cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNS
 
 @GETITEM_SELECT.derivative("x")
 @GETITEM_SLICE.derivative("x")
+@GETITEM_UNSQUEEZE.derivative("x")
 def getitem_derivative(grad, index, x_shape):
-    return run_getitem_backward(<TensorBase?>grad, index, x_shape)
+    cdef bint cuts
+    cdef int first = first_step(index, x_shape, &cuts)
+    if cuts:
+        grad = run_getitem_backward(<TensorBase?>grad, index, x_shape)
+    return grad.view(x_shape) if first == UNSQUEEZE else grad   # a view, as PyTorch's, whose chain goes back through squeeze
 
 @GETITEM_ALIAS.derivative("x")
-@GETITEM_UNSQUEEZE.derivative("x")
-def getitem_all_derivative(grad, index, x_shape):
-    if grad.shape == x_shape:
-        return grad
-    if grad.numel() == x_shape.numel():                 # nothing was left out: at most the shape differs
-        return grad if grad.shape == x_shape else grad.reshape(x_shape)
-    return run_getitem_backward(<TensorBase?>grad, index, x_shape)
+def getitem_alias_derivative(grad):
+    return grad
+
+cdef int first_step(tuple index, object shape, bint* cuts) except -1:
+    """What the first item does that does anything (SELECT, ...); and does some item leave something out?"""
+    cdef Py_ssize_t d = 0, left = len(shape)
+    cdef int first = ALIAS, step
+    if len(index) == 1 and index[0] is not Ellipsis:
+        cuts[0] = index[0] is not None                  # x[:] counts, too
+        return SELECT if cuts[0] else UNSQUEEZE
+    cuts[0] = False
+    for item in index:
+        left -= item is not None and item is not Ellipsis
+    for item in index:
+        step = ALIAS
+        if item is None:
+            step = UNSQUEEZE
+        elif item is Ellipsis:
+            d += left
+            left = 0
+        elif isinstance(item, slice):
+            if item.start or (item.step or 1) != 1 or (item.stop is not None and item.stop < shape[d]):
+                step = SLICE
+            d += 1
+        else:
+            step = SELECT
+            d += 1
+        cuts[0] = cuts[0] or step == SELECT or step == SLICE
+        if first == ALIAS:
+            first = step
+    return first
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
     """The view of x that a subscript describes, recorded if autograd follows x."""
@@ -112,20 +145,9 @@ cdef ssize as_position(object index) except? -1:
         raise ValueError(f"index: {index} does not fit in 64 bits") from None
 
 
-cdef bint is_whole(TensorBase x, Subscript* subscript) noexcept:
-    """Does a subscript show all of x, as it is?"""
-    cdef int d
-    if subscript.data != x.data_ or subscript.ndim != x.ndim_:
-        return False
-    for d in range(x.ndim_):
-        if subscript.sizes[d] != x.sizes[d] or subscript.strides[d] != x.strides[d]:
-            return False
-    return True
-
-
 cdef TensorBase base_of_picks(TensorBase x, Subscript* subscript, object index):
     """The view that tensors of a subscript index: x itself if nothing else stands between the brackets."""
-    if is_whole(x, subscript):
+    if subscript.is_whole:
         return x
     return make_view(x, subscript, without_tensors(index))
 
@@ -156,8 +178,10 @@ def setitem(TensorBase x not None, index, value):
     """
     cdef Subscript subscript
     cdef list tensors = None
-    if not is_operand(value):
-        raise TypeError(f"setitem: the value must be a number or a Tensor, not {type(value).__name__}")
+    if not isinstance(value, TensorBase):
+        if not is_operand(value):
+            raise TypeError(f"setitem: the value must be a number or a Tensor, not {type(value).__name__}")
+        check_number(as_number(value), x.dtype_, "setitem")
     if PyLong_CheckExact(index):
         read_int(x, as_position(index), &subscript)
     elif PySlice_Check(index):
@@ -171,7 +195,7 @@ def setitem(TensorBase x not None, index, value):
     if tensors is not None:
         put_value(base_of_picks(x, &subscript, index), tensors, value)
     elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
-        if is_whole(x, &subscript):
+        if subscript.is_whole:
             record_value(x, value)                      # x[...] = value is an in-place op on x itself
         else:
             record_value(make_view(x, &subscript, None if index is True else index), value)
@@ -190,10 +214,9 @@ cdef int record_value(TensorBase view, object value) except -1:
     if source.shape == view.shape:
         view.copy_(source)
     elif source.ndim_ == 0:
-        refuse_self_overlap(view, "setitem")
         view.fill_(source)
     else:
-        source = without_leading_ones(source)
+        source = source.view(source.shape[leading_ones(source):])       # a view in any case, as autograd sees it in PyTorch
         check_broadcast(source, view)
         view.copy_(source.expand(view.shape))
     return 0
@@ -221,17 +244,6 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
     return bump_version(x)
 
 
-cdef bint is_same_place(TensorBase x, TensorBase y) noexcept:
-    """Do two tensors of equal sizes read the same elements in the same order?"""
-    cdef int d
-    if x.data_ != y.data_ or x.dtype_ != y.dtype_ or x.storage_ is not y.storage_:
-        return False
-    for d in range(x.ndim_):
-        if x.strides[d] != y.strides[d]:
-            return False
-    return True
-
-
 cdef int check_broadcast(TensorBase source, TensorBase view) except -1:
     cdef int d, shift = view.ndim_ - source.ndim_
     for d in range(source.ndim_):
@@ -255,12 +267,17 @@ cdef TensorBase broadcast_to(TensorBase source, TensorBase view):
     return alias_as(source, view.ndim_, view.sizes, strides, source.data_)
 
 
-cdef TensorBase without_leading_ones(TensorBase value):
-    """The value without its first dimensions of size 1: it may have more dimensions than what it is written to."""
+cdef int leading_ones(TensorBase value) noexcept:
+    """How many first dimensions have size 1: a value may have them beyond the dimensions of what it is written to."""
     cdef int ones = 0
     while ones < value.ndim_ and value.sizes[ones] == 1:
         ones += 1
-    return value if ones == 0 else value.reshape(value.shape[ones:])
+    return ones
+
+
+cdef TensorBase without_leading_ones(TensorBase value):
+    cdef int ones = leading_ones(value)
+    return value if ones == 0 else value.view(value.shape[ones:])
 
 
 cdef int put_value(TensorBase x, list tensors, object value) except -1:

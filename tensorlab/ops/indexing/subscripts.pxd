@@ -13,6 +13,7 @@ cdef struct Subscript:          # the view that the ints, slices, None and Ellip
     char* data
     int ndim
     int last                    # ALIAS, SELECT, ...
+    bint is_whole               # nothing was left out, as the subscript itself tells: x[...] = y then writes to x, not to a view
     ssize[MAX_NDIM] sizes
     ssize[MAX_NDIM] strides
 

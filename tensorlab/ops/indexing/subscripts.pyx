@@ -46,15 +46,18 @@ cdef inline int take_int(TensorBase x, int dim, ssize i, char** data) except -1:
     return 0
 
 
-cdef int take_slice(TensorBase x, int dim, object index, char** data, ssize* size, ssize* stride) except -1:
+cdef int take_slice(TensorBase x, int dim, object index, Subscript* out, ssize* size, ssize* stride) except -1:
     """Size and stride of a slice of dimension `dim`."""
     cdef Py_ssize_t start, stop, step
     PySlice_Unpack(index, &start, &stop, &step)
     if step <= 0:
         raise ValueError(f"index: the slice {index} has step {step}; steps must be greater than 0 (use flip to reverse)")
+    if start != 0 or step != 1 or stop < x.sizes[dim]:          # as PyTorch: a start of -n counts as cutting, too
+        out.is_whole = False
+        out.last = SLICE
     size[0] = PySlice_AdjustIndices(x.sizes[dim], &start, &stop, step)
     stride[0] = x.strides[dim] * step
-    data[0] += start * x.strides[dim] * item_size[x.dtype_]
+    out.data += start * x.strides[dim] * item_size[x.dtype_]
     return 0
 
 
@@ -67,6 +70,7 @@ cdef int read_int(TensorBase x, ssize i, Subscript* out) except -1:
     take_int(x, 0, i, &out.data)
     out.ndim = x.ndim_ - 1
     out.last = SELECT
+    out.is_whole = False
     for d in range(out.ndim):
         out.sizes[d] = x.sizes[d + 1]
         out.strides[d] = x.strides[d + 1]
@@ -79,9 +83,10 @@ cdef int read_slice(TensorBase x, object index, Subscript* out) except -1:
     if x.ndim_ == 0:
         raise IndexOutOfRange("index: a 0-d tensor cannot be sliced; use item() for its value")
     out.data = x.data_
-    take_slice(x, 0, index, &out.data, out.sizes, out.strides)
+    out.is_whole = True
+    take_slice(x, 0, index, out, out.sizes, out.strides)
     out.ndim = x.ndim_
-    out.last = SLICE
+    out.last = SLICE            # x[:] is a slice, but x[:,] is an alias
     for d in range(1, out.ndim):
         out.sizes[d] = x.sizes[d]
         out.strides[d] = x.strides[d]
@@ -181,15 +186,16 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
                               f"has {x.ndim_}")
     out.data = x.data_
     out.last = ALIAS
+    out.is_whole = True
     for i in range(n):
         item = <object>PyTuple_GET_ITEM(items, i)
         if PyLong_CheckExact(item):
             take_int(x, dim, as_position(item), &out.data)
             dim += 1
             out.last = SELECT
+            out.is_whole = False
         elif PySlice_Check(item):
-            take_slice(x, dim, item, &out.data, &out.sizes[made], &out.strides[made])
-            out.last = SLICE
+            take_slice(x, dim, item, out, &out.sizes[made], &out.strides[made])
             dim += 1
             made += 1
         elif item is Ellipsis:
@@ -233,6 +239,7 @@ cdef int check_room(int ndim) except -1:
 cdef int new_dim(TensorBase x, int dim, Subscript* out, int made) except -1:
     """A dimension of size 1 before dimension `dim` of x."""
     check_room(made + 1 + x.ndim_ - dim)
+    out.is_whole = False
     out.sizes[made] = 1
     out.strides[made] = x.sizes[dim] * x.strides[dim] if dim < x.ndim_ else 1
     return made + 1
