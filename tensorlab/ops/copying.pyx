@@ -5,8 +5,8 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace, start_record
-from tensorlab._core.operands cimport as_number, refuse_overlap
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_record
+from tensorlab._core.operands cimport as_number, refuse_overlap, refuse_self_overlap
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -31,7 +31,6 @@ from tensorlab._core.loops cimport copy_into, fill_with
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport (
     TensorBase,
-    alias,
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
@@ -130,11 +129,16 @@ cdef Op TO_COPY = Op("to_copy(x: Tensor, dtype: dtype, memory_format: memory_for
 def to_copy_derivative(grad):
     return grad                             # the engine casts it to the type of x
 
+cdef TensorBase cast_to(TensorBase x, int dtype, object memory_format):
+    cdef TensorBase out = copy_of(x, dtype, memory_format, "to")
+    return finish(TO_COPY, out, (x, None, None)) if is_floating(dtype) else out     # a cast to integers ends the history
+
+
 cdef TensorBase run_cast(TensorBase x, int dtype):
     """x in another dtype; x itself if it has that one."""
     if x.dtype_ == dtype:
         return x
-    return finish(TO_COPY, copy_of(x, dtype, None, "to"), (x, None, None))
+    return cast_to(x, dtype, None)
 
 
 cdef str likely_format(TensorBase x):
@@ -146,7 +150,7 @@ cdef object run_to(TensorBase x, int code, bint copy, object memory_format):
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
-    return finish(TO_COPY, copy_of(x, code, memory_format, "to"), (x, None, None))
+    return cast_to(x, code, memory_format)
 
 
 def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocking=False, bint copy=False,
@@ -310,6 +314,23 @@ def get_device(TensorBase self not None):
     return CPU
 
 
+# ---------------------------------------------------------------- writing where elements share a place
+cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
+    """As start_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it later.
+
+    No derivative may need x as it was.
+    """
+    cdef PyObject* pointers[4]
+    cdef bint wanted = False
+    cdef int i, n = len(arguments)
+    for i in range(n):
+        pointers[i] = <PyObject*>arguments[i]
+        wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
+    wanted = wanted and thread_state().grad_enabled
+    check_inplace(x, wanted, op.name + "_")
+    return start_record(op, pointers, n) if wanted else None
+
+
 # ---------------------------------------------------------------- copy_
 cdef Op COPY = Op("copy(x: Tensor, source: Tensor) -> Tensor", node="CopyBackwards")
 
@@ -322,13 +343,17 @@ def copy_derivative_source(grad):
     return grad                             # the engine sums it to the shape of the source and casts it
 
 
-cdef bint lie_alike(TensorBase x, TensorBase y) noexcept:
-    """Have they the same sizes and strides?"""
+cdef bint is_same_place(TensorBase x, TensorBase y) noexcept:
+    """Do two tensors read the same elements in the same order? A copy from one to the other then has nothing to do."""
     cdef int i
+    if x is y:
+        return True
+    if x.data_ != y.data_ or x.dtype_ != y.dtype_ or x.storage_ is not y.storage_ or x.ndim_ != y.ndim_:
+        return False
     for i in range(x.ndim_):
-        if x.ndim_ != y.ndim_ or x.sizes[i] != y.sizes[i] or x.strides[i] != y.strides[i]:
+        if x.sizes[i] != y.sizes[i] or x.strides[i] != y.strides[i]:
             return False
-    return x.ndim_ == y.ndim_
+    return True
 
 
 cdef int copy_safely(TensorBase out, TensorBase x) except -1:
@@ -336,7 +361,7 @@ cdef int copy_safely(TensorBase out, TensorBase x) except -1:
     cdef char* out_end
     cdef char* x_end
     if out.storage_ is x.storage_ and out.numel_ > 0 and x.numel_ > 0:
-        if out.data_ == x.data_ and out.dtype_ == x.dtype_ and lie_alike(out, x):
+        if is_same_place(out, x):
             return 0
         out_end = out.data_ + extent(out.ndim_, out.sizes, out.strides) * item_size[out.dtype_]
         x_end = x.data_ + extent(x.ndim_, x.sizes, x.strides) * item_size[x.dtype_]
@@ -361,7 +386,7 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
         If the two share part of their memory, or `self` shows some element twice.
     """
     cdef TensorBase source
-    cdef object node
+    cdef OpNode node = None
     cdef int i, shift
     if not isinstance(src, TensorBase):
         if as_number(src) is None:
@@ -374,12 +399,12 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
             raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
                              f"broadcast to "
                              f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
-    if not is_floating(self.dtype_) and needs_grad(source):
-        source = alias(source)              # autograd does not follow integers
-    if source is self:
-        node = start_fill(COPY, self, (self, source), "copy_")      # nothing is written, so elements may share a place
+    if is_floating(self.dtype_):
+        node = start_overlapping(COPY, self, (self, source))
     else:
-        node = start_inplace(COPY, self, (self, source))
+        check_inplace(self, False, "copy_")         # autograd does not follow integers
+    if not is_same_place(self, source):             # else nothing is written, so elements may share a place
+        refuse_self_overlap(self, "copy_")
         refuse_overlap(self, source, "copy_")
         copy_safely(self, source)
     return finish_inplace(node, self)
@@ -395,24 +420,6 @@ def fill_derivative_x(grad):
 @FILL.derivative("value")
 def fill_derivative_value(grad):
     return grad                             # the engine sums it: the value is 0-d
-
-
-cdef object start_fill(Op op, TensorBase x, tuple arguments, str where):
-    """As dispatch.start_inplace, but a tensor that shows an element twice may be filled: all get the same value."""
-    cdef bint wanted = False
-    if thread_state().grad_enabled:
-        for one in arguments:
-            wanted = wanted or (isinstance(one, TensorBase) and needs_grad(<TensorBase>one))
-    check_inplace(x, wanted, where)
-    return start_inplace_record(op, arguments) if wanted else None
-
-
-cdef object start_inplace_record(Op op, tuple arguments):
-    cdef PyObject* pointers[2]
-    cdef int i, n = len(arguments)
-    for i in range(n):
-        pointers[i] = <PyObject*>arguments[i]
-    return start_record(op, pointers, n)
 
 
 cdef int check_fill_value(TensorBase x, object value) except -1:
@@ -451,10 +458,14 @@ def fill_(TensorBase input not None, value):
         If `value` is a tensor with dimensions.
     DTypeError
         If the number does not fit in the tensor's dtype.
+    MemoryLayoutError
+        If `value` is a tensor, and `input` shows some element twice.
     """
-    cdef object node
+    cdef OpNode node
     check_fill_value(input, value)
-    node = start_fill(FILL, input, (input, value), "fill_")
+    node = start_overlapping(FILL, input, (input, value))
+    if isinstance(value, TensorBase):
+        refuse_self_overlap(input, "fill_")             # as PyTorch, which copies a tensor's value where it fills in a number
     write_fill(input, value)
     return finish_inplace(node, input)
 
@@ -482,6 +493,6 @@ def zero_derivative(grad):
 
 def zero_(TensorBase input not None):
     """Write zeros over all elements."""
-    cdef object node = start_fill(ZERO, input, (input,), "zero_")
+    cdef OpNode node = start_overlapping(ZERO, input, (input,))
     fill_zero(input)
     return finish_inplace(node, input)

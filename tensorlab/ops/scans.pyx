@@ -22,9 +22,10 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport check_inplace, ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.rows cimport total
@@ -136,12 +137,15 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
         return store_out("cumsum", result, out, needs_grad(input))
     return finish(CUMSUM, result, (input, d, dtype))
 
+cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
+    """The dimension counted from 0. Whether x may be written at all is looked at first, as in PyTorch."""
+    check_inplace(x, thread_state().grad_enabled and needs_grad(x), op.name + "_")
+    return wrap_dim(dim, ndim_of(x), op.name + "_")
+
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
     """`cumsum`, written over `input`, in its type."""
-    cdef int kernel = scan_dtype(input.dtype_), d
-    cdef OpNode node = start_inplace(CUMSUM, input, (input, dim, None))
-    d = wrap_dim(dim, ndim_of(input), "cumsum_")
-    check_writable(input, "cumsum_")
+    cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMSUM, input, dim)
+    cdef OpNode node = start_inplace(CUMSUM, input, (input, d, None))
     scan(input, input, d, kernel, cumsum_lines[kernel], cumsum_strips[kernel])
     return finish_inplace(node, input)
 
@@ -212,10 +216,8 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
     """`cumprod`, written over `input`, in its type."""
-    cdef int kernel = scan_dtype(input.dtype_), d
-    cdef OpNode node = start_inplace(CUMPROD, input, (input, dim, None))
-    d = wrap_dim(dim, ndim_of(input), "cumprod_")
-    check_writable(input, "cumprod_")
+    cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMPROD, input, dim)
+    cdef OpNode node = start_inplace(CUMPROD, input, (input, d, None))
     scan(input, input, d, kernel, cumprod_lines[kernel])
     return finish_inplace(node, input)
 

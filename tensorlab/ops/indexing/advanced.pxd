@@ -1,10 +1,8 @@
 """Indexing by tensors."""
-from tensorlab._core.op cimport Op, OpNode
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase index_forward(TensorBase x, list indices, str where)
 cdef object run_index_backward(TensorBase grad, list indices, object shape)
 cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, str where) except -1
-cdef OpNode start_write(Op op, TensorBase x, tuple arguments)
 cdef object run_index(TensorBase x, list indices)
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate)

@@ -11,16 +11,15 @@ place of the indexed ones, or come first if kept dimensions lie between the inde
 
 The gradient of reading is accumulating into zeros, and the other way round.
 """
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_record
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
-from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
+from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor
+from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.picks cimport (
@@ -403,18 +402,6 @@ cdef TensorBase values_tensor(object values, str where):
         raise TypeError(f"{where}: values must be a Tensor, not {type(values).__name__}")
     return <TensorBase>values
 
-cdef OpNode start_write(Op op, TensorBase x, tuple arguments):
-    """As start_inplace, but x may show an element twice: what is written last stays. No derivative may need x as it was."""
-    cdef PyObject* pointers[4]
-    cdef bint wanted = False
-    cdef int i, n = len(arguments)
-    for i in range(n):
-        pointers[i] = <PyObject*>arguments[i]
-        wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
-    wanted = wanted and thread_state().grad_enabled
-    check_inplace(x, wanted, op.name + "_")
-    return start_record(op, pointers, n) if wanted else None
-
 cdef TensorBase source_of(TensorBase x, list indices, TensorBase values, bint accumulate, str where):
     """The values, which must have x's type. As in PyTorch, a single value for a single mask is cast."""
     cdef TensorBase element
@@ -443,7 +430,8 @@ cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint a
     if source is values:
         source = apart_from(x, values, "index_put_", "the values")
     positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
-    node = start_write(INDEX_PUT, x, (x, indices, values, accumulate))
+    # x may show an element twice: what is written last stays
+    node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))
     write_picks(x, positions, source, ADD if accumulate else PUT, "index_put_")
     return finish_inplace(node, x)
 

@@ -18,8 +18,9 @@ from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
+from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, start_write
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
 from tensorlab.ops.indexing.picks cimport (
     ADD,
     PUT,
@@ -202,7 +203,7 @@ cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBas
         return finish(op, out, arguments)
     source = apart_from(x, source, where, "the source")
     vector = apart_from(x, vector, where, "the index")
-    node = start_write(op, x, arguments) if op is INDEX_FILL else start_inplace(op, x, arguments)
+    node = start_overlapping(op, x, arguments) if op is INDEX_FILL else start_inplace(op, x, arguments)
     write_slices(x, dim, vector, source, mode, where)
     return finish_inplace(node, x)
 

@@ -3,11 +3,13 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_out, run_ternary, run_ternary_inplace
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, OpNode, finish_inplace, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, alias
+from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math
@@ -168,8 +170,7 @@ def masked_fill_(TensorBase input not None, mask, value):
     """`masked_fill`, written over `input`."""
     value = checked_value("masked_fill_", input, mask, value)
     if is_expanded(input):
-        fill_expanded(input, mask, value)
-        return input
+        return fill_expanded(input, mask, value)
     return run_ternary_inplace(MASKED_FILL, input, mask, value)
 
 cdef bint is_expanded(TensorBase x) noexcept:
@@ -180,16 +181,19 @@ cdef bint is_expanded(TensorBase x) noexcept:
             return True
     return False
 
-cdef int fill_expanded(TensorBase x, object mask, object value) except -1:
+cdef object fill_expanded(TensorBase x, object mask, object value):
     """Fill each place of an expanded tensor that the mask names at least once. PyTorch allows this, and warns."""
-    cdef object place = x
+    cdef object place = alias(x), wide = mask.expand(x.shape)
+    cdef TensorBase filled
+    cdef OpNode node
     cdef int i
     warnings.warn("masked_fill_: input is expanded, so that several of its elements are one place in memory; clone it first",
                   UserWarning, stacklevel=2)
-    mask = mask.expand(x.shape)
     for i in range(x.ndim_):
         if x.strides[i] == 0 and x.sizes[i] > 1:
             place = place.narrow(i, 0, 1)
-            mask = mask.any(i, keepdim=True)
-    place.masked_fill_(mask, value)
-    return 0
+            wide = wide.any(i, keepdim=True)
+    filled = run_ternary(MASKED_FILL, place, wide, alias(<TensorBase>value) if isinstance(value, TensorBase) else value)
+    node = start_overlapping(MASKED_FILL, x, (x, mask, value))
+    copy_into(<TensorBase>place, filled)
+    return finish_inplace(node, x)
