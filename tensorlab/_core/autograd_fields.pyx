@@ -22,12 +22,16 @@ def get_requires_grad(TensorBase x not None):
     return needs_grad(x)
 
 
+cdef bint was_computed(TensorBase x) except -1:
+    """Has x a history? A view whose history cannot be brought up to date is taken as it is."""
+    return (grad_fn_of(x) if x.creation == VIEW_DEFAULT else x.node) is not None
+
+
 def set_requires_grad(TensorBase x not None, value):
     """Switch the flag of a leaf."""
     if not isinstance(value, bool):
         raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
-    # a view whose history cannot be brought up to date is taken as it is
-    if (grad_fn_of(x) if x.creation == VIEW_DEFAULT else x.node) is not None:
+    if was_computed(x):
         raise GradientError("requires_grad can be switched for leaves only; this tensor was computed. Use detach() for a "
                             "copy outside the graph")
     requires_grad_(x, value)
@@ -41,7 +45,7 @@ def requires_grad_(TensorBase x not None, bint requires_grad=True):
     RuntimeError
         If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
     """
-    if not requires_grad and x.node is not None:
+    if not requires_grad and was_computed(x):
         raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
                             "for a copy outside the graph")
     if requires_grad and not is_floating(x.dtype_):

@@ -31,7 +31,7 @@ from tensorlab._core.graph cimport (
     thread_state,
 )
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.tensor cimport TensorBase, make_size
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
 from tensorlab.errors import GradientError
 
@@ -267,10 +267,15 @@ cdef object run_tensor_hooks(Node node, object grad):
     if node.retaining is not None:
         for number, reference in list(node.retaining.items()):
             holder = <TensorBase>reference()
-            if holder is not None and grads[number] is not None:
+            if holder is not None and grads[number] is not None and not is_stale(holder):
                 holder.gradient = (grads[number].clone() if holder.gradient is None
                                    else holder.gradient + grads[number])
     return grads[0] if node.output_count == 1 else grads
+
+
+cdef bint is_stale(TensorBase x) noexcept:
+    """Has a view got another node meanwhile, to which its retained gradient belongs, though nobody has looked yet?"""
+    return x.base is not None and x.creation == VIEW_DEFAULT and x.counter.value != x.view_version
 
 
 cdef object run_leaf_hooks(TensorBase leaf, object grad):

@@ -198,14 +198,15 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
         has_grad = is_recorded and is_floating(out.dtype_) and not contains(node.non_differentiable, out)
         differentiable += has_grad
         if not has_grad:
-            if is_input and not is_dirty:
-                out = self_view(out) if not needs_grad(out) else alias(out)
-            elif is_input and needs_grad(out) and is_recorded:
+            if is_input and needs_grad(out):
                 out = alias(out)
+            elif is_input and not is_dirty:
+                out = self_view(out)
             elif not is_input and needs_grad(out) and out.base is None:
                 out.node = None
                 out.wants_grad = False
         elif is_dirty:
+            out.gradient = None         # it belonged to what the tensor was before
             rebase_history(out, node)
         else:
             if is_input:

@@ -376,6 +376,8 @@ cdef int finish_record(OpNode node, object outputs) except -1:
             node.saved_output = save_tensor(out, True)
         return 0
     set_metas(node, outputs)
+    if node.output_count > 0 and not is_floating((<TensorBase>outputs[0]).dtype_):
+        return refuse_integers(node)
     for one in outputs:
         if is_floating((<TensorBase>one).dtype_):
             set_history(<TensorBase>one, node, i)
@@ -384,13 +386,9 @@ cdef int finish_record(OpNode node, object outputs) except -1:
 
 
 cdef int refuse_integers(OpNode node) except -1:
-    """A result of integers has no history; but if integers that require grad went in, one would be lost."""
-    cdef Py_ssize_t j
-    for j in range(len(node.edges)):
-        if node.edges[j] is not None and not is_floating(node.input_meta(j).dtype):
-            raise GradientError(f"{node.op.name}: an operand of {dtype_object(node.input_meta(j).dtype)} requires grad (a tensor "
-                                f"that requires grad was written into it), but integers have no gradient; detach it first")
-    return 0
+    """A result of integers can have no history; but something that requires grad went in, and its history would be lost."""
+    raise GradientError(f"{node.op.name}: an operand requires grad, but the result is of integers, which have no gradient (a "
+                        f"tensor that requires grad was written into integers); detach the operand first")
 
 
 cdef object finish(Op op, object outputs, tuple arguments):

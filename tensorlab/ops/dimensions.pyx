@@ -12,11 +12,16 @@ from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.op cimport Op, OpNode, run_view, start_record
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
+    Meta,
+    Node,
     bump_version,
     check_inplace,
     ndim_of,
     needs_grad,
+    next_sequence,
+    set_edges,
     set_history,
     write_meta,
 )
@@ -24,7 +29,7 @@ from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_t
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
 
-from tensorlab.errors import ShapeError
+from tensorlab.errors import GradientError, ShapeError
 
 
 # ---------------------------------------------------------------- what these ops share
@@ -49,7 +54,12 @@ cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
 
 cdef int check_layout_change(Op op, TensorBase x) except -1:
     """Raise if x itself must not be changed. This comes before the other arguments are looked at."""
-    return check_inplace(x, thread_state().grad_enabled and needs_grad(x), op.name + "_")
+    cdef bint is_recorded = thread_state().grad_enabled and needs_grad(x)
+    check_inplace(x, is_recorded, op.name + "_")
+    if is_recorded and not is_floating(x.dtype_):
+        raise GradientError(f"{op.name}_: integers have no gradient, but this tensor requires grad (one that does was written "
+                            f"into it); detach it first")
+    return 0
 
 
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
@@ -68,7 +78,35 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     if node is not None:
         write_meta(&node.first_meta, x)
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
+    elif x.node is not None and x.base is None:
+        keep_meta_true(x)
     return x
+
+
+cdef Op RELABEL = Op("relabel(x: Tensor) -> Tensor")
+
+@RELABEL.derivative("x")
+def relabel_derivative(grad):
+    return grad                             # the engine sums it to the old shape, or raises if that cannot be
+
+cdef int keep_meta_true(TensorBase x) except -1:
+    """Under no_grad x got another shape than its node says: give it a node that says the new one, which formulas rely on."""
+    cdef Node old = <Node>x.node
+    cdef Meta* meta = &old.metas[x.output_number]
+    cdef OpNode node
+    cdef bint same = meta.ndim == x.ndim_
+    cdef int d
+    for d in range(x.ndim_ if same else 0):
+        same = same and meta.sizes[d] == x.sizes[d]
+    if same:
+        return 0
+    node = OpNode.__new__(OpNode)
+    node.op = RELABEL
+    node.sequence = next_sequence()
+    set_edges(node, (x,))
+    write_meta(&node.first_meta, x)
+    set_history(x, node, 0)
+    return 0
 
 
 # ---------------------------------------------------------------- permute

@@ -31,6 +31,9 @@ cdef list read_tensors(object tensors, str where):
     for i in range(len(out)):
         if not isinstance(out[i], TensorBase):
             raise TypeError(f"{where}: element {i} must be a Tensor, not {type(out[i]).__name__}")
+    if any_needs_grad(out):
+        for one in out:
+            ndim_of(<TensorBase>one)                    # a stale view that cannot be mended raises before anything else
     return out
 
 
@@ -141,8 +144,8 @@ cdef TensorBase run_cat(object tensors, object dim):
     out = join_into(parts, at, ndim, sizes)
     if not any_needs_grad(parts):
         return out
-    return finish(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) and ndim != 1
-                                               else (<TensorBase>one).sizes[at] for one in parts])))
+    return finish(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[at]
+                                               for one in parts])))
 
 
 def cat(tensors, dim=0, *, out=None):

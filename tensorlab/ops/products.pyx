@@ -13,14 +13,14 @@ from tensorlab._core.dtypes cimport (
     dtype_code,
     is_floating,
     kernel_dtype,
-    real,
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines
+from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
+
+from tensorlab.ops import joining
 
 ctypedef fused factor:
     float
@@ -84,8 +84,9 @@ def prod_derivative(grad, x, out, dim, keepdim, dtype):
     if not (out == 0).any():                                        # no factor is 0: all others are out / x
         return keep_dims(grad * out, x.shape, dim, keepdim) / x
     if dim is None:
-        return grad * products_of_others(x.reshape(-1), 0).reshape(x.shape)
-    return keep_dims(grad, x.shape, dim, keepdim) * products_of_others(x, dim)
+        return (grad * products_of_others(x.reshape(-1), 0)).view(x.shape)
+    grad = keep_dims(grad, x.shape, dim, keepdim)
+    return grad if x.size(dim) == 1 else grad * products_of_others(x, dim)
 
 def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
     """Product of the elements, of all or along one dimension.
@@ -120,46 +121,18 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     return finish(PROD, result, (input, dim, keepdim, dtype))
 
 
-# ---------------------------------------------------------------- products_of_others
-cdef void others_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    """out[i] is the product of what stands before i, times the product of what stands after it."""
-    cdef real* x = <real*>rows[0]
-    cdef real* out = <real*>rows[1]
-    cdef real product = 1
-    cdef ssize i
-    for i in range(n):
-        out[i] = product
-        product *= x[i]
-    product = 1
-    for i in range(n - 1, -1, -1):
-        out[i] *= product
-        product *= x[i]
+# ---------------------------------------------------------------- products of the others
+def products_of_others(x, dim):
+    """For each element the product of the other elements along `dim`: the gradient of `prod`, right with zeros too.
 
-cdef Op PRODUCTS_OF_OTHERS = Op("products_of_others(x: Tensor, dim: int) -> Tensor")
-
-@PRODUCTS_OF_OTHERS.derivative("x")
-def products_of_others_derivative(grad, x, dim):
-    # The derivative of out[i] by x[k] is the product of all but i and k: row i of a square in which x[i] is replaced by
-    # 1 has it as the product of its others. The square costs memory, but only second derivatives come here.
-    from tensorlab.ops.ranges import arange
-    x = x.movedim(dim, -1)
-    index = arange(x.size(-1))
-    is_diagonal = index.unsqueeze(0) == index.unsqueeze(1)
-    squares = x.unsqueeze(-2).masked_fill(is_diagonal, 1)
-    pairs = products_of_others(squares, -1).masked_fill(is_diagonal, 0)
-    return (grad.movedim(dim, -1).unsqueeze(-1) * pairs).sum(-2).movedim(-1, dim)
-
-def products_of_others(TensorBase x not None, dim):
-    """For each element the product of the other elements along `dim`: the gradient of `prod`, right with zeros too."""
-    cdef int d = wrap_dim(dim, ndim_of(x), "products_of_others")
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
-    cdef Lines lines
-    start_lines(&lines, x, d)
-    add_lines(&lines, x, d, kernel_dtype(x.dtype_), False)
-    add_lines(&lines, out, d, kernel_dtype(x.dtype_), True)
-    run_lines(&lines, <line_loop>others_line[double] if x.dtype_ == FLOAT64 else <line_loop>others_line[float], NULL,
-              8192)
-    return finish(PRODUCTS_OF_OTHERS, out, (x, dim))
+    It is the product of what stands before the element, times that of what stands after it. Made of ops, so that it can
+    be differentiated again.
+    """
+    n = x.size(dim)
+    one = x.new_ones([1 if d == dim % x.dim() else size for d, size in enumerate(x.shape)])
+    before = joining.cat([one, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
+    after = joining.cat([one, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return before * after
 
 
 # ---------------------------------------------------------------- any and all: loops over bools

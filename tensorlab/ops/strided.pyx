@@ -15,10 +15,11 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 """
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport bump_version, set_as_strided
+from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, offset_of
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_tensor, offset_of
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
@@ -202,20 +203,25 @@ cdef object run_restride(TensorBase x, tuple source, tuple target, bint divides_
     What is read is divided by the number of times that one of the two reads the place. A geometry is a tuple of sizes,
     strides and offset.
     """
-    return finish(RESTRIDE, restride(x, source, target, divides_by_target), (x, source, target, divides_by_target))
+    cdef TensorBase out = restride(x, source, target, divides_by_target)
+    if x.numel_ == 0 or out.numel_ == 0:            # zeros, which do not depend on x
+        return out
+    return finish(RESTRIDE, out, (x, source, target, divides_by_target))
 
 
 cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
     cdef Geometry reads, writes
     cdef Geometry* divisor = &writes if divides_by_target else &reads
-    cdef TensorBase memory, counts, kept = x, y
+    cdef TensorBase memory, counts, kept = x, y, out
     cdef ssize shared, reach
     cdef int dtype = kernel_dtype(x.dtype_)
     read_geometry(&reads, source[0], source[1], source[2], "restride")
     read_geometry(&writes, target[0], target[1], target[2], "restride")
     reach = extent(writes.ndim, writes.sizes, writes.strides)
     if x.numel_ == 0 or reach == 0:
-        return zeros_tensor(x.dtype_, writes.ndim, writes.sizes)
+        out = zeros_tensor(x.dtype_, writes.ndim, writes.sizes)
+        bump_version(out)
+        return out
     # memory begins where the lower one of the two begins
     shared = min(reads.offset, writes.offset)
     reads.offset -= shared
@@ -242,7 +248,9 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
         copy_into(y, memory)
         memory = y
     bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
-    return read_as(memory, &writes)
+    out = read_as(memory, &writes)
+    # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead
+    return out if thread_state().grad_enabled else as_view(memory, out, VIEW_DEFAULT)
 
 
 cdef TensorBase read_as(TensorBase memory, Geometry* geometry):

@@ -3,15 +3,15 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize
-from tensorlab._core.loops cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, make_size
+from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
+from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
+from tensorlab.ops.creation cimport zeros_tensor
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks
 from tensorlab.ops.indexing.masks cimport flat_nonzero
 from tensorlab.ops.indexing.picks cimport PUT, apart_from
 
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops import joining
 
 
 cdef TensorBase check_mask(object mask, str where):
@@ -79,11 +79,22 @@ def masked_scatter_derivative_x(grad, mask):
 
 @MASKED_SCATTER.derivative("source")
 def masked_scatter_derivative_source(grad, mask, source_shape):
-    taken = masked_select(grad, mask)
-    rest = source_shape.numel() - taken.numel()         # elements that were not used
-    if rest > 0:
-        taken = joining.cat([taken, taken.new_zeros(rest)])
-    return taken.reshape(source_shape)
+    return masked_scatter_backward(<TensorBase?>grad, <TensorBase?>mask, source_shape)
+
+cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(grad: Tensor, mask: Tensor, shape: int[]) -> Tensor")
+
+@MASKED_SCATTER_BACKWARD.derivative("grad")
+def masked_scatter_backward_derivative(grad, grad_shape, mask):
+    return masked_scatter(grad.new_zeros(grad_shape), mask, grad)
+
+cdef object masked_scatter_backward(TensorBase grad, TensorBase mask, object shape):
+    """The elements of grad where the mask is True, in the shape of the source; zeros for the part that was not used."""
+    cdef TensorBase taken = index_forward(grad, [mask], "masked_scatter_backward"), out
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize one = 1
+    out = zeros_tensor(grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+    copy_into(alias_as(out, 1, taken.sizes, &one, out.data_), taken)
+    return finish(MASKED_SCATTER_BACKWARD, out, (grad, mask, shape))
 
 cdef TensorBase check_source(TensorBase x, TensorBase mask, object source, str where):
     """The source as a row of as many elements as the mask has True."""

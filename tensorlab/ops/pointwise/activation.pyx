@@ -61,7 +61,7 @@ cdef inline real tanh_of(real x) noexcept nogil:
 cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = 0 if x[i] <= 0 else x[i]
+        out[i] = 0 if x[i] < 0 else x[i]        # -0. stays, as in PyTorch
 
 cdef Op RELU = Op("relu(x: Tensor) -> Tensor", dtype="promote")
 floating_loops(RELU, <void*>relu_loop[float], <void*>relu_loop[double])

@@ -107,8 +107,8 @@ def div_operator(TensorBase x not None, y):
     return run_binary(DIV, x, y) if is_operand(y) else NotImplemented
 
 def div_reflected(TensorBase y not None, x):
-    """`x / y` where x is no tensor."""
-    return run_binary(DIV, x, y) if is_operand(x) else NotImplemented
+    """`x / y` where x is no tensor. As in PyTorch, it multiplies by the reciprocal, so that is what autograd sees."""
+    return run_unary(RECIPROCAL, y) * x if is_operand(x) else NotImplemented
 
 def div_operator_(TensorBase x not None, y):
     """`x /= y`"""

@@ -1,0 +1,335 @@
+"""Corners of autograd that random programs found: each small program does what PyTorch does with it."""
+
+import pytest
+
+from tests.ops.agreement import agree
+
+
+def leaf(T, *values):
+    return T.tensor(values, dtype=T.float64, requires_grad=True)
+
+
+def computed(T, *values):
+    return leaf(T, *values) * 1
+
+
+def after(action, *results):
+    """The results once an action is done."""
+    action()
+    return list(results)
+
+
+# ------------------------------------------------------------ writing through a subscript
+def write_and_go_back_twice(subscript):
+    def program(T):
+        x = computed(T, 1, 2)
+        exec(f"x[{subscript}] = 0.25", {"x": x})
+        x.backward(T.ones_like(x))
+        x.backward(T.ones_like(x))
+
+    return program
+
+
+@pytest.mark.parametrize(
+    "subscript", [":", "0:", "0:9:1", "...", "-2:", "-2::1", ":, None", "None"]
+)
+def test_only_slices_from_0_write_to_the_tensor_itself(subscript):
+    agree(write_and_go_back_twice(subscript))
+
+
+GRADIENTS = {
+    "first an empty part": lambda T, x: x.as_strided((0,), (1,)),
+    "windows": lambda T, x: x.as_strided((2, 2), (1, 1)),
+    "an expanded tensor in windows": lambda T, x: x.expand(3, 4).as_strided((2,), (1,)),
+    "None, then a number": lambda T, x: x[None, 0],
+    "None, Ellipsis, a number": lambda T, x: x[None, ..., 0],
+    "None beside a whole slice": lambda T, x: x[None, :],
+    "None beside a slice from the end": lambda T, x: x[None, -4:],
+    "a number, then None": lambda T, x: x[0, None],
+    "a slice, then None": lambda T, x: x[1:, None],
+    "two Ellipses": lambda T, x: x[..., None, ...],
+    "a whole slice": lambda T, x: x[:],
+    "a tuple of a whole slice": lambda T, x: x[:,],
+    "joined empty tensors": lambda T, x: T.cat([x[:0], x[:0]]),
+    "a broadcast write": lambda T, x: write(T.zeros(3, 4, dtype=x.dtype), slice(0, 2), x[None]),
+    "a broadcast column": lambda T, x: write(
+        T.zeros(4, 3, dtype=x.dtype), slice(0, 4), x.view(4, 1)
+    ),
+    "a write of nothing": lambda T, x: write(T.zeros(3, 4, dtype=x.dtype), slice(3, 9), x[None]),
+    "masked_scatter_": lambda T, x: T.zeros(4, dtype=x.dtype).masked_scatter_(
+        T.tensor([True, False, True, False]), x
+    ),
+    "prod with a zero": lambda T, x: (x - 1).prod(0),
+    "prod with zeros": lambda T, x: ((x - 1) * (x - 2)).prod(0, keepdim=True),
+    "prod of single elements": lambda T, x: (x - 1).view(4, 1).prod(1),
+    "reflected division": lambda T, x: 2 / x,
+}
+
+
+def write(x, index, value):
+    x[index] = value
+    return x
+
+
+@pytest.mark.parametrize("creates_graph", [False, True])
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_a_gradient_has_pytorchs_form_version_and_history(name, creates_graph):
+    def program(T):
+        x = leaf(T, 1, 2, 3, 4)
+        out = GRADIENTS[name](T, x)
+        (first,) = T.autograd.grad(
+            (out * out).sum(), [x], create_graph=creates_graph, allow_unused=True
+        )
+        if not creates_graph:
+            return [first]
+        form = [first.stride(), first._version, first.requires_grad, first.tolist()]
+        if not first.requires_grad:
+            return form
+        return form + list(T.autograd.grad((first * first).sum(), [x]))
+
+    agree(program, tolerance=1e-12)
+
+
+def test_a_reflected_division_needs_its_operand_no_more():
+    def program(T):
+        x = leaf(T, 1, 2)
+        y = 2 / x
+        with T.no_grad():
+            x.mul_(2)
+        y.sum().backward()
+        return [y, x.grad]
+
+    agree(program)
+
+
+def test_a_result_of_reflected_division_is_laid_out_as_the_divisor():
+    agree(lambda T: 2 / (T.ones(2, 6, 2).as_strided((2, 6, 1, 2), (6, 1, 1, 6)) + 1))
+
+
+# ------------------------------------------------------------ elements that share a place
+SHARED = {
+    "copy_ of the same elements": lambda T, x, b: x.copy_(b.expand(2, 3)),
+    "copy_ of itself": lambda T, x, b: x.copy_(x[:]),
+    "copy_ of another layout": lambda T, x, b: x.copy_(b),
+    "setitem of the same elements": lambda T, x, b: write(x, ..., b[None]),
+    "fill_ with a number": lambda T, x, b: x.fill_(2),
+    "fill_ with a tensor": lambda T, x, b: x.fill_(b[0]),
+    "setitem of a number": lambda T, x, b: write(x, ..., 2.0),
+    "masked_fill_": lambda T, x, b: x.masked_fill_(x > 1, 5),
+    "masked_fill_ with a tensor": lambda T, x, b: x.masked_fill_(b > 1, T.tensor(5.0)),
+    "cumsum_ along a dimension that is not there": lambda T, x, b: x.cumsum_(3),
+}
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+@pytest.mark.parametrize("name", SHARED)
+def test_writing_to_an_expanded_tensor_does_what_pytorch_does(name, is_recorded):
+    def program(T):
+        b = computed(T, 0, 1, 2)
+        b = b if is_recorded else b.detach()
+        x = b.expand(2, 3)
+        return [SHARED[name](T, x, b), x, b]
+
+    agree(program)
+
+
+def test_a_running_product_in_place_keeps_what_it_was_for_the_gradient():
+    def program(T):
+        start = leaf(T, 1, 2, 3)
+        x = (start * 1).cumprod_(0)
+        x.sum().backward()
+        return [x, start.grad]
+
+    agree(program)
+
+
+def test_no_gradient_leads_through_a_write_to_an_expanded_tensor():
+    def program(T):
+        x = computed(T, 1, 2).expand(3, 2)
+        x.masked_fill_(x > 1, 0.5)
+        x.sum().backward()
+
+    agree(program)
+
+
+# ------------------------------------------------------------ integers that require grad
+INTEGERS = [
+    "x.to(T.int32)",
+    "x.to(T.bool)",
+    "x.to(T.float64)",
+    "x * 1.5",
+    "x > 1",
+    "x.argmax()",
+    "x.clone()",
+    "x + 1",
+    "x[0]",
+    "x.sum()",
+    "x.max(1)[0]",
+    "x.sort(1)[0]",
+    "T.stack([x, x])",
+    "T.where(x > 0, x, x)",
+    "x.squeeze()",
+    "x.neg_()",
+    "x.copy_(T.ones(3, requires_grad=True))",
+]
+
+
+def integers(T):
+    x = T.ones(1, 2, 3, dtype=T.int64)
+    x[0, 0] = T.tensor(0.25, requires_grad=True)
+    return x
+
+
+@pytest.mark.parametrize("expression", INTEGERS)
+def test_integers_that_require_grad_do_what_pytorchs_do(expression):
+    agree(lambda T: eval(expression, {"T": T, "x": integers(T)}))
+
+
+@pytest.mark.parametrize("expression", INTEGERS)
+def test_views_of_such_integers_made_under_no_grad_do_so_too(expression):
+    def program(T):
+        with T.no_grad():
+            x = integers(T).expand(1, 2, 3)
+        return eval(expression, {"T": T, "x": x})
+
+    agree(program)
+
+
+def test_squeezing_such_integers_in_place_changes_nothing():
+    import tensorlab
+
+    x = integers(tensorlab)
+    with pytest.raises(RuntimeError, match="integers have no gradient"):
+        x.squeeze_()
+    assert x.shape == (1, 2, 3)
+    assert x._version == 1
+
+
+# ------------------------------------------------------------ views that are out of date
+def test_the_flag_of_a_stale_view_cannot_be_switched_off():
+    def program(T):
+        x = T.ones(4)
+        view = x[2:]
+        x.mul_(leaf(T, 1).float())
+        view.grad_fn  # noqa: B018 (PyTorch's answer depends on having looked; ours does not)
+        view.requires_grad_(False)
+
+    agree(program)
+
+
+def test_a_retained_gradient_moves_on_when_a_view_gets_out_of_date():
+    def program(T):
+        x = leaf(T, 1, 2)
+        view = x.view(2)
+        total = view.sum()
+        view.retain_grad()
+        with T.no_grad():
+            x.mul_(2)
+        view.grad_fn  # noqa: B018 (PyTorch's answer depends on having looked; ours does not)
+        total.backward()
+        return [x.grad, view.grad]
+
+    agree(program)
+
+
+def test_joining_a_view_that_cannot_be_mended_raises_for_that_first():
+    def program(T):
+        x = computed(T, 1, 2)
+        with T.no_grad():
+            view = x[...]
+        x.fill_(1.5)
+        return T.stack([computed(T, 1, 2), view], -9)
+
+    agree(program)
+
+
+# ------------------------------------------------------------ another shape under no_grad
+RESHAPED = {
+    "indexing": lambda T, x: x[0, T.tensor([0, 0, 2])],
+    "sum": lambda T, x: x.sum(1),
+    "embedding": lambda T, x: T.nn.functional.embedding(T.tensor([0, 0]), x),
+    "slicing": lambda T, x: x[:, 1:],
+}
+
+
+@pytest.mark.parametrize("name", RESHAPED)
+def test_a_tensor_reshaped_under_no_grad_gets_its_gradient(name):
+    def program(T):
+        start = leaf(T, 1, 2, 3)
+        x = start * 2
+        with T.no_grad():
+            x.unsqueeze_(0)
+        out = RESHAPED[name](T, x)
+        (out * out).sum().backward()
+        return [out, x, start.grad]
+
+    agree(program)
+
+
+def test_a_view_follows_a_base_reshaped_under_no_grad():
+    def program(T):
+        start = leaf(T, 1, 2)
+        x = start * 2
+        view = x.squeeze()
+        with T.no_grad():
+            x.unsqueeze_(0)
+        (view * view).sum().backward()
+        return [view, start.grad]
+
+    agree(program)
+
+
+def test_a_gradient_that_cannot_fit_the_old_shape_raises():
+    def program(T):
+        start = T.ones(2, 3, requires_grad=True)
+        x = start * 2
+        with T.no_grad():
+            x.t_()
+        x.sum(0).sum().backward()
+
+    agree(program)
+
+
+# ------------------------------------------------------------ custom functions
+def tripling(T):
+    class Triple(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            x.mul_(3)
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 3
+
+    return Triple
+
+
+def test_a_tensor_marked_dirty_loses_its_gradient():
+    def program(T):
+        x = computed(T, 1, 2)
+        x.retain_grad()
+        x.sum().backward(retain_graph=True)
+        tripling(T).apply(x)
+        return [x, x.grad]
+
+    agree(program)
+
+
+def test_a_leaf_marked_dirty_under_no_grad_comes_back_detached():
+    def program(T):
+        x = leaf(T, 1, 2)
+        with T.no_grad():
+            y = tripling(T).apply(x)
+        return [x, y, x is y]
+
+    agree(program)
+
+
+def test_relu_keeps_the_sign_of_zero():
+    agree(lambda T: T.relu(T.full((17,), -0.0)).reciprocal())
+
+
+def test_a_number_that_does_not_fit_is_noticed_before_an_index_that_is_not_there():
+    agree(lambda T: write(T.zeros(0, dtype=T.uint8), (None, 0), -1.5))
