@@ -128,7 +128,7 @@ class Needed(Exercise):
                         found.add(node)
                 return found
             """,
-            says="one step away",
+            says="more than one step away",
             why="This finds what points to a target directly, and not what points to that.",
         ),
         Wrong(
@@ -160,11 +160,11 @@ class Needed(Exercise):
             ([p, q], ["left", "p", "q", "right", "top"]),
         ):
             came = names(needed(top, targets))
-            asked = f"for the targets {names(targets)} of {graph}"
+            asked = f"with the targets {', '.join(names(targets))} in {graph}"
             extra = [name for name in came if name not in expected]
-            require(not extra, f"{', '.join(extra)} lead to no target {asked}.".replace("'", ""))
-            deeper = "top" not in came and "top" in expected
-            require(not deeper, f"Found is what is one step away from a target, not more, {asked}.")
+            require(not extra, f"{' and '.join(extra)} lead to no target, {asked}.")
+            near = "top" in came or "top" not in expected
+            require(near, f"Nodes more than one step away from a target are missing, {asked}.")
             expect(came, expected, f"the names {asked}")
         for seed in range(5):
             rng = random.Random(seed)

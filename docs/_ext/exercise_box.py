@@ -32,7 +32,7 @@ class ExerciseDirective(Directive):
     def box(self, exercise):
         box = nodes.container(classes=["exercise"], ids=[anchor(exercise)])
         title = nodes.rubric(classes=["exercise-title"])
-        title["heading-level"] = 3
+        title["level"] = 3  # what MyST asks a rubric for
         title += nodes.Text(f"{exercise.id} {exercise.title} ")
         title += nodes.inline("", exercise.kind, classes=["exercise-kind"])
         box += title

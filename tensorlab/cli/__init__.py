@@ -9,7 +9,19 @@ import argparse
 import importlib
 import sys
 
-COMMANDS = ("book", "start", "check", "show", "hint", "solution", "status", "reset", "doctor")
+COMMANDS = (
+    "start",
+    "check",
+    "show",
+    "hint",
+    "solution",
+    "status",
+    "reset",
+    "book",
+    "doctor",
+    "export-class",
+    "grade",
+)
 
 
 def main(arguments=None):
@@ -22,7 +34,8 @@ def main(arguments=None):
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name in COMMANDS:
-        importlib.import_module(f"tensorlab.cli.{name}").add(commands)
+        module = importlib.import_module(f"tensorlab.cli.{name.replace('-', '_')}")
+        module.add(commands)
     options = parser.parse_args(arguments)
     from tensorlab.learn.exercise import ExerciseError
 

@@ -37,7 +37,7 @@ def serve(options):
     page = page_of(options.chapter, BUILT)
     asked = options.port is not None
     try:
-        server = open_server(options.port if asked else PORT, tries=1 if asked else TRIES)
+        server = open_server(options.port if asked else PORT, BUILT, 1 if asked else TRIES)
     except (NoFreePort, OverflowError) as error:
         print(f"tensorlab book: {error}, as in --port {PORT + 1000}", file=sys.stderr)
         return 1

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .exercise import PACKAGE_FOLDER, ExerciseError, find
 from .judge import ENDLESS, ERROR, SECONDS, Verdict
+from .workbook import sections
 
 PATIENCE = 8.0  # seconds for starting, and for a program that catches its own alarm
 
@@ -35,7 +36,7 @@ def check_file(path, identity, *, seconds=SECONDS):
     if not path.is_file():
         raise ExerciseError(f"there is no file {path}")
     try:
-        path.read_text(encoding="utf-8")
+        sections(path.read_text(encoding="utf-8"))  # complains of a mark that stands there twice
     except UnicodeDecodeError as error:
         raise ExerciseError(f"{path} is not a text in UTF-8") from error
     _, exercises = find(identity)

@@ -67,7 +67,7 @@ def verdict_of(exercise, names, code, failure, seconds):
     """Return the Verdict on one piece of the file."""
     if isinstance(failure, TimeIsUp):
         verdict = Verdict(exercise.id, exercise.title, ENDLESS, idea=exercise.idea)
-        verdict.remark = f"It did not end within {seconds:g} seconds; this is where it was:"
+        verdict.remark = f"It did not end within {seconds:g} seconds."
         verdict.trace = readers_lines(failure, with_error=False)
         return verdict
     if failure is not None:

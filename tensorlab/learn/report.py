@@ -28,7 +28,9 @@ def verdict_text(verdict):
             lines += textwrap.wrap(
                 f"{name + ':':10}{value}", WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False
             )
-    lines += verdict.trace.split("\n") if verdict.trace else []
+    if verdict.trace:
+        lines += ["This is where it was:"] if verdict.state == judge.ENDLESS else []
+        lines += verdict.trace.split("\n")
     if verdict.printed.strip():
         lines += [
             "Your code printed:",
@@ -39,19 +41,23 @@ def verdict_text(verdict):
     return "\n    ".join(lines)
 
 
-def report(verdicts):
-    """Return all verdicts as text, and what to do next."""
-    text = "\n\n".join(verdict_text(verdict) for verdict in verdicts)
+def report(verdicts, hint="tensorlab hint {}"):
+    """Return all verdicts as text, and what to do next; `hint` is how to ask for one."""
+    text = ""
+    for before, verdict in zip([None, *verdicts], verdicts, strict=False):
+        piece = verdict_text(verdict)
+        if before is not None:  # one line below the other, but air around longer ones
+            text += "\n\n" if "\n" in piece or "\n" in verdict_text(before) else "\n"
+        text += piece
     right = sum(verdict.is_right for verdict in verdicts)
-    if len(verdicts) > 1:
-        text += f"\n\n{right} of {len(verdicts)} right."
+    ending = [f"{right} of {len(verdicts)} right."] if len(verdicts) > 1 else []
     stuck = next((v for v in verdicts if v.state not in (judge.RIGHT, judge.UNTOUCHED)), None)
     fresh = next((v for v in verdicts if v.state == judge.UNTOUCHED), None)
     if stuck:
-        text += f" Stuck? tensorlab hint {stuck.id}"
+        ending.append(f"Stuck? {hint.format(stuck.id)}")
     elif fresh and len(verdicts) > 1:
-        text += f" Next: {fresh.id} {fresh.title}"
-    return text
+        ending.append(f"Next: {fresh.id} {fresh.title}")
+    return text + ("\n\n" + " ".join(ending) if ending else "")
 
 
 def show_text(identity):
