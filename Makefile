@@ -28,6 +28,7 @@ help:
 
 # ---------------------------------------------------------------- the environment
 
+# The environment knows the checkout: `.venv/bin/tensorlab` and `import tensorlab` work in any folder.
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "tensorlab needs Python 3.11 or newer, and found none; install it or name yours: make PYTHON=/path/to/python"; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tensorlab needs Python 3.11 or newer, and $(PYTHON) is older or missing; name another: make PYTHON=/path/to/python"; exit 1; }
@@ -35,6 +36,9 @@ $(READY): pyproject.toml
 	@echo "Installing into $(VENV) (a few minutes the first time) ..."
 	@$(PY) -m pip install --quiet --upgrade "pip>=25.1"
 	@$(PY) -m pip install --quiet --progress-bar off --group dev
+	@$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' | { read -r site; echo "$(CURDIR)" > "$$site/tensorlab-checkout.pth"; }
+	@printf '#!/bin/sh\nexec "%s" -P -m tensorlab_command "$$@"\n' "$(CURDIR)/$(PY)" > $(VENV)/bin/tensorlab
+	@chmod +x $(VENV)/bin/tensorlab
 	@touch $@
 
 # PyTorch is what the oracle tests and the benchmarks compare with; tensorlab never imports it.
