@@ -253,7 +253,7 @@ class TestedAllocator(BugHunt):
                 assert allocator.allocate(100) == 0
                 assert allocator.allocate(100) == 100
             """,
-            says="fails there",
+            says="must pass on the right",
             why="Blocks are rounded up, so the second cannot begin at 100.",
         ),
     ]

@@ -276,7 +276,7 @@ class Snapshots(BugHunt):
                 state = {"x": tensorlab.ones(2)}
                 assert snapshot(state)["x"] is state["x"]
             """,
-            says="fails there",
+            says="must pass on the right",
             why="This demands the bug.",
         ),
     ]
