@@ -14,6 +14,7 @@ from tensorlab._core.dtypes import (
     promote_types,
     set_default_dtype,
 )
+from tensorlab._core.dlpack import asarray, from_dlpack, to_dlpack
 from tensorlab._core.exchange import as_tensor, from_numpy, frombuffer, tensor
 from tensorlab._core.storage import (
     Storage as UntypedStorage,
@@ -435,7 +436,7 @@ from tensorlab.settings import (
 )
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
-from tensorlab import overrides
+from tensorlab import array_api, overrides
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 

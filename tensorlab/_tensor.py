@@ -3,7 +3,7 @@
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
 """
 
-from tensorlab._core import autograd_fields, exchange, overrides, subclass
+from tensorlab._core import autograd_fields, dlpack, exchange, overrides, subclass
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     copying,
@@ -68,6 +68,12 @@ class Tensor(TensorBase):
     __index__ = exchange.as_index
     numpy = exchange.numpy
     __array__ = exchange.__array__
+    __array_wrap__ = exchange.__array_wrap__
+    __array_priority__ = 1000
+    __array_ufunc__ = exchange.__array_ufunc__
+    __array_namespace__ = exchange.__array_namespace__
+    __dlpack__ = dlpack.dlpack
+    __dlpack_device__ = dlpack.dlpack_device
     __repr__ = overrides.overridable(tensor_repr)
     __format__ = overrides.overridable(tensor_format)
 

@@ -39,6 +39,8 @@ from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
 
 from tensorlab._core.device import check_device
+import operator
+
 from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -293,12 +295,80 @@ def numpy(TensorBase x not None, *, bint force=False):
     return array
 
 
+def is_array(x):
+    """Is x a NumPy array or one of NumPy's numbers?"""
+    return cnp.PyArray_Check(x) or cnp.PyArray_IsAnyScalar(x) and hasattr(x, "dtype")
+
+
 def __array__(TensorBase x not None, dtype=None, copy=None):
-    """NumPy's protocol: `np.asarray(tensor)` shares memory, as `numpy()` does."""
+    """NumPy's protocol: `np.asarray(tensor)` shares memory, as `numpy()` does; another dtype, or `copy`, makes a copy."""
     array = numpy(x)
     if dtype is not None and array.dtype != dtype:
+        if copy is not None and not copy:
+            raise ValueError(f"__array__: the tensor is of {array.dtype} and cannot become {dtype} without a copy; leave "
+                             f"copy=False away")
         return array.astype(dtype)
     return array.copy() if copy else array
+
+
+def __array_wrap__(TensorBase x not None, array, context=None, return_scalar=False):
+    """NumPy's protocol: what `np.sin(tensor)` and the like computed, as a tensor over the same memory."""
+    return share_array(cnp.PyArray_FROM_O(array), False)
+
+
+cdef dict OPERATORS = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "matmul": operator.matmul,
+    "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt, "less_equal": operator.le,
+    "greater": operator.gt, "greater_equal": operator.ge, "bitwise_and": operator.and_, "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor, "left_shift": operator.lshift, "right_shift": operator.rshift}
+
+
+cdef object as_operand(object x):
+    """An array as the tensor over its memory, one of NumPy's numbers as Python's."""
+    if cnp.PyArray_Check(x):
+        return share_array(x, False)
+    return x.item() if is_array(x) else x
+
+
+def __array_ufunc__(TensorBase self not None, function, method, *inputs, out=None, **settings):
+    """NumPy's protocol for its elementwise functions and operators, if an operand is a tensor.
+
+    `array * tensor` and its like are tensorlab's own operators on the memory of the array: gradients flow through them. All
+    others, such as `np.sin(tensor)`, NumPy computes; the result is a tensor, unless `out` is given.
+    """
+    if method == "__call__" and function.__name__ in OPERATORS and out is None and not settings and len(inputs) == 2:
+        return OPERATORS[function.__name__](as_operand(inputs[0]), as_operand(inputs[1]))
+    if out is not None:
+        for one in out:
+            if isinstance(one, TensorBase):
+                raise TypeError(f"{function.__name__}: NumPy cannot write into a tensor, because autograd would not see it; "
+                                f"give out=tensor.numpy()")
+        settings["out"] = out
+    result = getattr(function, method)(*[numpy(x) if isinstance(x, TensorBase) else x for x in inputs], **settings)
+    if out is not None:
+        return result
+    return tuple([as_result(one) for one in result]) if isinstance(result, tuple) else as_result(result)
+
+
+cdef object as_result(object x):
+    return share_array(cnp.PyArray_FROM_O(x), False) if is_array(x) else x
+
+
+cdef object array_namespace = None          # the module tensorlab.array_api, which hands itself down
+
+
+def set_array_namespace(module):
+    """Let `__array_namespace__` answer with this module."""
+    global array_namespace
+    array_namespace = module
+
+
+def __array_namespace__(TensorBase self not None, *, api_version=None):
+    """The functions of the array API standard for tensors: the module `tensorlab.array_api`."""
+    if api_version not in (None, *array_namespace.API_VERSIONS):
+        raise ValueError(f"__array_namespace__: api_version is {api_version!r}; there are {array_namespace.API_VERSIONS}")
+    return array_namespace
 
 
 cdef TensorBase share_array(object given, bint strict):

@@ -11,7 +11,7 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.dtypes cimport FLOAT32, dtype_object, item_size
+from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     contiguous_strides,
@@ -206,6 +206,8 @@ cdef class TensorBase:
         cdef ssize* numbers
         if self.wants_grad or self.node is not None:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
+        if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
+            raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
         if flags & PyBUF_WRITABLE and self.storage_.is_read_only:
             raise BufferError("buffer: the tensor's memory is read-only")
         if not self.is_contiguous_ and not flags & PyBUF_STRIDES:

@@ -26,7 +26,7 @@ class _Owned(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol):
-        data = self.detach()
+        data = self.data  # with a version counter of its own, as PyTorch's shallow copy has
         return _rebuild, (type(self), data, self.requires_grad, dict(self.__dict__))
 
 

@@ -1,9 +1,9 @@
-"""Tools around training: `utils.data` feeds it with batches."""
+"""Tools around training: `utils.data` feeds it with batches, `utils.dlpack` shares memory with other libraries."""
 
 from .. import _missing
-from . import data
+from . import data, dlpack
 
-__all__ = ["data"]
+__all__ = ["data", "dlpack"]
 
 
 def __getattr__(name):

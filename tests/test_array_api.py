@@ -1,0 +1,164 @@
+"""The array API standard's functions, compared with NumPy's, which follow the standard, too."""
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tensorlab import array_api
+
+A = np.array([[0.5, -1.5, 2.0], [3.0, 0.25, -0.5]], dtype=np.float32)
+P = np.abs(A) / 4
+I = np.array([[5, 2, 5], [1, 0, 7]])
+UNARY = [
+    *(
+        "abs",
+        "asin",
+        "acos",
+        "atan",
+        "asinh",
+        "atanh",
+        "ceil",
+        "cos",
+        "cosh",
+        "exp",
+        "expm1",
+        "floor",
+    ),
+    *(
+        "isfinite",
+        "isinf",
+        "isnan",
+        "log",
+        "log1p",
+        "log2",
+        "log10",
+        "negative",
+        "positive",
+        "round",
+    ),
+    *("sign", "signbit", "sin", "sinh", "square", "sqrt", "tan", "tanh", "trunc", "conj", "real"),
+]
+BINARY = [
+    *("add", "atan2", "copysign", "divide", "equal", "floor_divide", "greater", "greater_equal"),
+    *("hypot", "less", "less_equal", "logaddexp", "maximum", "minimum", "multiply", "nextafter"),
+    *("not_equal", "remainder", "subtract", "pow"),
+]
+INTEGERS = ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift"]
+CALLS = {
+    **{name: lambda xp, a, p, i, name=name: getattr(xp, name)(p) for name in UNARY},
+    **{name: lambda xp, a, p, i, name=name: getattr(xp, name)(p, p + 1) for name in BINARY},
+    **{name: lambda xp, a, p, i, name=name: getattr(xp, name)(i, i + 1) for name in INTEGERS},
+    "acosh": lambda xp, a, p, i: xp.acosh(p + 1),
+    "bitwise_invert": lambda xp, a, p, i: xp.bitwise_invert(i),
+    "logical_and": lambda xp, a, p, i: xp.logical_and(a > 0, i > 2),
+    "logical_or": lambda xp, a, p, i: xp.logical_or(a > 0, i > 2),
+    "logical_xor": lambda xp, a, p, i: xp.logical_xor(a > 0, i > 2),
+    "logical_not": lambda xp, a, p, i: xp.logical_not(a > 0),
+    "clip": lambda xp, a, p, i: xp.clip(a, -1, 1),
+    "where": lambda xp, a, p, i: xp.where(a > 0, a, p),
+    "arange": lambda xp, a, p, i: xp.arange(5),
+    "arange of two": lambda xp, a, p, i: xp.arange(2, 9, 3),
+    "linspace": lambda xp, a, p, i: xp.linspace(0, 1, 5, dtype=xp.float64),
+    "linspace, open": lambda xp, a, p, i: xp.linspace(0, 1, 5, endpoint=False, dtype=xp.float64),
+    "eye": lambda xp, a, p, i: xp.eye(3, 4, k=1, dtype=xp.float32),
+    "tril": lambda xp, a, p, i: xp.tril(a, k=1),
+    "triu": lambda xp, a, p, i: xp.triu(a, k=-1),
+    "meshgrid": lambda xp, a, p, i: xp.meshgrid(a[0], p[1]),
+    "full_like": lambda xp, a, p, i: xp.full_like(a, 3),
+    "zeros": lambda xp, a, p, i: xp.zeros((2, 3), dtype=xp.int64),
+    "astype": lambda xp, a, p, i: xp.astype(i, xp.float64),
+    "permute_dims": lambda xp, a, p, i: xp.permute_dims(a, (1, 0)),
+    "matrix_transpose": lambda xp, a, p, i: xp.matrix_transpose(a),
+    "expand_dims": lambda xp, a, p, i: xp.expand_dims(a, axis=1),
+    "squeeze": lambda xp, a, p, i: xp.squeeze(xp.expand_dims(a, axis=1), axis=1),
+    "concat": lambda xp, a, p, i: xp.concat([a, p], axis=1),
+    "concat, flat": lambda xp, a, p, i: xp.concat([a, p], axis=None),
+    "stack": lambda xp, a, p, i: xp.stack([a, p], axis=2),
+    "unstack": lambda xp, a, p, i: xp.unstack(a, axis=1),
+    "flip": lambda xp, a, p, i: xp.flip(a),
+    "flip, axis": lambda xp, a, p, i: xp.flip(a, axis=1),
+    "roll": lambda xp, a, p, i: xp.roll(a, 1, axis=1),
+    "tile": lambda xp, a, p, i: xp.tile(a, (2, 1)),
+    "repeat": lambda xp, a, p, i: xp.repeat(a, 2, axis=0),
+    "reshape": lambda xp, a, p, i: xp.reshape(a, (3, 2)),
+    "moveaxis": lambda xp, a, p, i: xp.moveaxis(a, 0, 1),
+    "broadcast_to": lambda xp, a, p, i: xp.broadcast_to(a[0], (2, 3)),
+    "broadcast_arrays": lambda xp, a, p, i: xp.broadcast_arrays(a[0], i),
+    "matmul": lambda xp, a, p, i: xp.matmul(a, xp.permute_dims(p, (1, 0))),
+    "tensordot": lambda xp, a, p, i: xp.tensordot(a, p, axes=2),
+    "vecdot": lambda xp, a, p, i: xp.vecdot(a, p),
+    **{
+        f"{name}, {axis}": lambda xp, a, p, i, name=name, axis=axis: getattr(xp, name)(
+            a, axis=axis, keepdims=axis == 1
+        )
+        for name in ("sum", "mean", "max", "min", "prod", "var", "std", "any", "all")
+        for axis in (None, 0, 1, (0, 1))
+    },
+    "argmax": lambda xp, a, p, i: xp.argmax(a, axis=1),
+    "argmin": lambda xp, a, p, i: xp.argmin(a),
+    "nonzero": lambda xp, a, p, i: xp.nonzero(i),
+    "sort": lambda xp, a, p, i: xp.sort(a, axis=0),
+    "argsort": lambda xp, a, p, i: xp.argsort(a),
+    "take": lambda xp, a, p, i: xp.take(a, xp.asarray([2, 0]), axis=1),
+    "cumulative_sum": lambda xp, a, p, i: xp.cumulative_sum(a, axis=1, include_initial=True),
+    "diff": lambda xp, a, p, i: xp.diff(a, axis=1),
+    "unique_values": lambda xp, a, p, i: xp.sort(xp.unique_values(i)),
+    "unique_counts": lambda xp, a, p, i: tuple(xp.unique_counts(i)),
+    "unique_inverse": lambda xp, a, p, i: tuple(xp.unique_inverse(i)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_of_the_standard_agree_with_numpy(name):
+    tensors = [tensorlab.from_numpy(one.copy()) for one in (A, P, I)]
+    ours, theirs = CALLS[name](array_api, *tensors), CALLS[name](np, A, P, I)
+    if not isinstance(theirs, tuple | list):
+        ours, theirs = (ours,), (theirs,)
+    assert len(ours) == len(theirs)
+    for one, other in zip(ours, theirs, strict=True):
+        assert isinstance(one, tensorlab.Tensor)
+        assert tuple(one.shape) == other.shape
+        assert str(one.dtype).rpartition(".")[2] == other.dtype.name
+        np.testing.assert_allclose(one.numpy(), other, rtol=2e-6, atol=1e-6)
+
+
+def test_every_function_is_tested():
+    names = set(array_api.__all__)
+    tested = {name.partition(",")[0].partition(" of")[0] for name in CALLS}
+    elsewhere = {name for name in names if not callable(getattr(array_api, name))}
+    elsewhere |= {
+        str(dtype).rpartition(".")[2]
+        for dtype in array_api.__array_namespace_info__().dtypes().values()
+    }
+    elsewhere |= {"asarray", "from_dlpack", "isdtype", "result_type", "can_cast", "finfo", "iinfo"}
+    elsewhere |= {"empty", "empty_like", "ones", "ones_like", "zeros_like", "full"}
+    assert names <= tested | elsewhere
+
+
+def test_a_tensor_knows_its_namespace():
+    x = tensorlab.ones(2)
+    assert x.__array_namespace__() is array_api
+    assert x.__array_namespace__(api_version="2023.12") is array_api
+    with pytest.raises(ValueError, match="__array_namespace__: api_version is '2019.1'"):
+        x.__array_namespace__(api_version="2019.1")
+
+
+def test_array_api_compat_finds_the_namespace():
+    compat = pytest.importorskip("array_api_compat")
+    assert compat.array_namespace(tensorlab.ones(2)) is array_api
+
+
+def test_types_are_described():
+    xp = array_api
+    assert xp.isdtype(xp.int32, "integral")
+    assert xp.isdtype(xp.bool, ("bool", xp.uint8))
+    assert not xp.isdtype(xp.float16, "signed integer")
+    assert xp.result_type(xp.int32, xp.float32) == xp.float32
+    assert xp.result_type(xp.ones(2, dtype=xp.int32), 1.5) == xp.float32
+    assert xp.can_cast(xp.int32, xp.float32)
+    info = xp.__array_namespace_info__()
+    assert info.default_dtypes()["integral"] == xp.int64
+    assert set(info.dtypes(kind="real floating")) == {"float16", "bfloat16", "float32", "float64"}
+    assert info.devices() == [info.default_device()]
+    assert info.capabilities()["boolean indexing"]
