@@ -3,7 +3,14 @@
 from . import functional as F
 from .module import Module
 
-__all__ = ["Dropout"]
+__all__ = [
+    "AlphaDropout",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "FeatureAlphaDropout",
+]
 
 
 class Dropout(Module):
@@ -38,3 +45,46 @@ class Dropout(Module):
 
     def extra_repr(self):
         return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout1d(Dropout):
+    """Dropout of whole channels of signals, (batch, channels, length), or without batch."""
+
+    def forward(self, input):
+        return F.dropout1d(input, self.p, self.training, self.inplace)
+
+
+class Dropout2d(Dropout):
+    """Dropout of whole channels of images, (batch, channels, height, width).
+
+    Neighbouring pixels are alike, so that dropping single ones would take little away.
+    Source: Tompson et al. 2015, "Efficient Object Localization Using Convolutional Networks",
+    section 3.2.
+    """
+
+    def forward(self, input):
+        return F.dropout2d(input, self.p, self.training, self.inplace)
+
+
+class Dropout3d(Dropout):
+    """Dropout of whole channels of volumes, (batch, channels, depth, height, width), or without batch."""
+
+    def forward(self, input):
+        return F.dropout3d(input, self.p, self.training, self.inplace)
+
+
+class AlphaDropout(Dropout):
+    """Dropout that keeps mean 0 and variance 1 of its input; made to stand behind SELU.
+
+    Source: Klambauer et al. 2017, "Self-Normalizing Neural Networks", section "New dropout technique".
+    """
+
+    def forward(self, input):
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
+
+
+class FeatureAlphaDropout(Dropout):
+    """AlphaDropout of whole channels."""
+
+    def forward(self, input):
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

@@ -9,6 +9,13 @@ from .. import _missing
 from ..ops import dropout as dropout_ops
 from ..ops import softmax as softmax_ops
 from ..ops.batch_norm import batch_norm
+from ..ops.composite import (
+    cosine_similarity,
+    instance_norm,
+    normalize,
+    pairwise_distance,
+    scaled_dot_product_attention,
+)
 from ..ops.convolution import (
     conv1d,
     conv2d,
@@ -21,6 +28,7 @@ from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
 from ..ops.normalization import group_norm, layer_norm, rms_norm
+from ..ops.padding import pad
 from ..ops.pointwise import activation
 from ..ops.pointwise.activation import (
     celu,
@@ -63,8 +71,21 @@ from ..ops.pointwise_losses import (
     mse_loss,
     smooth_l1_loss,
 )
+from ..ops.pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool1d,
+    max_pool2d,
+)
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "alpha_dropout",
+    "avg_pool1d",
+    "avg_pool2d",
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
@@ -76,11 +97,16 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "elu",
     "elu_",
     "embedding",
+    "feature_alpha_dropout",
     "gelu",
     "glu",
     "group_norm",
@@ -90,6 +116,7 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -98,15 +125,21 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "max_pool1d",
+    "max_pool2d",
     "mish",
     "mse_loss",
     "nll_loss",
+    "normalize",
     "one_hot",
+    "pad",
+    "pairwise_distance",
     "prelu",
     "relu",
     "relu6",
     "relu_",
     "rms_norm",
+    "scaled_dot_product_attention",
     "selu",
     "selu_",
     "sigmoid",
@@ -167,6 +200,57 @@ def dropout(input, p=0.5, training=True, inplace=False):
     check_probability("dropout", p)
     function = dropout_ops.dropout_ if inplace else dropout_ops.dropout
     return function(input, p, training)
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """Dropout that keeps mean 0 and variance 1 of its input; made for `selu`."""
+    return _drop("alpha_dropout", input, p, training, inplace)
+
+
+def dropout1d(input, p=0.5, training=True, inplace=False):
+    """In training, set whole channels of (batch, channels, length), or without batch, to 0."""
+    _check_dims("dropout1d", input, (2, 3))
+    return _drop_channels(input, p, training, inplace, is_batch=input.dim() == 3)
+
+
+def dropout2d(input, p=0.5, training=True, inplace=False):
+    """In training, set whole channels of (batch, channels, height, width) to 0 and scale the others.
+
+    Neighbouring pixels are alike, so that dropping single ones would take little away.
+    Source: Tompson et al. 2015, "Efficient Object Localization Using Convolutional Networks",
+    section 3.2.
+    """
+    return _drop("feature_dropout", input, p, training, inplace)
+
+
+def dropout3d(input, p=0.5, training=True, inplace=False):
+    """In training, set whole channels of (batch, channels, depth, height, width) to 0."""
+    return _drop_channels(input, p, training, inplace, is_batch=input.dim() != 4)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """`alpha_dropout` of whole channels."""
+    return _drop("feature_alpha_dropout", input, p, training, inplace)
+
+
+def _drop_channels(input, p, training, inplace, is_batch):
+    if is_batch:
+        return _drop("feature_dropout", input, p, training, inplace)
+    out = _drop("feature_dropout", input.unsqueeze(0), p, training, inplace)
+    return input if inplace else out.squeeze(0)
+
+
+def _drop(name, input, p, training, inplace):
+    check_probability(name, p)
+    return getattr(dropout_ops, name + "_" if inplace else name)(input, p, training)
+
+
+def _check_dims(name, input, allowed):
+    if input.dim() not in allowed:
+        raise RuntimeError(
+            f"{name}: the input has shape {tuple(input.shape)}; expected {allowed[0]} or "
+            f"{allowed[1]} dimensions"
+        )
 
 
 def check_probability(name, p):

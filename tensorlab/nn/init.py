@@ -11,7 +11,11 @@ generator in the same order as PyTorch, so equal seeds give equal weights.
 import math
 import warnings
 
+import numpy as np
+
+from .._core.exchange import from_numpy
 from ..autograd import no_grad
+from ..ops.creation import empty
 
 __all__ = [
     "calculate_gain",
@@ -21,6 +25,8 @@ __all__ = [
     "kaiming_uniform_",
     "normal_",
     "ones_",
+    "orthogonal_",
+    "trunc_normal_",
     "uniform_",
     "xavier_normal_",
     "xavier_uniform_",
@@ -190,3 +196,56 @@ def _kaiming_std(tensor, a, mode, nonlinearity):
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     fan = fan_in if mode == "fan_in" else fan_out
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def orthogonal_(tensor, gain=1, generator=None):
+    """Fill with a matrix whose rows or columns are orthonormal, times `gain`.
+
+    Dimensions behind the first count as one.  Values keep their length on the way through.
+
+    Raises
+    ------
+    ValueError
+        If the tensor has fewer than two dimensions.
+
+    Notes
+    -----
+    Q of the QR decomposition of a random normal matrix, its signs chosen so that every such Q is
+    equally likely.  Source: Saxe, McClelland and Ganguli 2014, "Exact solutions to the nonlinear
+    dynamics of learning in deep linear neural networks", section 3; the signs: Mezzadri 2007, "How
+    to generate random matrices from the classical compact groups", section 5.
+    """
+    if tensor.dim() < 2:
+        raise ValueError(
+            f"orthogonal_: a tensor of shape {tuple(tensor.shape)} has no rows and columns; it needs "
+            f"2 dimensions or more"
+        )
+    if tensor.numel() == 0:
+        return tensor
+    rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
+    drawn = empty(rows, columns, dtype=tensor.dtype).normal_(0, 1, generator=generator)
+    tall = drawn.t() if rows < columns else drawn
+    q, r = np.linalg.qr(tall.numpy())
+    q = q * np.sign(np.diagonal(r))
+    with no_grad():
+        tensor.view(rows, columns).copy_(from_numpy(q.T if rows < columns else q))
+        return tensor.mul_(gain)
+
+
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Fill with normal numbers, none of which is outside [a, b].
+
+    A uniform number between the two tails' probabilities is put through the inverse distribution
+    function.  Warns if the mean is more than two deviations outside [a, b].
+    """
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "trunc_normal_: the mean is more than 2 std from [a, b]; the distribution of values may "
+            "be incorrect",
+            stacklevel=2,
+        )
+    low, high = (0.5 * (1 + math.erf((bound - mean) / std / math.sqrt(2))) for bound in (a, b))
+    with no_grad():
+        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
+        tensor.erfinv_().mul_(std * math.sqrt(2)).add_(mean)
+        return tensor.clamp_(min=a, max=b)

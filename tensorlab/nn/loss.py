@@ -7,7 +7,17 @@ PyTorch's older arguments for the same, `size_average` and `reduce`, are left ou
 from . import functional as F
 from .module import Module
 
-__all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss"]
+__all__ = [
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "CrossEntropyLoss",
+    "HuberLoss",
+    "KLDivLoss",
+    "L1Loss",
+    "MSELoss",
+    "NLLLoss",
+    "SmoothL1Loss",
+]
 
 
 class _Loss(Module):
@@ -117,3 +127,62 @@ class BCEWithLogitsLoss(_Loss):
             pos_weight=self.pos_weight,
             reduction=self.reduction,
         )
+
+
+class BCELoss(_Loss):
+    """Cross-entropy of yes-or-no targets, from probabilities; BCEWithLogitsLoss is more exact.
+
+    Parameters
+    ----------
+    weight : Tensor or None, how much each element counts; broadcasts
+    reduction : "mean", "sum" or "none"
+    """
+
+    def __init__(self, weight=None, *, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input, target):
+        return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
+
+
+class SmoothL1Loss(_Loss):
+    """Half the squared difference over beta where it is below beta, else the absolute one less beta / 2."""
+
+    def __init__(self, *, reduction="mean", beta=1.0):
+        super().__init__(reduction=reduction)
+        self.beta = beta
+
+    def forward(self, input, target):
+        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(_Loss):
+    """SmoothL1Loss times delta: half the squared difference below delta, a straight line above.
+
+    Source: Huber 1964, "Robust Estimation of a Location Parameter".
+    """
+
+    def __init__(self, *, reduction="mean", delta=1.0):
+        super().__init__(reduction=reduction)
+        self.delta = delta
+
+    def forward(self, input, target):
+        return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
+
+
+class KLDivLoss(_Loss):
+    """How much the distribution `target` says that `input`, log probabilities, did not expect.
+
+    Parameters
+    ----------
+    reduction : "mean", "sum", "none" or, as the definition has it, "batchmean"
+    log_target : bool, whether the target is log probabilities too
+    """
+
+    def __init__(self, *, reduction="mean", log_target=False):
+        super().__init__(reduction=reduction)
+        self.log_target = log_target
+
+    def forward(self, input, target):
+        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)

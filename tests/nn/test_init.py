@@ -68,3 +68,29 @@ def test_unknown_names_and_slopes_are_refused():
 def test_a_tensor_without_elements_is_left_with_a_warning():
     with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
         init.kaiming_uniform_(tensorlab.zeros(0, 3))
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (6, 4), (5, 5), (3, 2, 4)])
+def test_an_orthogonal_start_is_that_of_pytorch(shape):
+    torch = require_torch()
+    tensorlab.manual_seed(0)
+    torch.manual_seed(0)
+    ours = init.orthogonal_(tensorlab.empty(shape), gain=2)
+    theirs = torch.nn.init.orthogonal_(torch.empty(shape), gain=2)
+    assert_same_values(ours, theirs, 1e-5)
+    matrix = ours.view(shape[0], -1)
+    smaller = matrix @ matrix.t() if shape[0] <= matrix.size(1) else matrix.t() @ matrix
+    assert_same_values(smaller, 4 * tensorlab.eye(smaller.size(0)), 1e-5)
+
+
+def test_a_vector_has_no_orthogonal_start():
+    with pytest.raises(ValueError, match="2 dimensions or more"):
+        init.orthogonal_(tensorlab.empty(3))
+
+
+def test_a_truncated_normal_start_stays_within_its_bounds():
+    x = init.trunc_normal_(tensorlab.empty(10_000), mean=1.0, std=2.0, a=0.0, b=3.0)
+    assert 0 <= x.min().item() <= x.max().item() <= 3
+    assert abs(x.mean().item() - 1.413) < 0.03  # of a normal distribution cut at -0.5 and 1 std
+    with pytest.warns(UserWarning, match="more than 2 std"):
+        init.trunc_normal_(tensorlab.empty(2), mean=10.0)

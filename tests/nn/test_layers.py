@@ -31,6 +31,80 @@ LAYERS = [
     ("Unflatten", (1, (2, -1)), {}, (3, 6)),
     ("Dropout", (0.0,), {}, (5, 3)),
     ("Dropout", (1.0,), {}, (5, 3)),
+    ("LeakyReLU", (), {}, (5, 3)),
+    ("LeakyReLU", (0.2, True), {}, (5, 3)),
+    ("ReLU6", (True,), {}, (5, 3)),
+    ("Hardtanh", (), {}, (5, 3)),
+    ("Hardtanh", (-0.5, 0.25, True), {}, (5, 3)),
+    ("Hardsigmoid", (), {}, (5, 3)),
+    ("Hardswish", (), {}, (5, 3)),
+    ("Hardshrink", (0.3,), {}, (5, 3)),
+    ("Softshrink", (), {}, (5, 3)),
+    ("Threshold", (0.1, 20.0), {}, (5, 3)),
+    ("PReLU", (), {}, (5, 3)),
+    ("PReLU", (3, 0.1), {}, (5, 3, 2)),
+    ("ELU", (2.0,), {}, (5, 3)),
+    ("CELU", (2.0, True), {}, (5, 3)),
+    ("SELU", (), {}, (5, 3)),
+    ("SiLU", (True,), {}, (5, 3)),
+    ("Mish", (), {}, (5, 3)),
+    ("Softplus", (2.0, 1.0), {}, (5, 3)),
+    ("Softsign", (), {}, (5, 3)),
+    ("LogSigmoid", (), {}, (5, 3)),
+    ("Tanhshrink", (), {}, (5, 3)),
+    ("Softmin", (1,), {}, (5, 3)),
+    ("GLU", (), {}, (5, 4)),
+    ("RMSNorm", (3,), {}, (5, 3)),
+    ("RMSNorm", ((4, 3), 1e-2, False), {}, (5, 4, 3)),
+    ("GroupNorm", (2, 6), {}, (3, 6, 5)),
+    ("GroupNorm", (3, 6, 1e-2, False), {}, (3, 6)),
+    ("BatchNorm1d", (4,), {}, (5, 4)),
+    ("BatchNorm1d", (4, 1e-2, None), {}, (5, 4, 3)),
+    ("BatchNorm1d", (4,), {"affine": False, "track_running_stats": False}, (5, 4)),
+    ("BatchNorm2d", (3,), {}, (2, 3, 4, 5)),
+    ("BatchNorm2d", (3,), {"bias": False}, (2, 3, 4, 5)),
+    ("BatchNorm3d", (2,), {}, (2, 2, 3, 2, 2)),
+    ("InstanceNorm1d", (3,), {}, (2, 3, 5)),
+    ("InstanceNorm1d", (3,), {"affine": True, "track_running_stats": True}, (3, 5)),
+    ("InstanceNorm2d", (3,), {"affine": True}, (2, 3, 4, 5)),
+    ("InstanceNorm2d", (3,), {"track_running_stats": True, "momentum": 0.5}, (2, 3, 4, 5)),
+    ("InstanceNorm3d", (2,), {}, (2, 2, 2, 3, 2)),
+    ("Conv1d", (4, 6, 3), {}, (2, 4, 9)),
+    ("Conv1d", (4, 6, 3, 2, 1, 2, 2), {}, (4, 9)),
+    ("Conv2d", (3, 4, 3), {"padding": "same", "dilation": 2}, (2, 3, 6, 7)),
+    ("Conv2d", (3, 4, (3, 2)), {"stride": (2, 1), "bias": False}, (2, 3, 6, 7)),
+    ("Conv2d", (2, 2, 3), {"padding": 2, "padding_mode": "circular"}, (2, 2, 6, 7)),
+    ("Conv2d", (2, 2, 3), {"padding": (1, 0), "padding_mode": "reflect"}, (2, 2, 6, 7)),
+    ("Conv2d", (2, 2, 4), {"padding": "same", "padding_mode": "replicate"}, (2, 2, 6, 7)),
+    ("Conv2d", (2, 2, 3), {"padding": "valid", "padding_mode": "reflect"}, (2, 2, 6, 7)),
+    ("Conv3d", (2, 3, 2), {"padding": 1}, (1, 2, 3, 4, 3)),
+    ("ConvTranspose1d", (4, 6, 3, 2), {"groups": 2}, (2, 4, 5)),
+    ("ConvTranspose2d", (3, 4, 3, 2, 1, 1), {}, (2, 3, 4, 5)),
+    ("ConvTranspose3d", (2, 3, 2), {"bias": False}, (1, 2, 2, 3, 2)),
+    ("MaxPool1d", (2,), {}, (2, 3, 7)),
+    ("MaxPool1d", (3, 2, 1), {"ceil_mode": True}, (3, 8)),
+    ("MaxPool2d", (2,), {}, (2, 3, 7, 6)),
+    ("MaxPool2d", ((3, 2), 2, 1), {"dilation": (1, 2)}, (2, 3, 7, 6)),
+    ("AvgPool1d", (3, 2, 1), {"count_include_pad": False}, (2, 3, 7)),
+    ("AvgPool2d", (2,), {}, (2, 3, 7, 6)),
+    ("AvgPool2d", (3, 2, 1, True, False), {}, (3, 7, 6)),
+    ("AvgPool2d", (2, 1), {"divisor_override": 3}, (2, 3, 7, 6)),
+    ("AdaptiveAvgPool1d", (3,), {}, (2, 3, 7)),
+    ("AdaptiveAvgPool2d", (1,), {}, (2, 3, 7, 6)),
+    ("AdaptiveAvgPool2d", ((None, 4),), {}, (2, 3, 7, 6)),
+    ("ConstantPad1d", ((1, 2), 0.5), {}, (2, 3, 4)),
+    ("ConstantPad2d", ((1, -1, 0, 2), 3.5), {}, (2, 3, 4, 5)),
+    ("ZeroPad1d", (2,), {}, (2, 3, 4)),
+    ("ZeroPad2d", (1,), {}, (2, 3, 4, 5)),
+    ("ReflectionPad1d", (2,), {}, (3, 4)),
+    ("ReflectionPad2d", ((1, 2, 3, 0),), {}, (2, 3, 4, 5)),
+    ("ReplicationPad1d", ((3, 1),), {}, (2, 3, 4)),
+    ("ReplicationPad2d", (2,), {}, (2, 3, 4, 5)),
+    ("Dropout1d", (0.0,), {}, (2, 5, 3)),
+    ("Dropout2d", (1.0,), {}, (2, 5, 3, 3)),
+    ("Dropout3d", (0.0, True), {}, (2, 5, 3, 3, 2)),
+    ("AlphaDropout", (0.0,), {}, (5, 3)),
+    ("FeatureAlphaDropout", (0.0,), {}, (5, 3, 2)),
 ]
 
 
@@ -131,6 +205,12 @@ LOSSES = [
     ("L1Loss", {}, LOGITS, [[1.0, 0.0, 1.0]] * 4),
     ("BCEWithLogitsLoss", {}, LOGITS, [[1.0, 0.0, 0.25]] * 4),
     ("BCEWithLogitsLoss", {"weight": WEIGHT, "pos_weight": WEIGHT}, LOGITS, [[1.0, 0.0, 1.0]] * 4),
+    ("SmoothL1Loss", {"beta": 0.5}, LOGITS, [[1.0, 0.0, 1.0]] * 4),
+    ("HuberLoss", {"delta": 2.0}, LOGITS, [[1.0, 0.0, 1.0]] * 4),
+    ("KLDivLoss", {}, LOGITS, [[0.5, 0.25, 0.25]] * 4),
+    ("KLDivLoss", {"log_target": True}, LOGITS, [[-0.5, -2.0, -1.0]] * 4),
+    ("BCELoss", {}, [[0.5, 0.1, 0.9]] * 2, [[1.0, 0.0, 0.25]] * 2),
+    ("BCELoss", {"weight": WEIGHT}, [[0.5, 0.1, 0.9]] * 2, [[1.0, 0.0, 0.25]] * 2),
     ("NLLLoss", {}, LOGITS, CLASSES),
     ("NLLLoss", {"weight": WEIGHT, "ignore_index": 0}, LOGITS[:3], CLASSES[:3]),
     ("CrossEntropyLoss", {}, LOGITS, CLASSES),
@@ -139,6 +219,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.*batchmean")
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize(("name", "options", "values", "target"), LOSSES, ids=str)
 def test_a_loss_and_its_gradient_are_those_of_pytorch(name, options, values, target, reduction):
@@ -184,3 +265,102 @@ def test_softmax_without_dim_warns_and_chooses_as_pytorch_did():
         assert functional.softmax(x).tolist() == [[0.25] * 4] * 2
     with pytest.warns(UserWarning, match="log_softmax: implicit"):
         assert functional.log_softmax(tensorlab.ones(1)).tolist() == [0.0]
+
+
+# ---------------------------------------------------------------- running averages
+@pytest.mark.parametrize(
+    ("name", "options", "shape"),
+    [
+        ("BatchNorm1d", {}, (5, 3)),
+        ("BatchNorm2d", {"momentum": None}, (2, 3, 4, 5)),
+        ("BatchNorm2d", {"affine": False, "momentum": 0.3}, (2, 3, 4, 5)),
+        ("InstanceNorm1d", {"track_running_stats": True}, (2, 3, 5)),
+    ],
+)
+def test_running_averages_are_kept_and_used_as_in_pytorch(name, options, shape):
+    torch = require_torch()
+    layers = [getattr(package.nn, name)(3, **options) for package in (tensorlab, torch)]
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        values = (rng.standard_normal(shape) * 2 + 1).astype("float32")
+        layers[0](tensorlab.from_numpy(values))
+        layers[1](torch.from_numpy(values))
+    ours, theirs = (layer.state_dict() for layer in layers)
+    assert list(ours) == list(theirs)
+    for key in ours:
+        assert_same_values(ours[key], theirs[key], 1e-6)
+    out = layers[0].eval()(tensorlab.from_numpy(values))
+    assert_same_values(out, layers[1].eval()(torch.from_numpy(values)), 1e-5)
+
+
+def test_a_transposed_convolution_makes_the_size_asked_for():
+    torch = require_torch()
+    ours, theirs = (
+        build(package, "ConvTranspose2d", (2, 3, 3, 2, 1), {}) for package in (tensorlab, torch)
+    )
+    for size in ((9, 9), (10, 9), (2, 3, 10, 10)):
+        out = ours(tensorlab.ones(2, 2, 5, 5), output_size=size)
+        assert_same_values(out, theirs(torch.ones(2, 2, 5, 5), output_size=list(size)), 1e-5)
+    with pytest.raises(ValueError, match="asks for 12 elements where 9 to 10 are possible"):
+        ours(tensorlab.ones(2, 2, 5, 5), output_size=(12, 9))
+
+
+@pytest.mark.parametrize("name", ["Dropout1d", "Dropout2d", "Dropout3d"])
+def test_channel_dropout_drops_whole_channels(name):
+    axes = int(name[-2])
+    out = getattr(nn, name)(0.5)(tensorlab.ones(40, 50, *[3] * axes))
+    channels = out.flatten(2)
+    assert (channels == channels[:, :, :1]).all()
+    assert sorted(set(channels[:, :, 0].flatten().tolist())) == [0.0, 2.0]
+    assert abs(channels.mean().item() - 1) < 0.1
+
+
+def test_alpha_dropout_keeps_mean_and_variance():
+    x = tensorlab.randn(200_000, generator=tensorlab.Generator().manual_seed(0))
+    out = nn.AlphaDropout(0.3)(x)
+    assert abs(out.mean().item()) < 0.02
+    assert abs(out.var().item() - 1) < 0.02
+
+
+def test_data_parallel_calls_its_module():
+    module = nn.DataParallel(nn.Linear(2, 3))
+    x = tensorlab.ones(4, 2)
+    assert module(x).equal(module.module(x))
+    assert list(module.state_dict()) == ["module.weight", "module.bias"]
+    with pytest.raises(RuntimeError, match="no accelerator"):
+        nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
+
+
+# ---------------------------------------------------------------- bad arguments
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda T: T.nn.Conv2d(3, 4, 3, groups=2),
+        lambda T: T.nn.Conv2d(3, 4, 3, padding_mode="mirror"),
+        lambda T: T.nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"),
+        lambda T: T.nn.GroupNorm(4, 6),
+        lambda T: T.nn.BatchNorm2d(3)(T.ones(2, 3)),
+        lambda T: T.nn.BatchNorm1d(3)(T.ones(1, 3)),
+        lambda T: T.nn.InstanceNorm2d(3)(T.ones(2, 3)),
+        lambda T: T.nn.InstanceNorm1d(3)(T.ones(2, 3, 1)),
+        lambda T: T.nn.MaxPool2d(2, padding=2)(T.ones(1, 1, 4, 4)),
+        lambda T: T.nn.MaxPool2d(5)(T.ones(1, 1, 4, 4)),
+        lambda T: T.nn.MaxPool2d(2)(T.ones(4, 4)),
+        lambda T: T.nn.AdaptiveAvgPool2d(-1)(T.ones(1, 1, 4, 4)),
+        lambda T: T.nn.ReflectionPad2d(4)(T.ones(1, 1, 4, 4)),
+        lambda T: T.nn.functional.pad(T.ones(2, 2), (1, 2, 3)),
+        lambda T: T.nn.functional.pad(T.ones(2, 2), (-2, -1)),
+        lambda T: T.nn.functional.pad(T.ones(2, 2, 3), (1, 1), mode="mirror"),
+        lambda T: T.nn.functional.pad(T.ones(2), (1, 1), mode="reflect"),
+        lambda T: T.nn.functional.dropout1d(T.ones(2)),
+        lambda T: T.nn.functional.scaled_dot_product_attention(
+            *[T.ones(2, 3)] * 3, attn_mask=T.ones(2, 2), is_causal=True
+        ),
+    ],
+)
+def test_a_layer_refuses_what_pytorch_refuses(make):
+    with pytest.raises(Exception) as theirs:  # noqa: PT011 (which class is what we ask)
+        make(require_torch())
+    builtin = next(c for c in type(theirs.value).__mro__ if c.__module__ == "builtins")
+    with pytest.raises(builtin):
+        make(tensorlab)

@@ -1,0 +1,218 @@
+"""Layers that bring channels to mean 0 and variance 1, and keep running averages of both for evaluation.
+
+BatchNorm takes mean and variance of a channel over the whole batch, InstanceNorm over one sample.
+"""
+
+from ..ops.creation import empty, ones, zeros
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+]
+
+
+class _RunningNorm(Module):
+    """What both share: scale and shift, and the running averages."""
+
+    dims = ()  # how many dimensions the input may have
+    axes = ""  # what they are, for messages
+
+    def __init__(
+        self, num_features, eps, momentum, affine, track_running_stats, device, dtype, *, bias=True
+    ):
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        for name, is_used in (("weight", affine), ("bias", affine and bias)):
+            values = empty((num_features,), device=device, dtype=dtype) if is_used else None
+            self.register_parameter(name, None if values is None else Parameter(values))
+        is_kept = track_running_stats
+        kind = {"device": device, "dtype": dtype}
+        self.register_buffer("running_mean", zeros(num_features, **kind) if is_kept else None)
+        self.register_buffer("running_var", ones(num_features, **kind) if is_kept else None)
+        self.register_buffer("num_batches_tracked", zeros((), dtype=int) if is_kept else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self):
+        """Start the averages anew: mean 0, variance 1."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self):
+        """Set the scale to 1 and the shift to 0, and start the averages anew."""
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_dims(self, input):
+        if input.dim() not in self.dims:
+            raise ValueError(
+                f"{type(self).__name__}: the input has shape {tuple(input.shape)}; expected "
+                f"{self.axes}"
+            )
+
+    def extra_repr(self):
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+# ------------------------------------------------------------------------------ over the batch
+class _BatchNorm(_RunningNorm):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def forward(self, input):
+        self._check_dims(input)
+        momentum = self.momentum
+        if self.training and self.track_running_stats:
+            self.num_batches_tracked.add_(1)
+            if momentum is None:  # the plain mean of all batches so far
+                momentum = 1 / int(self.num_batches_tracked)
+        uses_batch = self.training or self.running_mean is None
+        keeps = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if keeps else None,
+            self.running_var if keeps else None,
+            self.weight,
+            self.bias,
+            uses_batch,
+            0.0 if momentum is None else momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Bring each channel to mean 0 and variance 1 over the batch, then scale and shift it.
+
+    Parameters
+    ----------
+    num_features : int, the channels
+    eps : float, added to the variance
+    momentum : float, the share of each batch in the running averages; None for the plain mean
+    affine : bool, whether to scale and shift
+    track_running_stats : bool; keep averages in training and use them in evaluation
+    device : "cpu" or None
+    dtype : floating dtype, the default dtype if not given
+    bias : bool, whether to shift
+
+    Notes
+    -----
+    Called with (batch, channels) or (batch, channels, length).
+    Source: Ioffe and Szegedy 2015, "Batch Normalization", algorithms 1 and 2.
+    """
+
+    dims = (2, 3)
+    axes = "(batch, channels) or (batch, channels, length)"
+
+
+class BatchNorm2d(_BatchNorm):
+    """BatchNorm1d for images, (batch, channels, height, width)."""
+
+    dims = (4,)
+    axes = "(batch, channels, height, width)"
+
+
+class BatchNorm3d(_BatchNorm):
+    """BatchNorm1d for volumes, (batch, channels, depth, height, width)."""
+
+    dims = (5,)
+    axes = "(batch, channels, depth, height, width)"
+
+
+# ------------------------------------------------------------------------------ over one sample
+class _InstanceNorm(_RunningNorm):
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=False,
+        track_running_stats=False,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+
+    def forward(self, input):
+        self._check_dims(input)
+        if input.dim() == self.dims[0]:
+            return self._normalize(input.unsqueeze(0)).squeeze(0)
+        return self._normalize(input)
+
+    def _normalize(self, input):
+        if self.weight is not None and input.size(1) != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: the input has {input.size(1)} channels; expected "
+                f"num_features, {self.num_features}"
+            )
+        return F.instance_norm(
+            input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Bring each channel of each sample to mean 0 and variance 1, then scale and shift it.
+
+    Parameters are those of BatchNorm1d, but scale, shift and averages are left out unless asked for.
+    Called with (batch, channels, length), or without batch.
+    Source: Ulyanov, Vedaldi and Lempitsky 2016, "Instance Normalization", equation 4.
+    """
+
+    dims = (2, 3)
+    axes = "(batch, channels, length), or without batch"
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """InstanceNorm1d for images, (batch, channels, height, width), or without batch."""
+
+    dims = (3, 4)
+    axes = "(batch, channels, height, width), or without batch"
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """InstanceNorm1d for volumes, (batch, channels, depth, height, width), or without batch."""
+
+    dims = (4, 5)
+    axes = "(batch, channels, depth, height, width), or without batch"

@@ -1,0 +1,81 @@
+"""Clipping: keep gradients from becoming too large, all of them together or each by itself."""
+
+from ..._tensor import Tensor
+from ...autograd import no_grad
+from ...ops.creation import zeros
+from ...ops.joining import stack
+from ...ops.norms import norm
+
+__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm"]
+
+
+def gradients_of(parameters):
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
+
+
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Return the norm of all tensors as if they were one vector, a 0-d tensor.
+
+    Raises
+    ------
+    RuntimeError
+        If it is not finite and `error_if_nonfinite` is True.
+    """
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not tensors:
+        return zeros(())
+    with no_grad():
+        total = norm(stack([norm(x, norm_type) for x in tensors]), norm_type)
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"get_total_norm: the total norm of order {norm_type} is {total.item()}, so gradients "
+            f"cannot be scaled by it; find the nan or inf, or give error_if_nonfinite=False"
+        )
+    return total
+
+
+def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Scale all gradients by one number so that their common norm is at most `max_norm`.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors, or one
+    max_norm : float
+    norm_type : float, the order of the norm; inf for the largest absolute value
+    error_if_nonfinite : bool, whether a norm of nan or inf is an error
+    foreach : accepted for PyTorch's sake
+
+    Returns
+    -------
+    Tensor, 0-d: the norm before
+
+    Notes
+    -----
+    Source: Pascanu, Mikolov and Bengio 2013, "On the difficulty of training recurrent neural
+    networks", algorithm 1.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> x = tensorlab.zeros(2, requires_grad=True)
+    >>> x.grad = tensorlab.tensor([3.0, 4.0])
+    >>> tensorlab.nn.utils.clip_grad_norm_(x, 1.0)
+    tensor(5.)
+    >>> x.grad
+    tensor([0.6000, 0.8000])
+    """
+    gradients = gradients_of(parameters)
+    total = get_total_norm(gradients, float(norm_type), error_if_nonfinite)
+    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
+    with no_grad():
+        for gradient in gradients:
+            gradient.mul_(scale)
+    return total
+
+
+def clip_grad_value_(parameters, clip_value, foreach=None):
+    """Bring every element of every gradient between -clip_value and clip_value."""
+    with no_grad():
+        for gradient in gradients_of(parameters):
+            gradient.clamp_(-float(clip_value), float(clip_value))

@@ -1,0 +1,24 @@
+"""All parameters of a model as one vector, and back."""
+
+from ...ops.joining import cat
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters):
+    """Return one vector with the elements of all tensors, one after the other."""
+    return cat([parameter.view(-1) for parameter in parameters])
+
+
+def vector_to_parameters(vec, parameters):
+    """Let the parameters be the parts of a vector, in the order of `parameters_to_vector`.
+
+    Raises TypeError if `vec` is no tensor.
+    """
+    if not hasattr(vec, "view_as"):
+        raise TypeError(f"vector_to_parameters: vec is a {type(vec).__name__}; expected a Tensor")
+    start = 0
+    for parameter in parameters:
+        part = vec[start : start + parameter.numel()]
+        parameter.data = part.view_as(parameter).data
+        start += parameter.numel()

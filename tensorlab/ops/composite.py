@@ -1,0 +1,152 @@
+"""Functions of networks that are made of other operations, and so need no derivative of their own."""
+
+import math
+
+from tensorlab.errors import ShapeError
+from tensorlab.ops.batch_norm import batch_norm
+from tensorlab.ops.creation import ones
+from tensorlab.ops.dropout import dropout
+from tensorlab.ops.norms import norm
+from tensorlab.ops.softmax import softmax
+
+
+# ------------------------------------------------------------------------------ lengths and angles
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """Divide by the p-norm along `dim`, or by `eps` where that is larger.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.normalize(tensorlab.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+    length = norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return input / length if out is None else out.copy_(input / length)
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angle between vectors that lie along `dim`; each length is at least `eps`.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.cosine_similarity(tensorlab.eye(2), tensorlab.ones(2, 2))
+    tensor([0.7071, 0.7071])
+    """
+    lengths = (norm(x, 2.0, dim, keepdim=True).clamp_min(eps) for x in (x1, x2))
+    one, other = (x / length for x, length in zip((x1, x2), lengths, strict=True))
+    return (one * other).sum(dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 + eps along the last dimension; eps keeps its gradient finite."""
+    return norm(x1 - x2 + eps, p, -1, keepdim=keepdim)
+
+
+# ------------------------------------------------------------------------------ instance_norm
+def instance_norm(
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
+    """Bring each channel of each sample to mean 0 and variance 1, then scale and shift it.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, *)
+    running_mean, running_var : Tensor, shape (channels,), or None: averages over samples
+    weight, bias : Tensor, shape (channels,), or None
+    use_input_stats : bool; take mean and variance from the input, not from the running averages
+    momentum : float, the share of this batch in the running averages
+    eps : float, added to the variance
+
+    Notes
+    -----
+    A batch of samples is, for batch_norm, one sample of batch * channels channels.
+    Source: Ulyanov, Vedaldi and Lempitsky 2016, "Instance Normalization", equation 4.
+    """
+    if input.dim() < 2:
+        raise ShapeError(
+            f"instance_norm: the input has shape {tuple(input.shape)}; expected (batch, channels, ...)"
+        )
+    batch, channels, *sizes = input.shape
+    if use_input_stats and math.prod(sizes) == 1:
+        raise ValueError(
+            f"instance_norm: the input has shape {tuple(input.shape)}: one value for each channel, "
+            f"which has no variance; expected more than one"
+        )
+    repeated = [
+        None if numbers is None else numbers.repeat(batch)
+        for numbers in (running_mean, running_var, weight, bias)
+    ]
+    out = batch_norm(
+        input.reshape(1, batch * channels, *sizes), *repeated, use_input_stats, momentum, eps
+    )
+    for running, new in zip((running_mean, running_var), repeated, strict=False):
+        if running is not None and use_input_stats:
+            running.copy_(new.view(batch, channels).mean(0))
+    return out.view(input.shape)
+
+
+# ------------------------------------------------------------------------------ attention
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    scale=None,
+    enable_gqa=False,
+):
+    """softmax(query @ key^T * scale + mask) @ value: each query's mean of the values of similar keys.
+
+    Parameters
+    ----------
+    query : Tensor, shape (*, queries, features)
+    key : Tensor, shape (*, keys, features)
+    value : Tensor, shape (*, keys, value_features)
+    attn_mask : Tensor, broadcast to (*, queries, keys): bool, True where a query may look, or
+        floating, added to the scores
+    dropout_p : float, the probability with which a weight becomes 0; give 0 in evaluation
+    is_causal : bool; query i looks at keys 0 to i
+    scale : float, 1 / sqrt(features) unless given
+    enable_gqa : bool; several heads of the query, dimension -3, share one of key and value
+
+    Returns
+    -------
+    Tensor, shape (*, queries, value_features)
+
+    Raises
+    ------
+    RuntimeError
+        If both `attn_mask` and `is_causal` are given.
+
+    Notes
+    -----
+    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "scaled_dot_product_attention: both attn_mask and is_causal are given; put the causal "
+            "mask into attn_mask"
+        )
+    dtype = query.dtype
+    if dtype.itemsize == 2:  # scores in float32: the result alone is rounded to half
+        query, key, value = query.float(), key.float(), value.float()
+    if enable_gqa:
+        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+    scores = query @ key.transpose(-2, -1)
+    scores = scores * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
+    if is_causal:
+        attn_mask = ones(query.size(-2), key.size(-2), dtype=bool).tril()
+    if attn_mask is not None and not attn_mask.dtype.is_floating_point:
+        weights = softmax(scores.masked_fill(~attn_mask, -math.inf), -1)
+        weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)  # a query that sees nothing
+    else:
+        weights = softmax(scores if attn_mask is None else scores + attn_mask, -1)
+    if dropout_p > 0.0:
+        weights = dropout(weights, dropout_p, True)
+    return (weights @ value).to(dtype)

@@ -1,0 +1,424 @@
+"""Pooling: the largest or the mean number of each window of an image.
+
+A window is what its rows and its columns are: for each place along an axis the first element, the one after the last, and
+how many the mean divides by. So strided, padded and adaptive pooling are the same loops over other windows, and pooling of
+signals is that of images one row high.
+"""
+from cython.parallel cimport prange
+
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.loops cimport copy_into, thread_count
+from tensorlab._core.op cimport Op, finish
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+
+from tensorlab.errors import ShapeError, UnsupportedDType
+
+cdef enum:
+    GRAIN = 16384               # elements that make a thread worth starting
+    FIRST = 0                   # columns of the table of windows
+    BEHIND = 1
+    COUNT = 2
+
+cdef struct Planes:             # images, one after another
+    ssize planes
+    ssize height
+    ssize width
+    ssize out_height
+    ssize out_width
+    const int64_t* rows         # (out_height, 3) and (out_width, 3): the windows
+    const int64_t* columns
+    ssize row_step              # from one element of a window to the next
+    ssize column_step
+    double divisor              # of every mean, or 0 for the number of elements
+    void* x
+    void* out
+    int64_t* indices
+
+
+# ---------------------------------------------------------------- windows
+cdef tuple axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, ssize dilation, bint ceil_mode,
+                        bint counts_padding, str where):
+    """The table of windows along one axis, and how many there are."""
+    cdef ssize reach = dilation * (kernel - 1) + 1, i, start, n
+    cdef ssize room = size + 2 * padding - reach
+    cdef TensorBase table
+    cdef int64_t* entry
+    if kernel < 1 or stride < 1 or dilation < 1:
+        raise ShapeError(f"{where}: kernel_size {kernel}, stride {stride} and dilation {dilation} must be at least 1")
+    if padding < 0 or padding > kernel // 2:
+        raise ShapeError(f"{where}: padding {padding} must be from 0 to half of kernel_size {kernel}, so that no window is only "
+                         f"padding")
+    if ceil_mode:
+        room += stride - 1
+    n = room // stride + 1 if room >= 0 else 0
+    if ceil_mode and (n - 1) * stride >= size + padding:    # a window that begins behind the image is left out
+        n -= 1
+    if n < 1 or size == 0:
+        raise ShapeError(f"{where}: the kernel reaches over {reach} elements, more than the {size} of the image with padding "
+                         f"{padding}")
+    table = int_table(n)
+    entry = <int64_t*>table.data_
+    for i in range(n):
+        start = i * stride - padding
+        entry[FIRST] = start if start >= 0 else start + (-start + dilation - 1) // dilation * dilation
+        entry[BEHIND] = min(start + reach, size)
+        if entry[FIRST] >= entry[BEHIND]:           # with a dilation the kernel can step over all of a small image
+            raise ShapeError(f"{where}: window {i} of kernel_size {kernel} and dilation {dilation} holds only padding; use less "
+                             f"padding or dilation")
+        entry[COUNT] = min(start + reach, size + padding) - start if counts_padding else entry[BEHIND] - entry[FIRST]
+        entry += 3
+    return table, n
+
+
+cdef tuple adaptive_windows(ssize size, ssize n):
+    """Windows that split the axis into n parts as even as can be, overlapping where n does not divide its size."""
+    cdef TensorBase table = int_table(n)
+    cdef int64_t* entry = <int64_t*>table.data_
+    cdef ssize i
+    for i in range(n):
+        entry[FIRST] = i * size // n
+        entry[BEHIND] = ((i + 1) * size + n - 1) // n
+        entry[COUNT] = entry[BEHIND] - entry[FIRST]
+        entry += 3
+    return table, n
+
+
+cdef TensorBase int_table(ssize n):
+    cdef ssize[2] sizes
+    sizes[0], sizes[1] = n, 3
+    return empty_tensor(INT64, 2, sizes)
+
+
+# ---------------------------------------------------------------- loops
+cdef void max_of_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:
+    """The largest number of each window and its place in the plane; the first of several, and nan before all others."""
+    cdef real* out = <real*>p.out
+    cdef real* plane
+    cdef real best, value
+    cdef ssize k, i, j, row, column, place, at
+    for k in range(begin, end):
+        plane = x + k * p.height * p.width
+        at = k * p.out_height * p.out_width
+        for i in range(p.out_height):
+            for j in range(p.out_width):
+                place = p.rows[3 * i] * p.width + p.columns[3 * j]
+                best = plane[place]
+                row = p.rows[3 * i]
+                while row < p.rows[3 * i + BEHIND]:
+                    column = p.columns[3 * j]
+                    while column < p.columns[3 * j + BEHIND]:
+                        value = plane[row * p.width + column]
+                        if value > best or (value != value and best == best):
+                            best = value
+                            place = row * p.width + column
+                        column += p.column_step
+                    row += p.row_step
+                out[at] = best
+                p.indices[at] = place
+                at += 1
+
+
+cdef void mean_of_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:
+    cdef real* out = <real*>p.out
+    cdef real* plane
+    cdef real total
+    cdef ssize k, i, j, row, column, at
+    for k in range(begin, end):
+        plane = x + k * p.height * p.width
+        at = k * p.out_height * p.out_width
+        for i in range(p.out_height):
+            for j in range(p.out_width):
+                total = 0
+                for row in range(p.rows[3 * i], p.rows[3 * i + BEHIND]):
+                    for column in range(p.columns[3 * j], p.columns[3 * j + BEHIND]):
+                        total += plane[row * p.width + column]
+                out[at] = total / divisor_of(p, i, j, total)
+                at += 1
+
+
+cdef void spread_over_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:
+    """The gradient of the mean: each window's elements get their share. Here `out` is what `x` was the mean of."""
+    cdef real* out
+    cdef real share
+    cdef ssize k, i, j, row, column, at
+    for k in range(begin, end):
+        out = <real*>p.out + k * p.height * p.width
+        at = k * p.out_height * p.out_width
+        for i in range(p.height * p.width):
+            out[i] = 0
+        for i in range(p.out_height):
+            for j in range(p.out_width):
+                share = x[at] / divisor_of(p, i, j, x[at])
+                for row in range(p.rows[3 * i], p.rows[3 * i + BEHIND]):
+                    for column in range(p.columns[3 * j], p.columns[3 * j + BEHIND]):
+                        out[row * p.width + column] += share
+                at += 1
+
+
+cdef inline real divisor_of(Planes* p, ssize i, ssize j, real as_this) noexcept nogil:
+    return <real>p.divisor if p.divisor != 0 else <real>(p.rows[3 * i + COUNT] * p.columns[3 * j + COUNT])
+
+
+ctypedef void (*planes_loop)(Planes* p, ssize begin, ssize end, void* x) noexcept nogil
+
+
+cdef void run_planes(Planes* p, void* of_float, void* of_double, bint is_double) noexcept:
+    """All planes, split over threads."""
+    cdef planes_loop loop = <planes_loop>of_double if is_double else <planes_loop>of_float
+    cdef ssize work = p.planes * p.height * p.width
+    cdef int threads = min(thread_count(work, GRAIN), <int>min(p.planes, <ssize>1024)), part
+    if threads <= 1:
+        with nogil:
+            loop(p, 0, p.planes, p.x)
+        return
+    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+        loop(p, p.planes * part // threads, p.planes * (part + 1) // threads, p.x)
+
+
+# ---------------------------------------------------------------- arguments
+cdef TensorBase plain(TensorBase x, int dtype):
+    """x, or a copy of it, row-major and of this type."""
+    cdef TensorBase copied
+    if x.is_contiguous_ and x.dtype_ == dtype:
+        return x
+    copied = empty_tensor(dtype, x.ndim_, x.sizes)
+    copy_into(copied, x)
+    return copied
+
+
+cdef TensorBase tensor_of_shape(int dtype, TensorBase like, ssize height, ssize width):
+    cdef ssize[4] sizes
+    cdef int i
+    for i in range(like.ndim_ - 2):
+        sizes[i] = like.sizes[i]
+    sizes[like.ndim_ - 2], sizes[like.ndim_ - 1] = height, width
+    return empty_tensor(dtype, like.ndim_, sizes)
+
+
+cdef void describe(Planes* p, TensorBase x, TensorBase rows, TensorBase columns) noexcept:
+    p.height, p.width = x.sizes[x.ndim_ - 2], x.sizes[x.ndim_ - 1]
+    p.planes = x.sizes[0] * (x.sizes[1] if x.ndim_ == 4 else 1)
+    p.out_height, p.out_width = rows.sizes[0], columns.sizes[0]
+    p.rows, p.columns = <const int64_t*>rows.data_, <const int64_t*>columns.data_
+    p.row_step = p.column_step = 1
+    p.divisor = 0
+
+
+cdef tuple read_pair(object given, str where, str name):
+    """One int for both axes, or one for each."""
+    cdef tuple pair = (given,) * 2 if isinstance(given, int) else tuple(given)
+    if len(pair) == 1:
+        pair = pair * 2
+    if len(pair) != 2 or not all([isinstance(one, int) for one in pair]):
+        raise TypeError(f"{where}: {name} must be an int or a pair of ints, not {given!r}")
+    return pair
+
+
+cdef int check_images(TensorBase x, str where) except -1:
+    if x.ndim_ != 3 and x.ndim_ != 4:
+        raise ShapeError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected (batch, channels, height, "
+                         f"width), or without batch")
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
+    return 0
+
+
+# ---------------------------------------------------------------- max_pool2d
+cdef Op MAX_POOL = Op("max_pool2d(x: Tensor, indices: Tensor) -> Tensor", node="MaxPool2DWithIndicesBackward0")
+
+@MAX_POOL.derivative("x")
+def max_pool_derivative(grad, x_shape, indices):
+    """Each window's gradient goes to the place that its number came from."""
+    *planes, height, width = x_shape
+    return grad.new_zeros((*planes, height * width)).scatter_add(-1, indices.flatten(-2), grad.flatten(-2)).view(x_shape)
+
+def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+               bint return_indices=False):
+    """The largest number of each window of an image.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, height, width), or without batch, floating
+    kernel_size : int or pair of int, the window
+    stride : int or pair of int, from one window to the next; the kernel size unless given
+    padding : int or pair of int, places around the image that hold less than any number
+    dilation : int or pair of int, from one element of a window to the next
+    ceil_mode : bool; a last window that is not full counts too
+    return_indices : bool; also return where in its plane, row-major, each number was
+
+    Returns
+    -------
+    Tensor, shape (batch, channels, out_height, out_width); and int64 indices of that shape
+
+    Raises
+    ------
+    ShapeError
+        If a window is larger than the image, or the padding more than half of it.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.max_pool2d(tensorlab.arange(16.).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    cdef tuple kernels = read_pair(kernel_size, "max_pool2d", "kernel_size"), strides, paddings, steps
+    cdef int kernel_type = kernel_dtype(input.dtype_)
+    cdef TensorBase x, out, indices, rows, columns
+    cdef Planes p
+    check_images(input, "max_pool2d")
+    strides = kernels if stride is None or stride == [] else read_pair(stride, "max_pool2d", "stride")
+    paddings, steps = read_pair(padding, "max_pool2d", "padding"), read_pair(dilation, "max_pool2d", "dilation")
+    rows, _ = axis_windows(input.sizes[input.ndim_ - 2], kernels[0], strides[0], paddings[0], steps[0], ceil_mode, False,
+                           "max_pool2d")
+    columns, _ = axis_windows(input.sizes[input.ndim_ - 1], kernels[1], strides[1], paddings[1], steps[1], ceil_mode, False,
+                              "max_pool2d")
+    x = plain(input, kernel_type)
+    describe(&p, x, rows, columns)
+    p.row_step, p.column_step = steps[0], steps[1]
+    out = tensor_of_shape(kernel_type, input, p.out_height, p.out_width)
+    indices = tensor_of_shape(INT64, input, p.out_height, p.out_width)
+    p.x, p.out, p.indices = x.data_, out.data_, <int64_t*>indices.data_
+    run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
+    result = finish(MAX_POOL, plain(out, input.dtype_), (input, indices))
+    return (result, indices) if return_indices else result
+
+
+# ---------------------------------------------------------------- avg_pool2d, adaptive_avg_pool2d
+cdef Op AVG_POOL = Op("avg_pool2d(x: Tensor, rows: Tensor, columns: Tensor, divisor: float) -> Tensor")
+cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(x: Tensor, rows: Tensor, columns: Tensor, divisor: float) -> Tensor")
+cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(grad: Tensor, rows: Tensor, columns: Tensor, divisor: float, height: "
+                               "int, width: int) -> Tensor")
+
+@AVG_POOL.derivative("x")
+def avg_pool_derivative(grad, x_shape, rows, columns, divisor):
+    *planes, height, width = x_shape
+    return avg_pool_backward(grad, rows, columns, divisor, height, width)
+
+@ADAPTIVE_AVG_POOL.derivative("x")
+def adaptive_avg_pool_derivative(grad, x_shape, rows, columns, divisor):
+    return avg_pool_derivative(grad, x_shape, rows, columns, divisor)
+
+@AVG_POOL_BACKWARD.derivative("grad")
+def avg_pool_backward_derivative(grad, rows, columns, divisor):
+    return mean_of_windows(AVG_POOL, grad, rows, columns, divisor)
+
+cdef object mean_of_windows(Op op, TensorBase x, TensorBase rows, TensorBase columns, double divisor):
+    cdef int kernel_type = kernel_dtype(x.dtype_)
+    cdef TensorBase computed = plain(x, kernel_type), out
+    cdef Planes p
+    describe(&p, computed, rows, columns)
+    out = tensor_of_shape(kernel_type, x, p.out_height, p.out_width)
+    p.x, p.out, p.divisor = computed.data_, out.data_, divisor
+    run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
+    return finish(op, plain(out, x.dtype_), (x, rows, columns, divisor))
+
+def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, TensorBase columns not None, double divisor,
+                      ssize height, ssize width):
+    """The gradient of a mean over windows by its input, an image of this height and width."""
+    cdef int kernel_type = kernel_dtype(grad.dtype_)
+    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_shape(kernel_type, grad, height, width)
+    cdef Planes p
+    describe(&p, out, rows, columns)
+    p.x, p.out, p.divisor = computed.data_, out.data_, divisor
+    run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
+    return finish(AVG_POOL_BACKWARD, plain(out, grad.dtype_), (grad, rows, columns, divisor, height, width))
+
+def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
+               bint count_include_pad=True, divisor_override=None):
+    """The mean of each window of an image.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, height, width), or without batch, floating
+    kernel_size : int or pair of int, the window
+    stride : int or pair of int, from one window to the next; the kernel size unless given
+    padding : int or pair of int, zeros around the image
+    ceil_mode : bool; a last window that is not full counts too
+    count_include_pad : bool; the mean counts the zeros of the padding
+    divisor_override : int, divides the sum in place of the number of elements
+
+    Returns
+    -------
+    Tensor, shape (batch, channels, out_height, out_width)
+
+    Raises
+    ------
+    ShapeError
+        If a window is larger than the image, or the padding more than half of it.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.avg_pool2d(tensorlab.arange(16.).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+    cdef tuple kernels = read_pair(kernel_size, "avg_pool2d", "kernel_size"), strides, paddings
+    check_images(input, "avg_pool2d")
+    strides = kernels if stride is None or stride == [] else read_pair(stride, "avg_pool2d", "stride")
+    paddings = read_pair(padding, "avg_pool2d", "padding")
+    if divisor_override == 0:
+        raise ShapeError("avg_pool2d: divisor_override is 0; give a number to divide by, or leave it out")
+    rows, _ = axis_windows(input.sizes[input.ndim_ - 2], kernels[0], strides[0], paddings[0], 1, ceil_mode,
+                           count_include_pad, "avg_pool2d")
+    columns, _ = axis_windows(input.sizes[input.ndim_ - 1], kernels[1], strides[1], paddings[1], 1, ceil_mode,
+                              count_include_pad, "avg_pool2d")
+    return mean_of_windows(AVG_POOL, input, rows, columns, divisor_override or 0)
+
+def adaptive_avg_pool2d(TensorBase input not None, output_size):
+    """The mean of each of as many windows as are asked for, as even as can be.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, height, width), or without batch, floating
+    output_size : int or pair of int or None; None keeps the size of that axis
+
+    Returns
+    -------
+    Tensor, shape (batch, channels, *output_size)
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.adaptive_avg_pool2d(tensorlab.arange(16.).view(1, 4, 4), 1)
+    tensor([[[7.5000]]])
+    """
+    cdef tuple sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * 2
+    cdef ssize height, width
+    check_images(input, "adaptive_avg_pool2d")
+    height, width = input.sizes[input.ndim_ - 2], input.sizes[input.ndim_ - 1]
+    sizes = tuple([size if wanted is None else wanted for size, wanted in zip((height, width), sizes)])
+    if len(sizes) != 2 or min(sizes) < 0 or height == 0 or width == 0:
+        raise ShapeError(f"adaptive_avg_pool2d: output_size {output_size!r} for images of {height} by {width}; expected two "
+                         f"numbers from 0 up, and images that are not empty")
+    rows, _ = adaptive_windows(height, sizes[0])
+    columns, _ = adaptive_windows(width, sizes[1])
+    return mean_of_windows(ADAPTIVE_AVG_POOL, input, rows, columns, 0)
+
+
+# ---------------------------------------------------------------- signals: images one row high
+cdef object one_row(TensorBase x, str where):
+    if x.ndim_ != 2 and x.ndim_ != 3:
+        raise ShapeError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected (batch, channels, length), or "
+                         f"without batch")
+    return x.unsqueeze(-2)
+
+cdef object single(object given):
+    return given[0] if isinstance(given, (tuple, list)) and len(given) == 1 else given
+
+def max_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+               bint return_indices=False):
+    """The largest number of each window of a signal, (batch, channels, length) or without batch; see `max_pool2d`."""
+    stride = kernel_size if stride is None else stride
+    found = max_pool2d(one_row(input, "max_pool1d"), (1, single(kernel_size)), (1, single(stride)), (0, single(padding)),
+                       (1, single(dilation)), ceil_mode, return_indices)
+    return (found[0].squeeze(-2), found[1].squeeze(-2)) if return_indices else found.squeeze(-2)
+
+def avg_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
+               bint count_include_pad=True):
+    """The mean of each window of a signal, (batch, channels, length) or without batch; see `avg_pool2d`."""
+    stride = kernel_size if stride is None else stride
+    return avg_pool2d(one_row(input, "avg_pool1d"), (1, single(kernel_size)), (1, single(stride)), (0, single(padding)),
+                      ceil_mode, count_include_pad).squeeze(-2)
+
+def adaptive_avg_pool1d(TensorBase input not None, output_size):
+    """The mean of each of `output_size` windows of a signal; see `adaptive_avg_pool2d`."""
+    return adaptive_avg_pool2d(one_row(input, "adaptive_avg_pool1d"), (1, single(output_size))).squeeze(-2)

@@ -1,0 +1,79 @@
+"""Clipping, parameters as a vector, padded sequences: as in PyTorch."""
+
+import math
+
+import pytest
+
+import tensorlab
+from tensorlab import nn
+from tests.oracle import assert_same_values, require_torch
+
+
+def with_gradients(T):
+    values = ([[3.0, -4.0], [0.5, 2.0]], [12.0, -0.25], None)
+    parameters = [T.zeros(2, 2, requires_grad=True), T.zeros(2, requires_grad=True)]
+    parameters += [T.zeros(3, requires_grad=True)]
+    for parameter, value in zip(parameters, values, strict=True):
+        parameter.grad = None if value is None else T.tensor(value)
+    return parameters
+
+
+@pytest.mark.parametrize("order", [2.0, 1, math.inf, 3])
+@pytest.mark.parametrize("most", [1.0, 5.0, 1000.0])
+def test_the_norm_of_gradients_is_clipped(order, most):
+    torch = require_torch()
+    ours, theirs = with_gradients(tensorlab), with_gradients(torch)
+    total = nn.utils.clip_grad_norm_(iter(ours), most, order)
+    assert_same_values(total, torch.nn.utils.clip_grad_norm_(theirs, most, order), 1e-6)
+    for x, y in zip(ours[:2], theirs[:2], strict=True):
+        assert_same_values(x.grad, y.grad, 1e-6)
+    assert ours[2].grad is None
+
+
+def test_a_norm_that_is_not_finite_can_be_an_error():
+    x = tensorlab.zeros(2, requires_grad=True)
+    x.grad = tensorlab.tensor([math.nan, 1.0])
+    with pytest.raises(RuntimeError, match="total norm of order 2.0 is nan"):
+        nn.utils.clip_grad_norm_(x, 1.0, error_if_nonfinite=True)
+    assert nn.utils.clip_grad_norm_([tensorlab.zeros(2)], 1.0).item() == 0
+
+
+def test_values_of_gradients_are_clipped():
+    parameters = with_gradients(tensorlab)
+    nn.utils.clip_grad_value_(parameters, 2)
+    assert parameters[0].grad.tolist() == [[2.0, -2.0], [0.5, 2.0]]
+
+
+def test_parameters_go_to_a_vector_and_back():
+    model = nn.Linear(2, 3)
+    vector = nn.utils.parameters_to_vector(model.parameters())
+    assert vector.shape == (9,)
+    weight = model.weight
+    nn.utils.vector_to_parameters(tensorlab.arange(9.0), model.parameters())
+    assert model.weight is weight
+    assert model.bias.tolist() == [6.0, 7.0, 8.0]
+    with pytest.raises(TypeError, match="vec is a list"):
+        nn.utils.vector_to_parameters([1.0], model.parameters())
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_first": True}, {"padding_value": 7.0}])
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_sequences_are_padded_to_the_longest(options, side, shape):
+    torch = require_torch()
+    results = []
+    for T in (tensorlab, torch):
+        pieces = [T.ones(n, *shape) * n for n in (3, 1, 4)]
+        results.append(T.nn.utils.rnn.pad_sequence(pieces, padding_side=side, **options))
+    assert results[0].tolist() == results[1].tolist()
+
+
+def test_padding_is_taken_away_again():
+    pieces = [tensorlab.arange(3), tensorlab.arange(5)]
+    lengths = tensorlab.tensor([3, 5])
+    for first in (False, True):
+        padded = nn.utils.rnn.pad_sequence(pieces, batch_first=first)
+        back = nn.utils.rnn.unpad_sequence(padded, lengths, batch_first=first)
+        assert [x.tolist() for x in back] == [x.tolist() for x in pieces]
+    with pytest.raises(RuntimeError, match="there is no sequence"):
+        nn.utils.rnn.pad_sequence([])

@@ -1,0 +1,94 @@
+"""Samples of pooling, padding, attention and other functions of networks that tests/nn does not differentiate twice."""
+
+from tests.ops.samples import FLOATING_DTYPES, Sample, booleans, normal
+
+
+def network(name, call, *inputs, **options):
+    """A sample of T.nn.functional.name; PyTorch keeps no promise on strides here."""
+    function = lambda T, *tensors: call(T.nn.functional, *tensors)
+    options.setdefault("dtypes", FLOATING_DTYPES)
+    return Sample(name, function, *inputs, same_strides=False, **options)
+
+
+IMAGE = normal(2, 3, 7, 6)
+
+SAMPLES = [
+    network("max_pool2d", lambda F, x: F.max_pool2d(x, 2), IMAGE, more=[[normal(3, 4, 4)]]),
+    network("max_pool2d windows", lambda F, x: F.max_pool2d(x, (3, 2), 1, 1, (1, 2)), IMAGE),
+    network(
+        "max_pool2d indices", lambda F, x: F.max_pool2d(x, 2, 2, 1, return_indices=True), IMAGE
+    ),
+    network("max_pool1d", lambda F, x: F.max_pool1d(x, 3, 2, 1), normal(2, 3, 9)),
+    network("avg_pool2d", lambda F, x: F.avg_pool2d(x, 2), IMAGE, more=[[normal(3, 4, 4)]]),
+    network("avg_pool2d padded", lambda F, x: F.avg_pool2d(x, 3, 2, 1, True, False), IMAGE),
+    network("avg_pool2d divisor", lambda F, x: F.avg_pool2d(x, 2, divisor_override=3), IMAGE),
+    network("avg_pool1d", lambda F, x: F.avg_pool1d(x, 3, 2, 1), normal(2, 3, 9)),
+    network("adaptive_avg_pool2d", lambda F, x: F.adaptive_avg_pool2d(x, (3, 4)), IMAGE),
+    network("adaptive_avg_pool2d all", lambda F, x: F.adaptive_avg_pool2d(x, 1), IMAGE),
+    network("adaptive_avg_pool1d", lambda F, x: F.adaptive_avg_pool1d(x, 4), normal(2, 3, 9)),
+    network("pad", lambda F, x: F.pad(x, (1, 2), value=0.5), normal(2, 3), dtypes=["float32"]),
+    network("pad cut", lambda F, x: F.pad(x, (-1, 2, 0, -1)), normal(3, 4)),
+    network("pad reflect", lambda F, x: F.pad(x, (2, 1, 0, 3), "reflect"), normal(2, 4, 4)),
+    network("pad replicate", lambda F, x: F.pad(x, (2, 1), "replicate"), normal(2, 3, 4)),
+    network("pad circular", lambda F, x: F.pad(x, (2, 4), "circular"), normal(2, 3, 4)),
+    network("normalize", lambda F, x: F.normalize(x), normal(3, 4)),
+    network("normalize 1", lambda F, x: F.normalize(x, 1, 0), normal(3, 4), tolerance=2),
+    network(
+        "cosine_similarity", lambda F, x, y: F.cosine_similarity(x, y), normal(3, 4), normal(3, 4)
+    ),
+    network(
+        "pairwise_distance",
+        lambda F, x, y: F.pairwise_distance(x, y),
+        normal(3, 4),
+        normal(3, 4),
+        tolerance=4,
+    ),
+    network("instance_norm", lambda F, x: F.instance_norm(x), normal(2, 3, 5), tolerance=4),
+    network(
+        "instance_norm affine",
+        lambda F, x, w, b: F.instance_norm(x, weight=w, bias=b),
+        normal(2, 3, 5),
+        normal(3),
+        normal(3),
+        tolerance=4,
+    ),
+    network(
+        "scaled_dot_product_attention",
+        lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v),
+        *[normal(2, 3, 4)] * 3,
+        tolerance=4,
+    ),
+    network(
+        "scaled_dot_product_attention causal",
+        lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+        normal(2, 2, 3, 4),
+        normal(2, 2, 3, 4),
+        normal(2, 2, 3, 5),
+        tolerance=4,
+    ),
+    network(
+        "scaled_dot_product_attention mask",
+        lambda F, q, k, v, m: F.scaled_dot_product_attention(q, k, v, attn_mask=m),
+        normal(2, 3, 4),
+        normal(2, 5, 4),
+        normal(2, 5, 4),
+        booleans(3, 5),
+        tolerance=4,
+    ),
+    network(
+        "scaled_dot_product_attention bias",
+        lambda F, q, k, v, m: F.scaled_dot_product_attention(q, k, v, m),
+        *[normal(2, 3, 4)] * 3,
+        normal(3, 3),
+        tolerance=4,
+    ),
+    network(
+        "scaled_dot_product_attention grouped",
+        lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True),
+        normal(1, 4, 3, 4),
+        normal(1, 2, 3, 4),
+        normal(1, 2, 3, 4),
+        derivatives=1,  # PyTorch has no second one here
+        tolerance=4,
+    ),
+]
