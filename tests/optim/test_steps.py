@@ -25,10 +25,17 @@ ADAM_OPTIONS = [
     {"lr": 0.1, "maximize": True, "amsgrad": True},
     {"lr": 0.1, "betas": (0.0, 0.0)},
 ]
+RMSPROP_OPTIONS = [
+    {},
+    {"lr": 0.1, "alpha": 0.5, "eps": 1e-3, "weight_decay": 0.1},
+    {"lr": 0.1, "momentum": 0.9, "centered": True},
+    {"lr": 0.1, "centered": True, "maximize": True},
+]
 CASES = (
     [("SGD", options) for options in SGD_OPTIONS]
     + [("Adam", options) for options in ADAM_OPTIONS]
     + [("AdamW", options) for options in ADAM_OPTIONS]
+    + [("RMSprop", options) for options in RMSPROP_OPTIONS]
     + [("Adam", {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True})]
 )
 

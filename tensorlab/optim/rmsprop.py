@@ -1,0 +1,99 @@
+"""RMSprop: steps divided by the root of a running mean of the squared gradient."""
+
+from ..autograd import no_grad
+from ..ops.creation import zeros, zeros_like
+from .optimizer import Optimizer, check_not_negative, refuse_differentiable
+
+__all__ = ["RMSprop"]
+
+
+class RMSprop(Optimizer):
+    """Go against the gradient, each element divided by the size that it has had lately.
+
+    A step on parameter p with gradient g (negated if `maximize`):
+
+        g = g + weight_decay * p
+        v = alpha * v + (1 - alpha) * g * g
+        d = g / (sqrt(v) + eps)                     (centered: sqrt(v - m * m), m the running mean of g)
+        p = p - lr * d                              (momentum: u = momentum * u + d; p = p - lr * u)
+
+    Parameters
+    ----------
+    params : iterable of Tensors or of dicts, see Optimizer
+    lr, alpha, eps, weight_decay, momentum : float
+    centered, maximize : bool
+    capturable, foreach : accepted for PyTorch's sake
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+
+    Notes
+    -----
+    state[p] has "step", "square_avg" (v), and where they are used "grad_avg" (m) and
+    "momentum_buffer" (u).  Source: Tieleman and Hinton 2012, "Lecture 6.5: RMSprop"; centered:
+    Graves 2013, "Generating Sequences With Recurrent Neural Networks", equations 38 to 45.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        check_not_negative(
+            "RMSprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
+        )
+        refuse_differentiable("RMSprop", differentiable)
+        defaults = {
+            "lr": lr,
+            "momentum": momentum,
+            "alpha": alpha,
+            "eps": eps,
+            "centered": centered,
+            "weight_decay": weight_decay,
+            "capturable": capturable,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    @no_grad()
+    def update_group(self, group):
+        alpha, momentum = group["alpha"], group["momentum"]
+        for param in group["params"]:
+            if param.grad is None:
+                continue
+            grad = -param.grad if group["maximize"] else param.grad
+            state = self.state[param]
+            if not state:
+                state["step"] = zeros(())
+                state["square_avg"] = zeros_like(param)
+                if momentum > 0:
+                    state["momentum_buffer"] = zeros_like(param)
+                if group["centered"]:
+                    state["grad_avg"] = zeros_like(param)
+            state["step"] += 1
+            if group["weight_decay"] != 0:
+                grad = grad.add(param, alpha=group["weight_decay"])
+            square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
+            if group["centered"]:
+                mean = state["grad_avg"].lerp_(grad, 1 - alpha)
+                size = square.addcmul(mean, mean, value=-1).sqrt_().add_(group["eps"])
+            else:
+                size = square.sqrt().add_(group["eps"])
+            if momentum > 0:
+                velocity = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size)
+                param.add_(velocity, alpha=-group["lr"])
+            else:
+                param.addcdiv_(grad, size, value=-group["lr"])
