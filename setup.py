@@ -61,6 +61,7 @@ CAPABILITIES = {
     ],
 }
 HOT_MODULES = (
+    "tensorlab._core.conversion",
     "tensorlab._core.loops",
     "tensorlab.ops.batch_norm",
     "tensorlab.ops.convolution",

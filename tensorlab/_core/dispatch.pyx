@@ -17,6 +17,7 @@ from cpython.float cimport PyFloat_Check
 from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_floating, kernel_dtype
 from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, overlaps_itself, shape_text, ssize
@@ -24,7 +25,6 @@ from tensorlab._core.loops cimport (
     MAX_OPERANDS,
     Walk,
     binary_loop,
-    convert,
     copy_into,
     run_walk,
     set_operand,

@@ -11,6 +11,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.operands cimport as_number, check_fits, number_dtype, write_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -34,7 +35,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport convert, copy_into
+from tensorlab._core.loops cimport copy_into
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
 

@@ -38,7 +38,6 @@ cdef inline void call_loop(void* loop, int operands, void** rows, ssize n) noexc
     else:
         (<quaternary_loop>loop)(rows[0], rows[1], rows[2], rows[3], rows[4], n)
 
-cdef void convert(void* out, int out_dtype, ssize out_step, const void* x, int x_dtype, ssize x_step, ssize n) noexcept nogil
 cdef int copy_into(TensorBase out, TensorBase x) except -1
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1

@@ -3,35 +3,36 @@
 1. Each operand gets one step for each dimension of the result; 0 where it is broadcast.
 2. `collapse` drops dimensions of size 1, puts the result's smallest step innermost, and merges dimensions that continue
    one another in every operand. A contiguous operation becomes a single row.
-3. The two innermost dimensions are walked in tiles of at most TILE elements. An operand that is not a plain row of the type
-   the loop computes in is gathered into a buffer first (and the result scattered from one): strides, broadcasting, casts
-   and half types cost a pass through the L1 cache, and no op has to know of them. A transposed operand is gathered in
-   tiles of 16 rows, so that each cache line is read once.
-4. Large walks are split over threads along the outermost dimension.
+3. The two innermost dimensions are walked row by row if all rows are plain. A number that is broadcast along a row is
+   spread over a short piece of a buffer, and the row is taken in pieces of that length.
+4. Otherwise they are walked in tiles of at most TILE elements. An operand that is not a plain row of the type the loop
+   computes in is gathered into a buffer first (and the result scattered from one): strides, broadcasting, casts and half
+   types cost a pass through the L1 cache, and no op has to know of them. A transposed operand is gathered in tiles of 16
+   rows, so that each cache line is read once, and turned block by block in registers.
+5. Large walks are split over threads along the outermost dimension.
 
 Leaves out: choosing between loops by capability (that is done at import), and reductions, which have their own walk.
 """
 from cython.parallel cimport prange
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dtypes cimport BFLOAT16, BOOL, FLOAT16, FLOAT32, item_size, number
+from tensorlab._core.conversion cimport convert
+from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 
 import os
 
-cdef extern from "half.h" nogil:
-    float tl_float_of_half(uint16_t)
-    uint16_t tl_half_of_float(float)
-    float tl_float_of_bfloat(uint16_t)
-    uint16_t tl_bfloat_of_float(float)
+cdef extern from "transpose.h" nogil:
+    void tl_transpose_4(int32_t* out, ssize out_step, const int32_t* x, ssize x_step)
+    void tl_transpose_8(int64_t* out, ssize out_step, const int64_t* x, ssize x_step)
 
 cdef enum:
     TILE = 512                  # elements of a tile of several rows
     BUFFER = 8192               # bytes of a buffer: a tile of one row is as long as its widest elements allow
     TILE_ROWS = 16              # rows of a tile when some operand is transposed: 16 floats are a cache line
-    BLOCK = 128                 # rows and columns of a block of such tiles
+    BLOCK = 256                 # rows and columns of a block of such tiles
     SHORT_ROW = 64              # shorter rows are put together to tiles
     NOGIL_WORK = 8192           # elements from which the GIL is let go
 
@@ -66,158 +67,6 @@ cdef int thread_count(ssize work, ssize grain) noexcept nogil:
     if is_forked_child or most <= 1:
         return 1
     return <int>most if most < threads_wanted else threads_wanted
-
-
-# ---------------------------------------------------------------- conversion
-cdef void convert_numbers(number* out, void* x, int x_dtype, ssize out_step, ssize x_step, ssize n) noexcept nogil:
-    """Rows of any type that is not half, to a row of numbers."""
-    if x_dtype == BOOL or x_dtype == 1:
-        convert_pair[number, uint8_t](out, <uint8_t*>x, out_step, x_step, n)
-    elif x_dtype == 2:
-        convert_pair[number, int8_t](out, <int8_t*>x, out_step, x_step, n)
-    elif x_dtype == 3:
-        convert_pair[number, int16_t](out, <int16_t*>x, out_step, x_step, n)
-    elif x_dtype == 4:
-        convert_pair[number, int32_t](out, <int32_t*>x, out_step, x_step, n)
-    elif x_dtype == 5:
-        convert_pair[number, int64_t](out, <int64_t*>x, out_step, x_step, n)
-    elif x_dtype == 8:
-        convert_pair[number, float](out, <float*>x, out_step, x_step, n)
-    else:
-        convert_pair[number, double](out, <double*>x, out_step, x_step, n)
-
-
-ctypedef fused source_number:
-    uint8_t
-    int8_t
-    int16_t
-    int32_t
-    int64_t
-    float
-    double
-
-
-cdef void convert_pair(number* out, source_number* x, ssize out_step, ssize x_step, ssize n) noexcept nogil:
-    cdef ssize i
-    if out_step == 1 and x_step == 1:
-        for i in range(n):
-            out[i] = cast_one[number, source_number](out[i], x[i])
-    else:
-        for i in range(n):
-            out[i * out_step] = cast_one[number, source_number](out[0], x[i * x_step])
-
-
-cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
-    """C leaves a float outside an integer type's range undefined. Through a wider type small integers wrap, and x86 gives
-    the lowest number for what that type cannot hold: PyTorch goes through the same types, so both wrap alike."""
-    if source_number is float or source_number is double:
-        if number is uint8_t:
-            return <number><int64_t>x
-        elif number is int8_t or number is int16_t:
-            return <number><int32_t>x
-        else:
-            return <number>x
-    else:
-        return <number>x
-
-
-cdef void convert_to_bool(uint8_t* out, source_number* x, ssize out_step, ssize x_step, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i * out_step] = x[i * x_step] != 0
-
-
-cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_step, ssize x_step, ssize n) noexcept nogil:
-    if x_dtype == BOOL or x_dtype == 1:
-        convert_to_bool(out, <uint8_t*>x, out_step, x_step, n)
-    elif x_dtype == 2:
-        convert_to_bool(out, <int8_t*>x, out_step, x_step, n)
-    elif x_dtype == 3:
-        convert_to_bool(out, <int16_t*>x, out_step, x_step, n)
-    elif x_dtype == 4:
-        convert_to_bool(out, <int32_t*>x, out_step, x_step, n)
-    elif x_dtype == 5:
-        convert_to_bool(out, <int64_t*>x, out_step, x_step, n)
-    elif x_dtype == 8:
-        convert_to_bool(out, <float*>x, out_step, x_step, n)
-    else:
-        convert_to_bool(out, <double*>x, out_step, x_step, n)
-
-
-cdef void copy_elements(void* out, ssize out_step, const void* x, ssize x_step, int size, ssize n) noexcept nogil:
-    """Move elements of `size` bytes as they are."""
-    cdef ssize i
-    if out_step == 1 and x_step == 1:
-        memcpy(out, x, n * size)
-    elif size == 1:
-        for i in range(n):
-            (<uint8_t*>out)[i * out_step] = (<uint8_t*>x)[i * x_step]
-    elif size == 2:
-        for i in range(n):
-            (<uint16_t*>out)[i * out_step] = (<uint16_t*>x)[i * x_step]
-    elif size == 4:
-        for i in range(n):
-            (<int32_t*>out)[i * out_step] = (<int32_t*>x)[i * x_step]
-    else:
-        for i in range(n):
-            (<int64_t*>out)[i * out_step] = (<int64_t*>x)[i * x_step]
-
-
-cdef void halves_to_floats(float* out, ssize out_step, const uint16_t* x, int x_dtype, ssize x_step, ssize n) noexcept nogil:
-    cdef ssize i
-    if x_dtype == FLOAT16:
-        for i in range(n):
-            out[i * out_step] = tl_float_of_half(x[i * x_step])
-    else:
-        for i in range(n):
-            out[i * out_step] = tl_float_of_bfloat(x[i * x_step])
-
-
-cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_step, const float* x, ssize x_step, ssize n) noexcept nogil:
-    cdef ssize i
-    if out_dtype == FLOAT16:
-        for i in range(n):
-            out[i * out_step] = tl_half_of_float(x[i * x_step])
-    else:
-        for i in range(n):
-            out[i * out_step] = tl_bfloat_of_float(x[i * x_step])
-
-
-cdef bint is_half(int dtype) noexcept nogil:
-    return dtype == FLOAT16 or dtype == BFLOAT16
-
-
-cdef void convert(void* out, int out_dtype, ssize out_step, const void* x, int x_dtype, ssize x_step, ssize n) noexcept nogil:
-    """Copy n elements from one row to another, casting; half types go through float32."""
-    cdef float[TILE] between
-    cdef ssize i, m
-    if out_dtype == x_dtype:
-        copy_elements(out, out_step, x, x_step, item_size[x_dtype], n)
-    elif out_dtype == FLOAT32 and is_half(x_dtype):
-        halves_to_floats(<float*>out, out_step, <uint16_t*>x, x_dtype, x_step, n)
-    elif x_dtype == FLOAT32 and is_half(out_dtype):
-        floats_to_halves(<uint16_t*>out, out_dtype, out_step, <float*>x, x_step, n)
-    elif is_half(x_dtype) or is_half(out_dtype):
-        for i in range(0, n, 512):
-            m = min(n - i, TILE)
-            convert(between, FLOAT32, 1, <char*>x + i * x_step * item_size[x_dtype], x_dtype, x_step, m)
-            convert(<char*>out + i * out_step * item_size[out_dtype], out_dtype, out_step, between, FLOAT32, 1, m)
-    elif out_dtype == BOOL:
-        convert_any_to_bool(<uint8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == 1:
-        convert_numbers(<uint8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == 2:
-        convert_numbers(<int8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == 3:
-        convert_numbers(<int16_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == 4:
-        convert_numbers(<int32_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == 5:
-        convert_numbers(<int64_t*>out, <void*>x, x_dtype, out_step, x_step, n)
-    elif out_dtype == FLOAT32:
-        convert_numbers(<float*>out, <void*>x, x_dtype, out_step, x_step, n)
-    else:
-        convert_numbers(<double*>out, <void*>x, x_dtype, out_step, x_step, n)
 
 
 # ---------------------------------------------------------------- setting up a walk
@@ -282,20 +131,36 @@ cdef struct Plane:                  # the two innermost dimensions, and a buffer
     char[MAX_OPERANDS][BUFFER] buffers
 
 
-cdef void spread(char* buffer, int size, ssize n) noexcept nogil:
-    """Repeat the first element of a buffer n times."""
+cdef void spread(char* buffer, const char* value, int size, ssize n) noexcept nogil:
+    """Fill a buffer with n times one element."""
     cdef ssize i
+    cdef int16_t value_2
+    cdef int32_t value_4
+    cdef int64_t value_8
     if size == 4:
-        for i in range(1, n):
-            (<int32_t*>buffer)[i] = (<int32_t*>buffer)[0]
+        value_4 = (<int32_t*>value)[0]
+        for i in range(n):
+            (<int32_t*>buffer)[i] = value_4
     elif size == 8:
-        for i in range(1, n):
-            (<int64_t*>buffer)[i] = (<int64_t*>buffer)[0]
-    elif size == 1:
-        memset(buffer, buffer[0], n)
+        value_8 = (<int64_t*>value)[0]
+        for i in range(n):
+            (<int64_t*>buffer)[i] = value_8
+    elif size == 2:
+        value_2 = (<int16_t*>value)[0]
+        for i in range(n):
+            (<int16_t*>buffer)[i] = value_2
     else:
-        for i in range(1, n):
-            (<uint16_t*>buffer)[i] = (<uint16_t*>buffer)[0]
+        memset(buffer, value[0], n)
+
+
+cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssize n) noexcept nogil:
+    if step != 0:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, step, n)
+    elif operand.dtype == operand.kernel_dtype:
+        spread(buffer, data, item_size[operand.dtype], n)
+    else:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
+        spread(buffer, buffer, item_size[operand.kernel_dtype], n)
 
 
 ctypedef fused word:
@@ -303,40 +168,57 @@ ctypedef fused word:
     int64_t
 
 
-cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssize n) noexcept nogil:
-    if step == 0:
-        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
-        spread(buffer, item_size[operand.kernel_dtype], n)
-    else:
-        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, step, n)
-
-
 cdef void transpose_tile(word* buffer, const word* data, ssize step, ssize m, ssize n) noexcept nogil:
-    """buffer[i, j] = data[j, i], by way of a copy of data's n rows that lie close together, so that none pushes out another."""
-    cdef word[TILE] lines
-    cdef ssize i, j
-    for j in range(n):
-        memcpy(lines + j * TILE_ROWS, data + j * step, m * sizeof(word))
+    """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
+    cdef ssize i, j, side = 8 if word is int32_t else 4
+    cdef ssize m_whole = m - m % side, n_whole = n - n % side
+    i = 0
+    while i < m_whole:
+        j = 0
+        while j < n_whole:
+            if word is int32_t:
+                tl_transpose_4(buffer + i * n + j, n, data + j * step + i, step)
+            else:
+                tl_transpose_8(buffer + i * n + j, n, data + j * step + i, step)
+            j += side
+        i += side
     for i in range(m):
-        for j in range(n):
-            buffer[i * n + j] = lines[j * TILE_ROWS + i]
+        for j in range(n_whole if i < m_whole else 0, n):
+            buffer[i * n + j] = data[j * step + i]
 
 
 cdef void gather(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
     """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
-    cdef ssize i
-    if row_step == 1 and 1 < m <= TILE_ROWS and n <= TILE // TILE_ROWS and operand.dtype == operand.kernel_dtype and size >= 4:
+    cdef ssize i, row = n * kernel_size
+    cdef char[BUFFER] column
+    if row_step == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and size >= 4:
         if size == 4:
             transpose_tile(<int32_t*>buffer, <int32_t*>data, step, m, n)
         else:
             transpose_tile(<int64_t*>buffer, <int64_t*>data, step, m, n)
-    elif m > 1 and row_step < step and row_step != 0:       # transposed: read along the rows' step
+    elif m > 1 and row_step == 0:                           # the same row again and again
+        gather_row(buffer, operand, data, step, n)
+        repeat(buffer, row, m * row)
+    elif m > 1 and step == 0:                               # one number for each row
+        convert(column, operand.kernel_dtype, 1, data, operand.dtype, row_step, m)
+        for i in range(m):
+            spread(buffer + i * row, column + i * kernel_size, kernel_size, n)
+    elif m > 1 and row_step < step:                         # transposed: read along the rows' step
         for i in range(n):
             convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * step * size, operand.dtype, row_step, m)
     else:
         for i in range(m):
-            gather_row(buffer + i * n * kernel_size, operand, data + i * row_step * size, step, n)
+            gather_row(buffer + i * row, operand, data + i * row_step * size, step, n)
+
+
+cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil:
+    """Fill a buffer with copies of its first bytes, twice as many each time."""
+    cdef ssize more
+    while filled < nbytes:
+        more = min(filled, nbytes - filled)
+        memcpy(buffer + filled, buffer, more)
+        filled += more
 
 
 cdef void prepare_buffers(Walk* walk, Plane* plane) noexcept nogil:
@@ -422,23 +304,62 @@ cdef void run_block(Walk* walk, void* loop, Plane* plane, char** base, ssize fir
         i += tile_rows
 
 
+cdef void run_rows(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+    """A plane of plain rows, some operands perhaps one number for a whole row.
+
+    Such a number is spread over an eighth of its buffer only, which then serves piece after piece of the row: to fill the
+    buffer for every row would cost half as much as an addition of the rows.
+    """
+    cdef char* at[MAX_OPERANDS]             # where each operand's next piece begins
+    cdef char* number_at[MAX_OPERANDS]
+    cdef ssize[MAX_OPERANDS] piece_bytes, rest_bytes, number_bytes
+    cdef int[MAX_OPERANDS] numbers          # the operands that are one number for a row
+    cdef ssize _i, left, piece = columns
+    cdef int j, k, size, count = 0
+    for k in range(walk.operands):
+        at[k] = base[k] if plane.steps[k] != 0 else plane.buffers[k]
+        if plane.is_constant[k]:
+            piece = min(piece, plane.columns)
+        elif plane.steps[k] == 0:
+            piece = min(piece, plane.columns // 8)
+            number_at[count] = base[k]
+            number_bytes[count] = plane.row_steps[k] * item_size[walk.operand[k].dtype]
+            numbers[count] = k
+            count += 1
+    for k in range(walk.operands):
+        size = item_size[walk.operand[k].dtype]
+        piece_bytes[k] = piece * plane.steps[k] * size
+        rest_bytes[k] = plane.row_steps[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.steps[k] != 0 else 0
+    for _i in range(rows):
+        for j in range(count):
+            k = numbers[j]
+            gather_row(plane.buffers[k], &walk.operand[k], number_at[j], 0, piece)
+            number_at[j] += number_bytes[j]
+        left = columns
+        while left > piece:
+            call_loop(loop, walk.operands, <void**>at, piece)
+            for k in range(walk.operands):
+                at[k] += piece_bytes[k]
+            left -= piece
+        call_loop(loop, walk.operands, <void**>at, left)
+        for k in range(walk.operands):
+            at[k] += rest_bytes[k]
+
+
 cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
-    cdef char* data[MAX_OPERANDS]
-    cdef ssize _i, i = 0, j, tile_rows = 1, tile_columns = plane.columns
+    cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
     cdef bint is_plain = columns >= SHORT_ROW and not walk.one_by_one, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(walk.operands):
-        data[k] = base[k]
-        if walk.operand[k].dtype != walk.operand[k].kernel_dtype or plane.steps[k] != 1:
+        if plane.steps[k] != 1 and (plane.steps[k] != 0 or k == 0):
+            is_plain = False
+        if walk.operand[k].dtype != walk.operand[k].kernel_dtype and plane.steps[k] != 0:
             is_plain = False
         if plane.row_steps[k] != 0 and plane.row_steps[k] < plane.steps[k]:
             is_transposed = True
     if is_plain:
-        for _i in range(rows):
-            call_loop(loop, walk.operands, <void**>data, columns)
-            for k in range(walk.operands):
-                data[k] += plane.row_steps[k] * item_size[walk.operand[k].dtype]
+        run_rows(walk, loop, plane, base, rows, columns)
         return
     if walk.one_by_one:
         tile_columns = 1

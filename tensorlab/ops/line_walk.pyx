@@ -8,9 +8,10 @@ from cython.parallel cimport prange
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport convert, thread_count
+from tensorlab._core.loops cimport thread_count
 from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:

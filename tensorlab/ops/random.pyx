@@ -5,6 +5,7 @@ order of its memory, whatever the order of its dimensions, as PyTorch does; so e
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
 from tensorlab._core.dtypes cimport (
@@ -27,7 +28,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
-from tensorlab._core.loops cimport convert, copy_into
+from tensorlab._core.loops cimport copy_into
 from tensorlab._core.random cimport (
     NORMAL_BLOCK,
     Generator,

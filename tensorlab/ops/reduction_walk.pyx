@@ -15,9 +15,10 @@ from cpython.number cimport PyIndex_Check
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.loops cimport convert, thread_count
+from tensorlab._core.loops cimport thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 
 from tensorlab.errors import ShapeError

@@ -10,6 +10,7 @@ by the index. gather and scatter_add are each other's gradients.
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.operands cimport as_number
@@ -29,7 +30,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
-from tensorlab._core.loops cimport convert, copy_into, thread_count
+from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_tensor
 from tensorlab.ops.creation cimport fill_number, zeros_tensor
 from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from

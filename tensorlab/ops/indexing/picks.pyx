@@ -14,6 +14,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -29,7 +30,7 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
-from tensorlab._core.loops cimport contiguous_copy, convert, thread_count
+from tensorlab._core.loops cimport contiguous_copy, thread_count
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
