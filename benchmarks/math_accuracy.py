@@ -37,6 +37,7 @@ def gelu(x):
 
 REFERENCES = {
     "exp": np.exp,
+    "exp2": np.exp2,
     "log": np.log,
     "tanh": np.tanh,
     "sigmoid": special.expit,

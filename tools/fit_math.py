@@ -105,9 +105,12 @@ def of_root(function, limit):
 half_log2 = mp.log(2) / 2 * mp.mpf("1.0002")
 exp_target = limited(lambda r: (mp.expm1(r) - r) / r**2, 0.5)
 exp_weight = limited(lambda r: r**2 / mp.exp(r), 0)
+exp2_target = limited(lambda r: (2**r - 1) / r, mp.log(2))
+exp2_weight = limited(lambda r: r / 2**r, 0)
 atanh_target = of_root(lambda s: (2 * mp.atanh(s) / s - 2) / s**2, mp.mpf(2) / 3)
 atanh_weight = of_root(lambda s: s**3 / (2 * mp.atanh(s)), 0)
 log_high = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0002")
+pow_target = of_root(lambda s: (3 * mp.atanh(s) / s - 3 - s**2) / s**4, mp.mpf(3) / 5)
 sin_target = of_root(lambda r: (mp.sin(r) / r - 1) / r**2, -mp.mpf(1) / 6)
 sin_weight = of_root(lambda r: r**3 / mp.sin(r), 0)
 cos_target = of_root(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4, mp.mpf(1) / 24)
@@ -141,10 +144,13 @@ erf_target = limited(erf_root_target, erf_limit)
 FITS = {
     "expf": (FLOAT, exp_target, exp_weight, -half_log2, half_log2, 4),
     "exp": (DOUBLE, exp_target, exp_weight, -half_log2, half_log2, 10),
+    "exp2f": (FLOAT, exp2_target, exp2_weight, "-0.5", "0.5", 5),
+    "exp2": (DOUBLE, exp2_target, exp2_weight, "-0.5", "0.5", 10),
     "logf": (FLOAT, atanh_target, atanh_weight, 0, log_high, 2),
     "log": (DOUBLE, atanh_target, atanh_weight, 0, log_high, 6),
     "softplusf": (FLOAT, atanh_target, atanh_weight, 0, mp.mpf(1) / 9, 3),
     "softplus": (DOUBLE, atanh_target, atanh_weight, 0, mp.mpf(1) / 9, 9),
+    "pow": (DOUBLE, pow_target, lambda z: z**2 / 3, 0, log_high, 6),
     "tanhf": (
         FLOAT, of_root(tanh_half_target, -mp.mpf(1) / 12), of_root(tanh_half_weight, 0),
         0, mp.mpf("9.02") ** 2, 2, 2,

@@ -93,7 +93,7 @@ static inline double tl_sqrt(double x) { return sqrt(x); }
 static inline float tl_rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double tl_rsqrt(double x) { return 1.0 / sqrt(x); }
 
-/* ------------------------------------------------------------------------ exp, sigmoid and expm1
+/* ------------------------------------------------------------------ exp, exp2, sigmoid and expm1
    exp(x) = 2**k * exp(r),  k = round(x / log 2),  |r| <= log(2) / 2.
 
    Adding 1.5 * 2**23 (2**52 in double) to a small number leaves no bits for a fraction, so the
@@ -123,20 +123,52 @@ static inline double tl_exp_split(double x, double magic, uint64_t *k_bits) {
     return p * s + r;
 }
 
+/* y * 2**k, of bits that end in k + 2 * 127 (2 * 1023). 2**k in two factors: both are normal numbers,
+   and the product may overflow to inf or round, once, to a denormal, as it should. The shift to the
+   left drops all bits but the exponent. */
+static inline float tl_scaledf(float y, uint32_t k_bits) {
+    uint32_t half = k_bits >> 1;
+    return y * tl_float_of_bits(half << 23) * tl_float_of_bits((k_bits - half) << 23);
+}
+static inline double tl_scaled(double y, uint64_t k_bits) {
+    uint64_t half = k_bits >> 1;
+    return y * tl_double_of_bits(half << 52) * tl_double_of_bits((k_bits - half) << 52);
+}
+
 /* 1.0, 1.0 ULP. Outside the clamps the result is 0 or inf, and so it is at the bounds. */
 static inline float tl_expf(float x) {
     uint32_t k_bits;                                                 /* ends in k + 2 * 127 */
     float p = tl_exp_splitf(tl_clampf(x, -104.0f, 89.0f), 12582912.0f + 254.0f, &k_bits);
-    /* 2**k in two factors: both are normal numbers, and the product may overflow to inf or round,
-       once, to a denormal, as it should. The shift to the left drops all bits but the exponent. */
-    uint32_t half = k_bits >> 1;
-    return (1.0f + p) * tl_float_of_bits(half << 23) * tl_float_of_bits((k_bits - half) << 23);
+    return tl_scaledf(1.0f + p, k_bits);
 }
 static inline double tl_exp(double x) {
     uint64_t k_bits;
     double p = tl_exp_split(tl_clamp(x, -746.0, 710.0), 6755399441055744.0 + 2046.0, &k_bits);
-    uint64_t half = k_bits >> 1;
-    return (1.0 + p) * tl_double_of_bits(half << 52) * tl_double_of_bits((k_bits - half) << 52);
+    return tl_scaled(1.0 + p, k_bits);
+}
+
+/* 2**x: 1.2, 1.2 ULP. The remainder r = x - k is exact, and 2**r a polynomial of its own. */
+static inline float tl_exp2f(float x) {
+    x = tl_clampf(x, -151.0f, 128.0f);
+    float shifted = x + (12582912.0f + 254.0f);
+    float r = x - (shifted - (12582912.0f + 254.0f)), s = r * r;
+    float p = tl_cubicf(r, s, 2.40226479e-1f, 5.55033247e-2f, 9.61843738e-3f, 1.33988744e-3f)
+        + s * s * 1.53533574e-4f;
+    return tl_scaledf(1.0f + (p * s + 6.93147203e-1f * r), tl_bits_of_float(shifted));
+}
+static inline double tl_exp2_of_parts(double r, uint64_t k_bits) {
+    double s = r * r, q = s * s, p = 7.0737832674402001e-9 + 4.4347707355824191e-10 * r;
+    p = p * q + tl_cubic(r, s, 1.5403530457112092e-4, 1.5252733493109966e-5,
+                         1.3215435282244826e-6, 1.0178199576820287e-7);
+    p = p * q + tl_cubic(r, s, 2.4022650695910131e-1, 5.5504108664820083e-2,
+                         9.6181291075941202e-3, 1.333355814677465e-3);
+    return tl_scaled(1.0 + (p * s + 6.9314718055994533e-1 * r), k_bits);
+}
+static inline double tl_exp2(double x) {
+    x = tl_clamp(x, -1076.0, 1024.0);
+    double shifted = x + (6755399441055744.0 + 2046.0);
+    double r = x - (shifted - (6755399441055744.0 + 2046.0));
+    return tl_exp2_of_parts(r, tl_bits_of_double(shifted));
 }
 
 /* 1 / (1 + exp(-x)): 2.5, 2.5 ULP. Both sides of the division are scaled by 2**-64 (2**-512): then
@@ -266,6 +298,51 @@ static inline double tl_softplus(double x) {
     p = p * (q * q) + tl_cubic(z, q, 6.666666666666631e-1, 4.0000000000155118e-1,
                                2.8571428548117738e-1, 2.2222223953661957e-1);
     return (x < 0.0 ? 0.0 : x) + (twos + 0.5 * twos * (z * p));
+}
+
+/* ------------------------------------------------------------------------------------------- pow
+   x**y = 2**(y log2 x) for x >= 0: 1.7 ULP. The power may be as large as 2**1024, so that an error of
+   log2 x grows a thousandfold: it is needed to 64 bits, in two parts. As in the C library of FreeBSD
+   (e_pow.c), log2(1 + f) = c s t,  s = f / (2 + f),  t = 3 + s**2 + s**4 R(s**2),  c = 2 / (3 log 2),
+   and of each factor the upper half is split off: upper halves have exact products. */
+static inline double tl_upper_half(double x) {                       /* 26 of 53 bits */
+    return tl_double_of_bits(tl_bits_of_double(x) & 0xfffffffff8000000u);
+}
+static inline double tl_power(double x, double y) {
+    int is_denormal = x < 2.2250738585072014e-308;
+    uint64_t bits = tl_bits_of_double(is_denormal ? x * 18014398509481984.0 : x)
+        + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tl_log_exponent(bits) - (is_denormal ? 1077.0 : 1023.0), f = tl_log_fraction(bits);
+
+    double inverse = 1.0 / (2.0 + f), s = f * inverse, z = s * s, q = z * z;
+    double d_high = tl_upper_half(2.0 + f), d_low = f - (d_high - 2.0);
+    double s_high = tl_upper_half(s);
+    double s_low = inverse * ((f - s_high * d_high) - s_high * d_low);
+
+    double p = (2.3080137295374713e-1 + 1.9885195871711795e-1 * z) + q * 1.9794783220682818e-1;
+    p = p * (q * q) + tl_cubic(z, q, 6.0000000000003388e-1, 4.2857142855147641e-1,
+                               3.3333333780196137e-1, 2.7272676522960032e-1);
+    double square = s_high * s_high, rest = p * q + s_low * (s_high + s);
+    double t_high = tl_upper_half(3.0 + square + rest), t_low = rest - (t_high - 3.0 - square);
+
+    double st = s_high * t_high, st_rest = s_low * t_high + t_low * s;
+    double st_high = tl_upper_half(st + st_rest), st_low = st_rest - (st_high - st);
+    double cst = 0.9617966860532761 * st_high;
+    double cst_rest = 7.872699542894897e-09 * st_high + 0.9617966939259756 * st_low;
+    double log_high = tl_upper_half(k + (cst + cst_rest));
+    double log_low = cst_rest - (log_high - k - cst);
+
+    double power = tl_clamp(y, -3.7e19, 3.7e19), power_high = tl_upper_half(power);   /* no inf */
+    double high = tl_clamp(power_high * log_high, -1100.0, 1100.0);
+    double low = tl_clamp((power - power_high) * log_high + power * log_low, -1.0, 1.0);
+    double shifted = (high + low) + (6755399441055744.0 + 2046.0);
+    double r = (high - (shifted - (6755399441055744.0 + 2046.0))) + low;
+    double result = tl_exp2_of_parts(r, tl_bits_of_double(shifted));
+
+    result = x == 0.0 ? (y > 0.0 ? 0.0 : (double)INFINITY) : result;
+    result = x == (double)INFINITY ? (y > 0.0 ? (double)INFINITY : 0.0) : result;
+    result = y == 0.0 ? 1.0 : result;
+    return x != x ? x : (y != y ? y : result);
 }
 
 /* ------------------------------------------------------------------------------------------ tanh

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+import tensorlab
 from benchmarks.math_accuracy import (
     BY_ARRAY,
     FLAGS,
@@ -24,6 +25,7 @@ STEP = 2141  # two million float32 bit patterns
 # Largest error in ULP, as stated in the header: float32, float64. gelu's is for x > -1.
 LIMITS = {
     "exp": (1.0, 1.0),
+    "exp2": (1.2, 1.2),
     "log": (0.9, 0.9),
     "tanh": (2.5, 2.6),
     "sigmoid": (2.5, 2.5),
@@ -48,10 +50,14 @@ def special_values(dtype):
     """(argument, exact result) pairs of each function."""
     tiny = np.finfo(dtype).smallest_subnormal
     high, low, denormal = (89, -104, -103.0) if dtype == np.float32 else (710, -746, -745.0)
+    most, least = (128, -149) if dtype == np.float32 else (1024, -1074)
     odd = [(0, 0), (-0.0, -0.0), (NAN, NAN), (-tiny, -tiny), (tiny, tiny)]
     return {
         "exp": [(0, 1), (-0.0, 1), (INF, INF), (-INF, 0), (NAN, NAN), (high, INF), (low, 0),
                 (1e30, INF), (-1e30, 0), (denormal, tiny)],
+        "exp2": [(0, 1), (-0.0, 1), (INF, INF), (-INF, 0), (NAN, NAN), (10, 1024), (1e30, INF),
+                 (-1e30, 0), (most, INF), (most - 1, 2.0 ** (most - 1)), (least, tiny),
+                 (least - 1, 0), (least - 0.75, tiny)],
         "log": [(0, -INF), (-0.0, -INF), (1, 0), (INF, INF), (-1, NAN), (-INF, NAN), (NAN, NAN),
                 (-tiny, NAN)],
         "tanh": [*odd, (INF, 1), (-INF, -1), (50, 1), (-1e30, -1)],
@@ -99,7 +105,7 @@ def test_float32_error_is_within_the_stated_limit(library, name):
 def samples_of(name):
     """Arguments for float64: small, middling, large; for sin and cos also multiples of pi/2."""
     rng = np.random.default_rng(0)
-    wide = 700 if name in ("exp", "sigmoid", "expm1", "softplus") else 6
+    wide = 700 if name in ("exp", "exp2", "sigmoid", "expm1", "softplus") else 6
     x = [
         rng.uniform(-1, 1, 400),
         rng.uniform(-wide, wide, 400),
@@ -123,6 +129,7 @@ def exact_values(mp):
         "gelu": lambda x: x * mp.erfc(-x / mp.sqrt(2)) / 2,
         "softplus": lambda x: mp.log1p(mp.exp(x)),
         "rsqrt": lambda x: 1 / mp.sqrt(x),
+        "exp2": lambda x: mp.mpf(2) ** x,
     }
 
 
@@ -195,3 +202,31 @@ def test_every_loop_is_vectorised(tmp_path):
     for number, line in enumerate(HEADER.read_text().splitlines(), 1):
         if line.startswith("TL_SIN_ARRAY("):
             assert ("tl_math.h", number) in vectorised, f"not vectorised: {line}"
+
+
+def test_float64_powers_are_within_the_stated_limit():
+    """Of tl_power, by way of the op: bases near 1 and large exponents magnify what the logarithm loses."""
+    mp = pytest.importorskip("mpmath", reason="needs mpmath for values beyond double").mp
+    rng = np.random.default_rng(0)
+    near_one = 1 + rng.uniform(0.5, 1, 300) * 2.0 ** rng.integers(-45, -1, 300)
+    x = np.concatenate([rng.uniform(0.1, 2, 300), np.exp(rng.uniform(-740, 700, 300)), near_one])
+    y = rng.uniform(-700, 700, 900) / np.abs(np.log(x))
+    result = tensorlab.pow(tensorlab.from_numpy(x), tensorlab.from_numpy(y)).numpy()
+    with mp.workprec(200):
+        for base, exponent, power in zip(x, y, result, strict=True):
+            exact = mp.mpf(float(base)) ** mp.mpf(float(exponent))
+            error = abs(mp.mpf(float(power)) - exact) / float(np.spacing(float(exact)))
+            assert error <= 1.7, f"{base!r} ** {exponent!r} is off by {float(error):.2f} ULP"
+
+
+def test_powers_of_float64_at_the_ends():
+    ends = [0.0, 5e-324, 1e-310, 0.5, 1 - 2**-53, 1, 1 + 2**-52, 2, 1e300, INF, NAN]
+    powers = [0.0, 5e-324, 0.5, 1, 2, 3, 1e19, 1e300, INF, NAN]
+    x = np.array([sign * base for sign in (1, -1) for base in ends])[:, None]
+    y = np.array([sign * power for sign in (1, -1) for power in powers])
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    result = (tensorlab.from_numpy(x) ** tensorlab.from_numpy(y)).numpy()
+    np.testing.assert_allclose(result, expected, rtol=4e-16, atol=5e-324)
+    known = ~np.isnan(expected)
+    assert np.array_equal(np.signbit(result)[known], np.signbit(expected)[known])

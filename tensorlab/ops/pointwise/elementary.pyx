@@ -2,7 +2,7 @@
 
 Trigonometric and hyperbolic functions have their own file, and so have erf and its relatives.
 """
-from libc.math cimport INFINITY, exp2 as c_exp2, fabs, log2 as c_log2, log10 as c_log10
+from libc.math cimport INFINITY, fabs, log2 as c_log2, log10 as c_log10
 
 from tensorlab._core.dispatch cimport (
     run_binary,
@@ -22,6 +22,8 @@ import math
 cdef extern from "tl_math.h" nogil:
     float tl_expf(float)
     double tl_exp(double)
+    float tl_exp2f(float)
+    double tl_exp2(double)
     float tl_expm1f(float)
     double tl_expm1(double)
     float tl_logf(float)
@@ -65,14 +67,10 @@ def exp_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- exp2
-cdef inline real exp2_scalar(real x) noexcept nogil:
-    """For float through double, where the rounding of x log 2 does no harm."""
-    return <float>tl_exp(x * 0.6931471805599453) if real is float else c_exp2(x)
-
 cdef void exp2_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i] = exp2_scalar(x[i])
+        out[i] = tl_exp2f(x[i]) if real is float else tl_exp2(x[i])
 
 cdef Op EXP2 = Op("exp2(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(EXP2, <void*>exp2_loop[float], <void*>exp2_loop[double])

@@ -3,7 +3,7 @@
 The powers that programs use most (2, 3, 1/2 and their inverses) are ops of their own, each a product or a root; the rest
 goes through logarithm and exponential.
 """
-from libc.math cimport INFINITY, NAN, fabs, pow as c_pow, rint, signbit
+from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
@@ -27,6 +27,7 @@ from tensorlab.errors import DTypeError
 cdef extern from "tl_math.h" nogil:
     double tl_exp(double)
     double tl_log(double)
+    double tl_power(double, double)
     float tl_sqrtf(float)
     double tl_sqrt(double)
     float tl_rsqrtf(float)
@@ -34,16 +35,16 @@ cdef extern from "tl_math.h" nogil:
 
 
 # ---------------------------------------------------------------- pow
-cdef inline float pow_float(float x, float y) noexcept nogil:
-    """Through double, whose logarithm leaves more than enough bits; without branches, so that loops become SIMD code."""
+cdef inline real pow_real(real x, real y) noexcept nogil:
+    """Without branches, so that loops become SIMD code; float through double, whose logarithm leaves enough bits."""
     cdef double size = fabs(x)
-    cdef double power = tl_exp(y * tl_log(size))
-    cdef float half = y * <float>0.5
+    cdef double power = tl_exp(y * tl_log(size)) if real is float else tl_power(size, y)
+    cdef real half = y * <real>0.5
     cdef bint is_whole = rint(y) == y                           # true for inf
     cdef bint is_odd = is_whole & (rint(half) != half)
     power = power if (x >= 0) | is_whole | (size == INFINITY) else NAN
     power = -power if is_odd & (signbit(x) != 0) else power
-    return <float>(1.0 if (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) else power)
+    return <real>(1.0 if (y == 0) | (x == 1) | ((x == -1) & (fabs(y) == INFINITY)) else power)
 
 cdef inline integer pow_integer(integer x, integer y) noexcept nogil:
     """Square and multiply. A negative power is 0 (rounded towards zero) but for 1 and -1."""
@@ -60,10 +61,8 @@ cdef inline integer pow_integer(integer x, integer y) noexcept nogil:
 cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        if number is float:
-            out[i] = pow_float(x[i], y[i])
-        elif number is double:
-            out[i] = c_pow(x[i], y[i])
+        if number is float or number is double:
+            out[i] = pow_real[number](x[i], y[i])
         else:
             out[i] = pow_integer(x[i], y[i])
 
