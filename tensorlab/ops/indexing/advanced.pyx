@@ -356,6 +356,9 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
             raise ShapeError(f"{where}: values of shape {shape_text(values.ndim_, values.sizes)} cannot be broadcast to what "
                              f"is indexed, of shape {shape_text(plan.result_ndim, plan.result_sizes)}")
+    for d in range(plan.result_ndim):
+        if plan.result_sizes[d] == 0:                   # nothing is written, and no index is asked whether it is valid
+            return 0
     check_positions(&picks, where)
     if not set_flat_side(&picks, &plan, values):
         whole = empty_tensor(values.dtype_, plan.result_ndim, plan.result_sizes)

@@ -35,7 +35,11 @@ from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* address) noexcept nogil
+
 cdef enum:
+    AHEAD = 4                   # rows between asking for one and moving it
     BLOCK = 512                 # positions whose offsets are made at once
     GRAIN = 16384               # elements that make a thread worth starting
     NOGIL_WORK = 8192           # elements from which the GIL is let go
@@ -48,6 +52,13 @@ ctypedef fused word:            # elements that are only moved need no type, onl
 
 
 # ---------------------------------------------------------------- inner loops: one block of positions
+cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
+    """Ask for the first cache lines of a row that comes soon: positions jump about, and the processor cannot guess them."""
+    cdef size_t i
+    for i in range(0, min(nbytes, <size_t>512), 64):
+        prefetch(<const char*>row + i)
+
+
 cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
                     ssize run_step) noexcept nogil:
     cdef ssize i, j
@@ -60,6 +71,7 @@ cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssiz
                 flat[i * index_step + j] = x[offsets[i] + j]
     else:
         for i in range(count):
+            fetch_early(x + offsets[min(i + AHEAD, count - 1)], run * sizeof(word))
             memcpy(flat + i * index_step, x + offsets[i], run * sizeof(word))
 
 
