@@ -87,7 +87,18 @@ from tensorlab.ops.indexing.advanced import index_put, index_put_
 from tensorlab.ops.indexing.gather import gather, scatter, scatter_add, take_along_dim
 from tensorlab.ops.indexing.masked import masked_scatter, masked_select
 from tensorlab.ops.indexing.masks import argwhere, nonzero
+from tensorlab.ops.indexing.parts import (
+    as_strided_scatter,
+    diagonal_scatter,
+    narrow_copy,
+    nonzero_static,
+    put,
+    select_scatter,
+    slice_scatter,
+    unravel_index,
+)
 from tensorlab.ops.indexing.rows import index_add, index_copy, index_fill, index_select, take
+from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
 from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
@@ -328,7 +339,7 @@ from tensorlab.ops.joining import cat as concat
 from tensorlab.ops.joining import cat as concatenate
 from tensorlab.ops.joining import vstack as row_stack
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
-from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff
+from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from tensorlab.ops.slicing import diagonal, narrow, select
 from tensorlab.ops.softmax import log_softmax, softmax
 from tensorlab.ops.sorting import argsort, msort, sort
@@ -392,6 +403,10 @@ from tensorlab.typed_tensors import (
     LongTensor,
     ShortTensor,
 )
+from tensorlab.ops.histograms import bincount, histc, histogram
+from tensorlab.ops.integrals import cumulative_trapezoid, gradient, trapezoid, trapz
+from tensorlab.ops.quantiles import mode, nanquantile, quantile
+from tensorlab.ops.searching import bucketize, isin, searchsorted
 from tensorlab.ops.ranges import arange, eye, linspace, logspace
 from tensorlab.ops.rearranging import (
     flip,
@@ -437,12 +452,15 @@ from tensorlab.settings import (
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 from tensorlab import array_api, overrides
+from tensorlab._core.spellings import accept_spellings as _accept_spellings
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _DTYPES
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
+
+_accept_spellings(list(globals().values()))
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
 __all__ = sorted(name for name in globals() if not name.startswith("_"))

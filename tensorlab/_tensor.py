@@ -4,17 +4,20 @@ The functions live with their ops; here each is given a name, and nothing more. 
 """
 
 from tensorlab._core import autograd_fields, dlpack, exchange, overrides, subclass
+from tensorlab._core.spellings import accept_spellings
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     copying,
     creation,
     dimensions,
     extrema,
+    histograms,
     facts,
     norms,
     order_statistics,
     pickling,
     products,
+    quantiles,
     random,
     random_factories,
     rearranging,
@@ -32,7 +35,8 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
-from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, rows
+from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, parts, rows
+from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import affine, einsum, matrices
 from tensorlab.ops.pointwise import (
     activation,
@@ -431,6 +435,10 @@ class Tensor(TensorBase):
     scatter_ = gather.scatter_
     scatter_add = gather.scatter_add
     scatter_add_ = gather.scatter_add_
+    scatter_reduce = reducing.scatter_reduce
+    scatter_reduce_ = reducing.scatter_reduce_
+    index_reduce = reducing.index_reduce
+    index_reduce_ = reducing.index_reduce_
     take_along_dim = gather.take_along_dim
     gather = gather.gather
     index_select = rows.index_select
@@ -441,6 +449,15 @@ class Tensor(TensorBase):
     index_fill = rows.index_fill
     index_fill_ = rows.index_fill_
     take = rows.take
+    put = parts.put
+    put_ = parts.put_
+    select_scatter = parts.select_scatter
+    slice_scatter = parts.slice_scatter
+    diagonal_scatter = parts.diagonal_scatter
+    as_strided_scatter = parts.as_strided_scatter
+    narrow_copy = parts.narrow_copy
+    nonzero_static = parts.nonzero_static
+    __reversed__ = parts.reverse
     masked_select = masked.masked_select
     masked_scatter = masked.masked_scatter
     masked_scatter_ = masked.masked_scatter_
@@ -575,6 +592,7 @@ class Tensor(TensorBase):
 
     # scans
     cumsum = scans.cumsum
+    logcumsumexp = scans.logcumsumexp
     cumsum_ = scans.cumsum_
     cumprod = scans.cumprod
     cumprod_ = scans.cumprod_
@@ -592,6 +610,12 @@ class Tensor(TensorBase):
     kthvalue = order_statistics.kthvalue
     median = order_statistics.median
     nanmedian = order_statistics.nanmedian
+    quantile = quantiles.quantile
+    nanquantile = quantiles.nanquantile
+    mode = quantiles.mode
+    bincount = histograms.bincount
+    histc = histograms.histc
+    histogram = histograms.histogram
 
     # activations
     relu = activation.relu
@@ -647,3 +671,4 @@ class Tensor(TensorBase):
 
 
 set_tensor_class(Tensor)
+accept_spellings(vars(Tensor).values())

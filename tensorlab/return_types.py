@@ -4,10 +4,12 @@ __all__ = [
     "aminmax",
     "cummax",
     "cummin",
+    "histogram",
     "kthvalue",
     "max",
     "median",
     "min",
+    "mode",
     "nanmedian",
     "sort",
     "topk",
@@ -41,10 +43,12 @@ def _result(name, *fields):
 aminmax = _result("aminmax", "min", "max")
 cummax = _result("cummax", "values", "indices")
 cummin = _result("cummin", "values", "indices")
+histogram = _result("histogram", "hist", "bin_edges")
 kthvalue = _result("kthvalue", "values", "indices")
 max = _result("max", "values", "indices")
 median = _result("median", "values", "indices")
 min = _result("min", "values", "indices")
+mode = _result("mode", "values", "indices")
 nanmedian = _result("nanmedian", "values", "indices")
 sort = _result("sort", "values", "indices")
 topk = _result("topk", "values", "indices")

@@ -31,7 +31,7 @@ from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.rows cimport total
 
 from tensorlab import return_types
-from tensorlab.errors import ShapeError
+from tensorlab.errors import ShapeError, UnsupportedDType
 
 cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
@@ -163,6 +163,73 @@ def cumsum_from_end(TensorBase x not None, dim):
     cdef int kernel = kernel_dtype(x.dtype_)
     scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_lines[kernel])
     return finish(CUMSUM_FROM_END, out, (x, dim))
+
+
+# ---------------------------------------------------------------- logcumsumexp
+cdef extern from "math.h" nogil:
+    double exp_of_double "exp"(double)
+    double log1p_of_double "log1p"(double)
+
+cdef void logcumsumexp_line(void** rows, ssize n, real* as_this) noexcept nogil:
+    """log(exp(a) + exp(b)) = max + log1p(exp(min - max)): the difference is never positive, so nothing overflows."""
+    cdef real* out = <real*>rows[0]
+    cdef real* x = <real*>rows[1]
+    cdef double so_far = 0, larger, smaller
+    cdef ssize i
+    for i in range(n):
+        if i == 0:
+            so_far = x[i]
+        else:
+            larger = so_far if so_far > x[i] else <double>x[i]
+            smaller = x[i] if so_far > x[i] else so_far
+            if smaller != smaller or larger != larger:
+                so_far = larger + smaller               # nan stays
+            elif smaller == larger and smaller - smaller != 0:
+                so_far = larger                         # both inf or both -inf
+            else:
+                so_far = larger + log1p_of_double(exp_of_double(smaller - larger))
+        out[i] = <real>so_far
+
+cdef Op LOGCUMSUMEXP = Op("logcumsumexp(x: Tensor, dim: int) -> Tensor")
+
+@LOGCUMSUMEXP.derivative("x")
+def logcumsumexp_derivative(grad, out, x, dim):
+    """Each x[i] is in out[i], out[i+1], ...: exp(x[i]) times the sum of grad * exp(-out) from i on. That sum is a
+    logcumsumexp from the end, once for the positive and once for the negative gradients, so that it cannot overflow either."""
+    lowest = float("-inf")
+    nothing = out == lowest                             # all of x[:i + 1] is -inf, which no gradient moves
+    gains = (grad.masked_fill(grad <= 0, 1).log() - out).masked_fill((grad <= 0) | nothing, lowest)
+    losses = ((-grad).masked_fill(grad >= 0, 1).log() - out).masked_fill((grad >= 0) | nothing, lowest)
+    return ((logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp() -
+            (logcumsumexp(losses.flip(dim), dim).flip(dim) + x).exp())
+
+def logcumsumexp(TensorBase input not None, dim, *, out=None):
+    """Running logarithm of the sum of exponentials along a dimension.
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    dim : int
+
+    Returns
+    -------
+    Tensor of the same shape; log(exp(x[0]) + ... + exp(x[i])), without overflow on the way
+
+    >>> import tensorlab
+    >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
+    tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
+    """
+    cdef int d = wrap_dim(dim, ndim_of(input), "logcumsumexp")
+    cdef TensorBase result
+    cdef int kernel = kernel_dtype(input.dtype_)
+    if not is_floating(input.dtype_):
+        raise UnsupportedDType(f"logcumsumexp: not implemented for {input.dtype}; convert with .to() first")
+    result = empty_tensor(input.dtype_, input.ndim_, input.sizes)
+    scan(input, result, d, kernel, <line_loop>logcumsumexp_line[float] if kernel == FLOAT32 else
+         <line_loop>logcumsumexp_line[double])
+    if out is not None:
+        return store_out("logcumsumexp", result, out, needs_grad(input))
+    return finish(LOGCUMSUMEXP, result, (input, d))
 
 
 # ---------------------------------------------------------------- cumprod

@@ -35,6 +35,8 @@ from tensorlab.ops.indexing.picks cimport (
     run_picks,
 )
 
+from tensorlab.ops.indexing.subscripts cimport warn_of_bytes
+
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
 cdef struct Plan:               # how a result of indexing lies over x
@@ -395,6 +397,8 @@ cdef list index_list(object indices, str where):
     for entry in indices:
         if entry is not None and not isinstance(entry, TensorBase):
             raise TypeError(f"{where}: indices must be a tuple of tensors, but one entry is of type {type(entry).__name__}")
+        if entry is not None and (<TensorBase>entry).dtype_ == UINT8:
+            warn_of_bytes()
     out = list(indices)
     if not any([entry is not None for entry in out]):
         raise RuntimeError(f"{where}: at least one index tensor is needed")

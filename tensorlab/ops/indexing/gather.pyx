@@ -47,20 +47,6 @@ ctypedef fused word:            # elements that are only moved need no type, onl
     int32_t
     int64_t
 
-cdef struct Lines:
-    int ndim                    # dimensions of the index, but for those of size 1
-    ssize[MAX_NDIM] sizes
-    ssize[MAX_NDIM] x_steps     # 0 for `dim`
-    ssize[MAX_NDIM] index_steps
-    ssize[MAX_NDIM] flat_steps  # of the result, or the source
-    int dim                     # where `dim` stands among them; -1 if its size is 1
-    ssize jump                  # elements of x from one index to the next
-    ssize bound                 # size of x in `dim`
-
-ctypedef bint (*line_loop)(void* x, const int64_t* index, void* flat, ssize n, ssize x_step, ssize index_step,
-                           ssize flat_step, ssize jump, ssize bound) noexcept nogil
-
-
 # ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
 cdef bint check_line(void* x, const int64_t* index, void* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
                      ssize jump, ssize bound) noexcept nogil:
@@ -430,16 +416,29 @@ cdef object run_scatter(Op op, TensorBase x, object dim, object index, object sr
     write_lines(x, d, wide, source, mode, where)
     return finish_inplace(node, x)
 
-cdef object scatter_any(TensorBase x, object dim, object index, object src, object value, bint in_place):
+cdef object reducing = None              # scatter_reduce and scatter_reduce_, of a file further up
+
+def set_reducing(functions):
+    """Tell `scatter(reduce=)` who does that."""
+    global reducing
+    reducing = functions
+
+cdef object scatter_any(TensorBase x, object dim, object index, object src, object value, object reduce, bint in_place):
     """`src` may be a number, as `value`."""
     cdef str where = "scatter_" if in_place else "scatter"
     if src is None:
         src = value
     if not isinstance(src, TensorBase) and as_number(src) is None:
         raise TypeError(f"{where}: the source must be a Tensor or a number, not {type(src).__name__}")
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError(f"{where}: reduce must be 'add' or 'multiply', not {reduce!r}; scatter_reduce has more")
+        if not isinstance(src, TensorBase):
+            src = x.new_full((), src).expand(index.shape)
+        return reducing[in_place](x, dim, index, src, "sum" if reduce == "add" else "prod")
     return run_scatter(SCATTER if isinstance(src, TensorBase) else SCATTER_VALUE, x, dim, index, src, in_place, PUT, where)
 
-def scatter(TensorBase input not None, dim, index, src=None, *, value=None):
+def scatter(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
     """A copy of `input` with elements replaced along one dimension, by an index for each element of `src`.
 
     Parameters
@@ -449,6 +448,7 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None):
     index : Tensor of int64 or int32, with as many dimensions as `input` and, but for `dim`, no larger
     src : Tensor of the same dtype, at least as large as `index`, or a number
     value : number, in place of `src`
+    reduce : "add" or "multiply": put the sum or product of what is there and what comes, as `scatter_reduce` does
 
     Returns
     -------
@@ -463,11 +463,11 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None):
     tensor([[0., 0., 1.],
             [1., 0., 0.]])
     """
-    return scatter_any(input, dim, index, src, value, False)
+    return scatter_any(input, dim, index, src, value, reduce, False)
 
-def scatter_(TensorBase input not None, dim, index, src=None, *, value=None):
+def scatter_(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
     """`scatter`, written over `input`. A call that raises has changed nothing."""
-    return scatter_any(input, dim, index, src, value, True)
+    return scatter_any(input, dim, index, src, value, reduce, True)
 
 
 # ---------------------------------------------------------------- scatter_add

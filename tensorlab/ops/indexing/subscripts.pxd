@@ -21,4 +21,5 @@ cdef int read_int(TensorBase x, ssize i, Subscript* out) except -1
 cdef int read_slice(TensorBase x, object index, Subscript* out) except -1
 cdef list read_subscript(TensorBase x, object index, Subscript* out)
 cdef tuple canonical(object index)
+cdef int warn_of_bytes() except -1
 cdef TensorBase view_of(TensorBase x, Subscript* subscript)

@@ -26,6 +26,8 @@ from tensorlab._core.exchange cimport read_element, tensor_from
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 
+import warnings
+
 from tensorlab.errors import IndexOutOfRange, ShapeError
 
 cdef extern from "Python.h":
@@ -121,6 +123,11 @@ cdef inline bint is_mask(TensorBase x) noexcept:
     return x.dtype_ == BOOL or x.dtype_ == UINT8
 
 
+cdef int warn_of_bytes() except -1:
+    warnings.warn("index: a uint8 tensor is read as a mask; this is deprecated: convert it with .bool()", UserWarning, 2)
+    return 0
+
+
 cdef tuple prepare(object index):
     """The items as a tuple in which everything is an int, a slice, None, Ellipsis, a bool or a tensor of at least one dimension
     (or a 0-d mask)."""
@@ -208,6 +215,8 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
             else:
                 found = place(found, made - hidden - 1, mask_of(item))
         elif is_mask(<TensorBase>item):
+            if (<TensorBase>item).dtype_ == UINT8:
+                warn_of_bytes()
             if (<TensorBase>item).ndim_ == 0:
                 made = new_dim(x, dim, out, made)
                 found = place(found, made - hidden - 1, mask_of(read_element((<TensorBase>item).data_, BOOL)))

@@ -1,0 +1,50 @@
+"""NumPy's names for arguments: `axis` for dim and `keepdims` for keepdim, as PyTorch accepts them in every function.
+
+Not in each signature, where they would only stand in the way: the pointer that calls of such a function go through (PEP 590)
+is turned to a function that looks at the names of the arguments, if there are any, and calls the function itself. A call
+without named arguments pays one comparison.
+"""
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
+
+cdef extern from *:
+    """
+    typedef PyObject* (*tl_call)(PyObject*, PyObject**, size_t, PyObject*);
+    #define tl_call_slot(f) (*(tl_call*)((char*)(f) + Py_TYPE(f)->tp_vectorcall_offset))
+    #define tl_turn(f, call) (tl_call_slot(f) = (tl_call)(call))
+    #define tl_takes_names(f) (((PyCFunctionObject*)(f))->m_ml->ml_flags == (METH_FASTCALL | METH_KEYWORDS))
+    """
+    ctypedef object (*Call "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
+    Call call_slot "tl_call_slot"(object function)
+    void turn "tl_turn"(object function, Call call)
+    bint takes_names "tl_takes_names"(object function)
+
+cdef Call call_itself = NULL            # one code unpacks the arguments of all compiled functions that take names
+cdef dict SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
+
+
+cdef object respell(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
+    cdef tuple given, wanted
+    if names == NULL:
+        return call_itself(function, arguments, flags, names)
+    given = <tuple>names
+    wanted = tuple([SPELLINGS.get(name, name) for name in given])
+    if wanted == given:
+        return call_itself(function, arguments, flags, names)
+    if len(set(wanted)) < PyTuple_GET_SIZE(wanted):
+        raise TypeError(f"{(<object>function).__name__}: an argument is given twice, under two names: {', '.join(given)}")
+    return call_itself(function, arguments, flags, <PyObject*>wanted)
+
+
+def accept_spellings(functions):
+    """Let compiled functions that have a parameter `dim` or `keepdim` take it under NumPy's name, too."""
+    global call_itself
+    for function in functions:
+        if type(function) is not type(accept_spellings) or not takes_names(function) or call_slot(function) == <Call>respell:
+            continue
+        code = function.__code__
+        taken = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+        if ("dim" in taken or "keepdim" in taken) and "axis" not in taken:
+            if call_itself == NULL:
+                call_itself = call_slot(function)
+            turn(function, respell)

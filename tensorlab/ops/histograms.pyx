@@ -1,0 +1,142 @@
+"""How often: bincount counts whole numbers; histc and histogram count what falls between edges.
+
+Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
+"""
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, dtype_object, is_floating
+from tensorlab._core.layout cimport shape_text
+from tensorlab._core.tensor cimport TensorBase
+
+from tensorlab import return_types
+from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
+from tensorlab.ops.ranges import linspace
+from tensorlab.ops.searching import searchsorted
+
+
+# ---------------------------------------------------------------- bincount
+def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
+    """How often each of the numbers 0, 1, 2, ... occurs.
+
+    Parameters
+    ----------
+    input : Tensor of integers from 0 up, shape (n,)
+    weights : Tensor, shape (n,); what each element counts, in place of 1
+    minlength : int, the least length of the result
+
+    Returns
+    -------
+    Tensor of int64 (with weights: of their type if that is float32, else float64), shape (largest number + 1,)
+
+    >>> import tensorlab
+    >>> tensorlab.bincount(tensorlab.tensor([3, 0, 3]))
+    tensor([1, 0, 0, 2])
+    """
+    cdef TensorBase counted
+    if input.ndim_ != 1:
+        raise ShapeError(f"bincount: the tensor must be one row, not of shape {shape_text(input.ndim_, input.sizes)}")
+    if is_floating(input.dtype_) or input.dtype_ == BOOL:
+        raise UnsupportedDType(f"bincount: integers can be counted, not {input.dtype}")
+    if minlength < 0:
+        raise ValueError(f"bincount: minlength is {minlength}; expected at least 0")
+    if weights is not None and (not isinstance(weights, TensorBase) or weights.shape != input.shape):
+        raise ShapeError("bincount: the weights must be a Tensor of the shape of the numbers")
+    if input.numel_ == 0:
+        return input.new_zeros((minlength,), dtype=dtype_object(INT64))
+    if input.min().item() < 0:
+        raise ShapeError(f"bincount: {input.min().item()} is negative; numbers from 0 up are counted")
+    if weights is None:
+        counted = input.new_ones(input.shape, dtype=dtype_object(INT64))
+    else:
+        counted = weights.detach()
+        counted = counted if counted.dtype_ == FLOAT32 else counted.to(dtype_object(FLOAT64))
+    out = counted.new_zeros((max(minlength, input.max().item() + 1),))
+    return out.index_add_(0, input.to(dtype_object(INT64)), counted)
+
+
+# ---------------------------------------------------------------- histc, histogram
+cdef tuple ends_of(object x, double low, double high, str where):
+    """The outer edges: as given, or the extremes of the tensor; a little apart if they are equal."""
+    if low == high and x.numel() > 0:
+        low, high = x.min().item(), x.max().item()
+    if low == high:
+        low, high = low - (1 if x.numel() > 0 or low != 0 else 0), high + 1
+    if not (low - low == 0 and high - high == 0):
+        raise RuntimeError(f"{where}: the range from {low} to {high} is not finite")
+    if low > high:
+        raise RuntimeError(f"{where}: the lower end {low} is above the upper end {high}")
+    return low, high
+
+def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=None):
+    """How many elements fall into each of `bins` ranges of equal width between `min` and `max`.
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    bins : int
+    min, max : numbers; if they are equal, the extremes of the tensor. What lies outside is not counted
+
+    Returns
+    -------
+    Tensor of the dtype of `input`, shape (bins,)
+
+    >>> import tensorlab
+    >>> tensorlab.histc(tensorlab.tensor([0.1, 0.2, 0.9]), bins=2, min=0, max=1)
+    tensor([2., 1.])
+    """
+    if not is_floating(input.dtype_):
+        raise UnsupportedDType(f"histc: floating numbers are counted, not {input.dtype}; convert with .to() first")
+    if bins <= 0:
+        raise RuntimeError(f"histc: bins is {bins}; expected at least 1")
+    x = input.detach().reshape(-1)
+    low, high = ends_of(x, min, max, "histc")
+    x = x[(x >= low) & (x <= high)]                     # nan is neither
+    at = ((x - low) / (high - low) * bins).to(dtype_object(INT64)).clamp_(max=bins - 1)
+    result = x.new_zeros((bins,)).index_add_(0, at, x.new_ones(x.shape))
+    return result if out is None else store_out("histc", result, out, False)
+
+def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint density=False):
+    """How much falls between each two edges, and the edges.
+
+    Parameters
+    ----------
+    input : Tensor, floating
+    bins : int, ranges of equal width; or Tensor, shape (n + 1,), the edges in ascending order
+    range : (low, high), the outer edges for a number of bins; without it the extremes of the tensor
+    weight : Tensor of the shape of `input`, what each element counts
+    density : bool, divide by the widths and the total, so that the area is 1
+
+    Returns
+    -------
+    (hist, bin_edges) : Tensor, shape (n,), and Tensor, shape (n + 1,)
+
+    >>> import tensorlab
+    >>> tensorlab.histogram(tensorlab.tensor([1., 2., 1.]), bins=2, range=(0., 2.))[0]
+    tensor([0., 3.])
+    """
+    if not is_floating(input.dtype_):
+        raise UnsupportedDType(f"histogram: floating numbers are counted, not {input.dtype}; convert with .to() first")
+    x = input.detach().reshape(-1)
+    if isinstance(bins, TensorBase):
+        if (<TensorBase>bins).dtype_ != input.dtype_:
+            raise DTypeError(f"histogram: the edges have type {bins.dtype}, but the tensor has type {input.dtype}")
+        if (<TensorBase>bins).ndim_ != 1:
+            raise ShapeError(f"histogram: the edges must be one row, not of shape {tuple(bins.shape)}")
+        edges = bins.detach()
+    else:
+        if bins <= 0:
+            raise RuntimeError(f"histogram: bins is {bins}; expected at least 1")
+        low, high = (0.0, 0.0) if range is None else range
+        low, high = ends_of(x, low, high, "histogram")
+        edges = linspace(low, high, bins + 1, dtype=input.dtype)
+    counted = x.new_ones(x.shape)
+    if weight is not None:
+        if weight.shape != input.shape or weight.dtype != input.dtype:
+            raise ShapeError("histogram: the weights must have the shape and the dtype of the tensor")
+        counted = weight.detach().reshape(-1)
+    n = edges.numel() - 1
+    inside = (x >= edges[0]) & (x <= edges[n])
+    at = (searchsorted(edges, x[inside], right=True) - 1).clamp_(max=n - 1)         # the last range has both its edges
+    hist = x.new_zeros((n,)).index_add_(0, at, counted[inside])
+    if density:
+        hist = hist / (hist.sum() * (edges[1:] - edges[:n]))
+    return return_types.histogram((hist, edges))

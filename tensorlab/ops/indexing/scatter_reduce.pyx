@@ -1,0 +1,339 @@
+"""Elements that meet in one place: scatter_reduce, with an index for each element, and index_reduce, with one for each slice.
+
+    scatter_reduce    x[index[i][j]][j] = reduce(x[index[i][j]][j], src[i][j])          (dim 0)
+
+where reduce is sum, prod, mean, amax or amin. Without `include_self` a place that is written forgets what it held: it
+starts from the number that changes nothing (0 for a sum, 1 for a product, the smallest number for a maximum).
+
+The loops are lines of the walk in gather.pyx. Half types are computed in float32 and rounded once, bools as bytes.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    is_floating,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.indexing.gather cimport (
+    Lines,
+    check_index,
+    check_line,
+    check_source,
+    line_loop,
+    padded,
+    raise_bad_index,
+    run_lines,
+    set_lines,
+    write_lines,
+)
+from tensorlab.ops.indexing.picks cimport ADD, PUT, apart_from
+
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
+from tensorlab.ops.indexing import gather as gather_module
+
+cdef enum:
+    PROD = 0
+    AMAX = 1
+    AMIN = 2
+
+
+# ---------------------------------------------------------------- inner loops: one line, whose indices have been checked
+cdef bint prod_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
+                    ssize jump, ssize bound) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        x[i * x_step + index[i * index_step] * jump] *= flat[i * flat_step]
+    return True
+
+
+cdef bint amax_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
+                    ssize jump, ssize bound) noexcept nogil:
+    """nan is larger than all."""
+    cdef ssize i, at
+    cdef number value
+    for i in range(n):
+        at = i * x_step + index[i * index_step] * jump
+        value = flat[i * flat_step]
+        if value > x[at] or value != value:
+            x[at] = value
+    return True
+
+
+cdef bint amin_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
+                    ssize jump, ssize bound) noexcept nogil:
+    """nan is smaller than all."""
+    cdef ssize i, at
+    cdef number value
+    for i in range(n):
+        at = i * x_step + index[i * index_step] * jump
+        value = flat[i * flat_step]
+        if value < x[at] or value != value:
+            x[at] = value
+    return True
+
+
+cdef line_loop line_for(int kind, int dtype) noexcept:
+    """By the type that is computed in."""
+    if dtype == FLOAT32:
+        return (<line_loop>prod_line[float] if kind == PROD else <line_loop>amax_line[float] if kind == AMAX else
+                <line_loop>amin_line[float])
+    if dtype == FLOAT64:
+        return (<line_loop>prod_line[double] if kind == PROD else <line_loop>amax_line[double] if kind == AMAX else
+                <line_loop>amin_line[double])
+    if dtype == INT64:
+        return (<line_loop>prod_line[int64_t] if kind == PROD else <line_loop>amax_line[int64_t] if kind == AMAX else
+                <line_loop>amin_line[int64_t])
+    if dtype == INT32:
+        return (<line_loop>prod_line[int32_t] if kind == PROD else <line_loop>amax_line[int32_t] if kind == AMAX else
+                <line_loop>amin_line[int32_t])
+    if dtype == INT16:
+        return (<line_loop>prod_line[int16_t] if kind == PROD else <line_loop>amax_line[int16_t] if kind == AMAX else
+                <line_loop>amin_line[int16_t])
+    if dtype == INT8:
+        return (<line_loop>prod_line[int8_t] if kind == PROD else <line_loop>amax_line[int8_t] if kind == AMAX else
+                <line_loop>amin_line[int8_t])
+    return (<line_loop>prod_line[uint8_t] if kind == PROD else <line_loop>amax_line[uint8_t] if kind == AMAX else
+            <line_loop>amin_line[uint8_t])
+
+
+# ---------------------------------------------------------------- forward
+cdef TensorBase as_type(TensorBase x, int dtype):
+    """A new contiguous tensor of the same values."""
+    cdef TensorBase out = empty_tensor(dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef int forget(TensorBase out, int dim, TensorBase index, str reduce, str where) except -1:
+    """Put the number that changes nothing where something will arrive."""
+    cdef TensorBase start = zeros_tensor(out.dtype_, 0, NULL)
+    if reduce == "prod":
+        fill_number(start, 1, where)
+    elif reduce == "amax" or reduce == "amin":
+        if is_floating(out.dtype_):
+            fill_number(start, float("-inf") if reduce == "amax" else float("inf"), where)
+        else:
+            limits = integer_limits(out.dtype_)
+            fill_number(start, limits[0] if reduce == "amax" else limits[1], where)
+    return write_lines(out, dim, index, start, PUT, where)
+
+
+cdef tuple integer_limits(int dtype):
+    cdef int bits = 64 if dtype == INT64 else 32 if dtype == INT32 else 16 if dtype == INT16 else 8
+    return (0, 255) if dtype == UINT8 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src, str reduce, bint include_self, str where):
+    """The result as a new contiguous tensor of x's type."""
+    cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
+    cdef TensorBase out, values = src if src.dtype_ == work else as_type(src, work)
+    cdef Lines lines
+    if index.numel_ == 0:
+        return as_type(x, x.dtype_)
+    set_lines(&lines, x, dim, index, values)
+    if not run_lines(&lines, check_line, False, x, index, values):
+        raise_bad_index(x, dim, index, where)
+    out = as_type(x, work)
+    if not include_self:
+        forget(out, dim, index, reduce, where)
+    if reduce == "sum" or reduce == "mean":
+        write_lines(out, dim, index, values, ADD, where)
+    else:
+        set_lines(&lines, out, dim, index, values)
+        run_lines(&lines, line_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out, index,
+                  values)
+    if reduce == "mean":
+        counts = arrivals(x, dim, index, include_self, out.dtype)
+        out = out / counts if is_floating(work) else out.div(counts, rounding_mode="floor")
+    return out if out.dtype_ == x.dtype_ else as_type(out, x.dtype_)
+
+
+cdef object arrivals(object like, int dim, object index, bint include_self, object dtype):
+    """How many elements meet in each place; 1 where none does, so that it can be divided by."""
+    counts = like.new_ones(like.shape, dtype=dtype) if include_self else like.new_zeros(like.shape, dtype=dtype)
+    counts.scatter_add_(dim, index, index.new_ones((), dtype=dtype).expand(index.shape))
+    return counts if include_self else counts.clamp_(min=1)
+
+
+# ---------------------------------------------------------------- scatter_reduce
+cdef Op SCATTER_REDUCE = Op("scatter_reduce(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) "
+                            "-> Tensor", node="ScatterReduceBackward0")
+
+@SCATTER_REDUCE.derivative("x")
+def scatter_reduce_derivative_x(grad, out, x, dim, index, src, reduce, include_self):
+    if not include_self:                                # a place that is written forgets what it held
+        return grad.scatter(dim, index, 0)
+    if reduce == "sum":
+        return grad
+    if reduce == "mean":
+        return grad / arrivals(x, dim, index, True, grad.dtype)
+    if reduce == "prod":                                # the product without x: as if x were 1 where it is 0
+        whole = x.masked_fill(x == 0, 1)
+        return grad * scatter_reduce(whole, dim, index, src, "prod") / whole
+    return (x == out) * (grad / winners(out, x, dim, index, src, True))
+
+@SCATTER_REDUCE.derivative("src")
+def scatter_reduce_derivative_src(grad, out, x, dim, index, src, reduce, include_self):
+    shape = src.shape
+    src = cropped(src, index.shape)
+    if reduce == "sum":
+        got = grad.gather(dim, index)
+    elif reduce == "mean":
+        got = (grad / arrivals(x, dim, index, include_self, grad.dtype)).gather(dim, index)
+    elif reduce == "prod":
+        got = grad_of_factors(grad, out, x, dim, index, src, include_self)
+    else:
+        shared = grad / winners(out, x, dim, index, src, include_self)
+        got = (src == out.gather(dim, index)) * shared.gather(dim, index)
+    return padded(got, shape)
+
+cdef object cropped(object src, object shape):
+    """The part of a source that an index reaches."""
+    return src if src.shape == shape else src[tuple([slice(0, size) for size in shape])]
+
+cdef object winners(object out, object x, int dim, object index, object src, bint include_self):
+    """How many elements are the extreme of each place: they share its gradient."""
+    src = cropped(src, index.shape)
+    wins = (src == out.gather(dim, index)).to(out.dtype)
+    start = (x == out).to(out.dtype) if include_self else out.new_zeros(out.shape)
+    return start.scatter_add(dim, index, wins).clamp(min=1)
+
+cdef object grad_of_factors(object grad, object out, object x, int dim, object index, object src, bint include_self):
+    """The product without one factor: out / factor, or, where the factor is the only zero, the product as if it were 1."""
+    zeros = src == 0
+    alone = zeros & (grad.new_zeros(x.shape).scatter_add(dim, index, zeros.to(grad.dtype)).gather(dim, index) == 1)
+    others = scatter_reduce(x, dim, index, src.masked_fill(alone, 1), "prod", include_self=include_self)
+    rest = (grad * out).gather(dim, index) / src.masked_fill(zeros, 1)
+    return ((grad * others).gather(dim, index)).where(alone, rest)
+
+cdef object run_scatter_reduce(TensorBase x, object dim, object index, object src, object reduce, bint include_self,
+                               bint in_place, str where):
+    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef TensorBase wide, source, result
+    cdef OpNode node
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"{where}: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
+    wide = check_index(x, d, index, where)
+    source = check_source(x, wide, src, where)
+    if not in_place:
+        result = reduced(x, d, wide, source, reduce, include_self, where)
+        return finish(SCATTER_REDUCE, result, (x, d, index, src, reduce, include_self))
+    source = apart_from(x, source, where, "the source")
+    wide = apart_from(x, wide, where, "the index")
+    result = reduced(x, d, wide, source, reduce, include_self, where)
+    saved = x.clone() if needs_grad(x) or needs_grad(<TensorBase>src) else x        # the formulas need x as it was
+    node = start_inplace(SCATTER_REDUCE, x, (saved, d, index, src, reduce, include_self))
+    copy_into(x, result)
+    return finish_inplace(node, x)
+
+cdef object given_out(str where, TensorBase result, object out):
+    return store_out(where, result.detach(), out, needs_grad(result))
+
+def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True, out=None):
+    """A copy of `input` into which the elements of `src` are reduced along one dimension, by an index for each of them.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, with as many dimensions as `input` and, but for `dim`, no larger
+    src : Tensor of the same dtype, at least as large as `index`
+    reduce : "sum", "prod", "mean", "amax" or "amin"
+    include_self : bool; False leaves out what stood in the places that are written
+
+    Returns
+    -------
+    Tensor of the shape of `input`
+
+    Notes
+    -----
+    A gradient of amax and amin is shared equally by all the elements that are the extreme.
+
+    >>> import tensorlab
+    >>> x, index = tensorlab.tensor([1., 2., 3.]), tensorlab.tensor([0, 0, 2])
+    >>> tensorlab.scatter_reduce(x, 0, index, tensorlab.tensor([5., 4., 1.]), "amax")
+    tensor([5., 2., 3.])
+    """
+    result = run_scatter_reduce(input, dim, index, src, reduce, include_self, False, "scatter_reduce")
+    return result if out is None else given_out("scatter_reduce", result, out)
+
+def scatter_reduce_(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True):
+    """`scatter_reduce`, written over `input`. A call that raises has changed nothing."""
+    return run_scatter_reduce(input, dim, index, src, reduce, include_self, True, "scatter_reduce_")
+
+gather_module.set_reducing((scatter_reduce, scatter_reduce_))
+
+
+# ---------------------------------------------------------------- index_reduce
+cdef tuple for_each_element(TensorBase x, object dim, object index, object source, object reduce, str where):
+    """The dimension, and the index with which scatter_reduce does what index_reduce is asked for."""
+    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef TensorBase given, vector
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"{where}: reduce must be 'prod', 'mean', 'amax' or 'amin', not {reduce!r} (a sum is index_add)")
+    if not isinstance(index, TensorBase) or not isinstance(source, TensorBase):
+        raise TypeError(f"{where}: the index and the source must be Tensors, not {type(index).__name__} and "
+                        f"{type(source).__name__}")
+    given = <TensorBase>source
+    vector = <TensorBase>index
+    if vector.dtype_ != INT64 and vector.dtype_ != INT32:
+        raise DTypeError(f"{where}: the index must be of type int64 or int32, not {vector.dtype}")
+    if vector.ndim_ > 1:
+        raise IndexOutOfRange(f"{where}: the index must be a vector, not of shape {shape_text(vector.ndim_, vector.sizes)}")
+    if given.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: the source has type {given.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
+                         f"first")
+    wanted = list(x.shape)
+    if x.ndim_ > 0:
+        wanted[d] = vector.numel_
+    if list(given.shape) != wanted:
+        raise ShapeError(f"{where}: the source has shape {shape_text(given.ndim_, given.sizes)}, but for {vector.numel_} indices "
+                         f"of dimension {d} of a tensor of shape {shape_text(x.ndim_, x.sizes)} it must be {tuple(wanted)}")
+    bound = x.sizes[d] if x.ndim_ > 0 else 1
+    if vector.numel_ > 0 and not (0 <= vector.min().item() and vector.max().item() < bound):
+        raise IndexOutOfRange(f"{where}: an index is out of range for dimension {d}, which has size {bound}; valid are 0 to "
+                              f"{bound - 1}")
+    if x.ndim_ == 0:
+        return d, index.reshape(())
+    return d, index.reshape([-1 if i == d else 1 for i in range(x.ndim_)]).expand(wanted)
+
+def index_reduce(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True, out=None):
+    """A copy of `input` into which slices of `source` are reduced, by one index for each slice.
+
+    Parameters
+    ----------
+    input : Tensor
+    dim : int
+    index : Tensor of int64 or int32, shape (n,)
+    source : Tensor of the dtype and shape of `input`, but of size n in `dim`
+    reduce : "prod", "mean", "amax" or "amin"
+    include_self : bool; False leaves out what stood in the slices that are written
+
+    >>> import tensorlab
+    >>> x, index = tensorlab.ones(3), tensorlab.tensor([0, 0, 2])
+    >>> tensorlab.index_reduce(x, 0, index, tensorlab.tensor([2., 3., 4.]), "prod")
+    tensor([6., 1., 4.])
+    """
+    d, each = for_each_element(input, dim, index, source, reduce, "index_reduce")
+    result = run_scatter_reduce(input, d, each, source, reduce, include_self, False, "index_reduce")
+    return result if out is None else given_out("index_reduce", result, out)
+
+def index_reduce_(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True):
+    """`index_reduce`, written over `input`. A call that raises has changed nothing."""
+    d, each = for_each_element(input, dim, index, source, reduce, "index_reduce_")
+    return run_scatter_reduce(input, d, each, source, reduce, include_self, True, "index_reduce_")

@@ -1,0 +1,220 @@
+"""Places in sorted numbers: searchsorted, bucketize, isin.
+
+A binary search halves what is left at each step, so a place among n numbers takes log2(n) comparisons.
+"""
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    dtype_object,
+    is_floating,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.operands cimport as_number
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+
+from tensorlab._core.dtypes import promote_types
+from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.sorting import sort
+
+ctypedef void (*search_loop)(void* rows, void* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length,
+                             bint one_row, bint right) noexcept nogil
+
+
+# ---------------------------------------------------------------- the search
+cdef inline ssize find_place(number* row, int64_t* sorter, ssize length, number value, bint right) noexcept nogil:
+    """Numbers of the row that come before the value: those smaller, or, with `right`, not larger. nan comes last."""
+    cdef ssize low = 0, high = length, middle
+    cdef number at
+    while low < high:
+        middle = low + (high - low) // 2
+        at = row[middle] if sorter == NULL else row[sorter[middle]]
+        if (not at > value) if right else (not at >= value):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef void search(number* rows, number* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length, bint one_row,
+                 bint right) noexcept nogil:
+    cdef ssize i, start
+    for i in range(n):
+        start = 0 if one_row else i // inner * length
+        out[i] = find_place(rows + start, NULL if sorter == NULL else sorter + start, length, values[i], right)
+
+
+cdef search_loop loop_for(int dtype) noexcept:
+    if dtype == FLOAT32:
+        return <search_loop>search[float]
+    if dtype == FLOAT64:
+        return <search_loop>search[double]
+    if dtype == INT64:
+        return <search_loop>search[int64_t]
+    if dtype == INT32:
+        return <search_loop>search[int32_t]
+    if dtype == INT16:
+        return <search_loop>search[int16_t]
+    if dtype == INT8:
+        return <search_loop>search[int8_t]
+    return <search_loop>search[uint8_t]
+
+
+cdef TensorBase in_type(TensorBase x, int dtype):
+    """x as a contiguous tensor of a type that the loops know."""
+    cdef TensorBase out
+    if x.dtype_ == dtype:
+        return x if x.is_contiguous_ else contiguous_copy(x)
+    out = empty_tensor(dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef TensorBase places(TensorBase rows, TensorBase values, TensorBase sorter, bint right, bint int32):
+    """Where each value belongs: in the one row, or in the row with its index."""
+    cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
+    cdef TensorBase out = empty_tensor(INT64, values.ndim_, values.sizes)
+    cdef TensorBase sequence = in_type(rows, dtype), wanted = in_type(values, dtype)
+    cdef TensorBase order = None if sorter is None else in_type(sorter, INT64)
+    cdef search_loop loop = loop_for(dtype)
+    cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1
+    with nogil:
+        loop(sequence.data_, wanted.data_, NULL if order is None else <int64_t*>order.data_, <int64_t*>out.data_, wanted.numel_,
+             inner, length, rows.ndim_ == 1, right)
+    return out.int() if int32 else out
+
+
+# ---------------------------------------------------------------- searchsorted
+cdef object common_type(TensorBase sequence, object values, str where):
+    """The sorted numbers and what is searched for, both as tensors of one type; a number becomes a 0-d tensor."""
+    if not isinstance(values, TensorBase):
+        if as_number(values) is None:
+            raise TypeError(f"{where}: a Tensor or a number is searched for, not {type(values).__name__}")
+        if sequence.ndim_ != 1:
+            raise ShapeError(f"{where}: a number is searched for in one row, but the sorted numbers have shape "
+                             f"{shape_text(sequence.ndim_, sequence.sizes)}")
+        if isinstance(values, float) and not is_floating(sequence.dtype_):
+            sequence = sequence.to(dtype_object(FLOAT64))
+        return sequence, sequence.new_full((), values)
+    dtype = promote_types(sequence.dtype, values.dtype)
+    return sequence.detach().to(dtype), values.detach().to(dtype)
+
+
+cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
+    """Are the sizes equal but for the last dimension?"""
+    cdef int d
+    for d in range(x.ndim_ - 1):
+        if x.ndim_ != y.ndim_ or x.sizes[d] != y.sizes[d]:
+            return False
+    return x.ndim_ == y.ndim_
+
+def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=False, bint right=False, side=None, out=None,
+                 sorter=None):
+    """Where values belong among sorted numbers, so that the order is kept.
+
+    Parameters
+    ----------
+    sorted_sequence : Tensor, each row (last dimension) in ascending order
+    input : Tensor, of any shape if there is one row, else of the same shape but for the last dimension; or
+        a number
+    out_int32 : bool, return int32 in place of int64
+    right : bool, behind equal numbers rather than before them; side="right" says the same
+    sorter : Tensor of int64 of the shape of `sorted_sequence`, the indices that sort it, if it is not sorted itself
+
+    Returns
+    -------
+    Tensor of the shape of `input`
+
+    >>> import tensorlab
+    >>> tensorlab.searchsorted(tensorlab.tensor([1, 3, 3, 5]), tensorlab.tensor([3, 4, 9]))
+    tensor([1, 3, 4])
+    """
+    cdef TensorBase values
+    if side is not None:
+        if side not in ("left", "right"):
+            raise RuntimeError(f"searchsorted: side must be 'left' or 'right', not {side!r}")
+        if side == "left" and right:
+            raise RuntimeError("searchsorted: right=True and side='left' contradict each other; give one of them")
+        right = side == "right"
+    if sorted_sequence.ndim_ == 0:
+        raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
+    sorted_sequence, values = common_type(sorted_sequence, input, "searchsorted")
+    if sorted_sequence.ndim_ != 1 and not have_same_rows(sorted_sequence, values):
+        raise ShapeError(f"searchsorted: the sorted numbers have shape {tuple(sorted_sequence.shape)} and the values "
+                         f"{shape_text(values.ndim_, values.sizes)}; but for the last dimension they must be equal")
+    if sorter is not None:
+        if not isinstance(sorter, TensorBase) or (<TensorBase>sorter).dtype_ != INT64:
+            raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
+        if sorter.shape != sorted_sequence.shape:
+            raise ShapeError(f"searchsorted: the sorter has shape {tuple(sorter.shape)}, but the numbers have "
+                             f"{tuple(sorted_sequence.shape)}")
+        length = sorted_sequence.sizes[sorted_sequence.ndim_ - 1]
+        if sorter.numel() and not (0 <= sorter.min().item() and sorter.max().item() < length):
+            raise IndexError(f"searchsorted: the sorter has indices outside 0 to {length - 1}")
+    result = places(sorted_sequence, values, sorter, right, out_int32)
+    return result if out is None else store_out("searchsorted", result, out, False)
+
+
+def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bint right=False, out=None):
+    """The bucket of each value, between boundaries in ascending order: `searchsorted` with its arguments turned round.
+
+    >>> import tensorlab
+    >>> tensorlab.bucketize(tensorlab.tensor([1, 5, 9]), tensorlab.tensor([2, 5]))
+    tensor([0, 1, 2])
+    """
+    cdef TensorBase values
+    if boundaries.ndim_ != 1:
+        raise ShapeError(f"bucketize: the boundaries must be one row, not of shape "
+                         f"{shape_text(boundaries.ndim_, boundaries.sizes)}")
+    boundaries, values = common_type(boundaries, input, "bucketize")
+    result = places(boundaries, values, None, right, out_int32)
+    return result if out is None else store_out("bucketize", result, out, False)
+
+
+# ---------------------------------------------------------------- isin
+def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False, out=None):
+    """For each element, whether it is among others.
+
+    Parameters
+    ----------
+    elements, test_elements : Tensor, or one of them a number
+    assume_unique : bool, without effect: the others are sorted in any case
+    invert : bool, ask whether it is not
+
+    Returns
+    -------
+    Tensor of bool of the shape of `elements`
+
+    >>> import tensorlab
+    >>> tensorlab.isin(tensorlab.tensor([1, 2, 3]), tensorlab.tensor([2, 9]))
+    tensor([False,  True, False])
+    """
+    cdef TensorBase one, others
+    if not isinstance(elements, TensorBase) and not isinstance(test_elements, TensorBase):
+        raise TypeError("isin: the elements or the test elements must be a Tensor")
+    if not isinstance(elements, TensorBase):
+        elements = test_elements.new_full((), elements)
+    if not isinstance(test_elements, TensorBase):
+        test_elements = elements.new_full((), test_elements)
+    one, others = elements, test_elements
+    dtype = promote_types(one.dtype, others.dtype)
+    elements, test_elements = elements.detach().to(dtype), test_elements.detach().reshape(-1).to(dtype)
+    if test_elements.numel() == 0:
+        result = elements.new_zeros(elements.shape).bool()
+    else:
+        row = sort(test_elements)[0]
+        at = places(row, elements, None, False, False).clamp(max=row.numel() - 1)
+        result = row[at] == elements                    # nan equals nothing, itself neither
+    result = ~result if invert else result
+    return result if out is None else store_out("isin", result, out, False)
