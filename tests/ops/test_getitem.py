@@ -386,6 +386,32 @@ def test_writing_a_subscript_does_what_pytorch_does(statement):
         assert_equal(ours[name], theirs[name], name)
 
 
+# ------------------------------------------------------------ what chapter 7 relies on
+def test_plain_subscripts_share_memory_and_index_tensors_copy():
+    x = tensorlab.arange(24).reshape(2, 3, 4)
+    names = {"x": x, "i": tensorlab.tensor([0]), "m": x > 5, "slice": slice}
+    for text in ("x[0]", "x[...]", "x[None]", "x[1:, ::2]", "x[0, ..., 1]", "x[-1, :, None]"):
+        out = eval(text, names)
+        assert out.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), text
+    for text in ("x[i]", "x[[0]]", "x[0, [0]]", "x[:, i]", "x[m]", "x[..., i]", "x[True, i]"):
+        out = eval(text, names)
+        assert out.untyped_storage().data_ptr() != x.untyped_storage().data_ptr(), text
+
+
+def test_reading_and_adding_are_transposes_of_each_other():
+    tensorlab.manual_seed(0)
+    for shape, subscript in [
+        ((5,), "[0, 0, 3]"),
+        ((4, 3), "[1, -3, 1], [0, 0, -3]"),
+        ((4, 3), "[[2], [2]], 1:"),
+    ]:
+        x = tensorlab.randn(*shape, dtype=tensorlab.float64, requires_grad=True)
+        out = eval(f"x[{subscript}]", {"x": x})
+        g = tensorlab.randn(*out.shape, dtype=tensorlab.float64)
+        (back,) = tensorlab.autograd.grad(out, [x], g)
+        assert abs((g * out).sum().item() - (back * x).sum().item()) < 1e-12, subscript
+
+
 # ------------------------------------------------------------ where PyTorch is wrong
 def test_an_index_out_of_range_changes_nothing():
     x = tensorlab.zeros(2, 3)

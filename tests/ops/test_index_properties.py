@@ -1,7 +1,8 @@
 """Random subscripts against PyTorch: reading, writing, accumulating, and both derivatives of each.
 
-A subscript is text, built from a seed, such as `1:, i64([[0, -1], [2, 0]]), None, ..., mask([True, False])`, and is evaluated
-once for each package. About one in ten is wrong on purpose: then both must raise the same class, and nothing may have changed.
+A subscript is text, built from a seed, such as `1:, i64([[0, -1], [2, 0]]), None, mask([True])`, and is
+evaluated once for each package. About one in ten is wrong on purpose: then both must raise the same
+class, and nothing may have changed.
 """
 
 import random
@@ -94,6 +95,19 @@ class SubscriptMaker:
             return f"np.array({values}, dtype=np.bool_).reshape({tuple(sizes)})"
         return f"{'byte' if form == 'byte' else 'mask'}({values}, {tuple(sizes)})"
 
+    def item(self, kind, size, common):
+        """One item for a dimension of some size."""
+        if kind == "positions":
+            return self.positions(size, common)
+        if kind == "slice":
+            return self.slice(size)
+        form = (
+            self.random.choice(["i64(%d, ())", "i32(%d, ())", "np.int64(%d)"])
+            if kind == "0-d"
+            else "%d"
+        )
+        return form % self.position(size)
+
     def subscript(self, shape, tensors_only=False):
         """Items for some of the dimensions, from the first on; with at most one Ellipsis."""
         common = [
@@ -126,18 +140,7 @@ class SubscriptMaker:
                 items.append(self.mask(shape[dim : dim + width], wanted))
                 dim += width
                 continue
-            size = shape[dim]
-            items.append(
-                {
-                    "positions": lambda: self.positions(size, common),
-                    "int": lambda: str(self.position(size)),
-                    "0-d": lambda: (
-                        self.random.choice(["i64(%d, ())", "i32(%d, ())", "np.int64(%d)"])
-                        % self.position(size)
-                    ),
-                    "slice": lambda: self.slice(size),
-                }[kind]()
-            )
+            items.append(self.item(kind, shape[dim], common))
             dim += 1
         if not tensors_only and self.random.random() < 0.03:
             items.append("0")

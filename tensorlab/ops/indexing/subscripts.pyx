@@ -210,15 +210,15 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
             takes = x.ndim_                             # a second one finds nothing left over
         elif item is None or not isinstance(item, TensorBase):
             made = new_dim(x, dim, out, made)
-            if item is None:
-                out.last = UNSQUEEZE
-            else:
+            out.last = UNSQUEEZE
+            if item is not None:
                 found = place(found, made - hidden - 1, mask_of(item))
         elif is_mask(<TensorBase>item):
             if (<TensorBase>item).dtype_ == UINT8:
                 warn_of_bytes()
             if (<TensorBase>item).ndim_ == 0:
                 made = new_dim(x, dim, out, made)
+                out.last = UNSQUEEZE
                 found = place(found, made - hidden - 1, mask_of(read_element((<TensorBase>item).data_, BOOL)))
             else:
                 check_mask(x, dim, <TensorBase>item)
