@@ -9,7 +9,11 @@ from .command import add_command
 
 def add(commands):
     parser = add_command(commands, "check", run, "check your answers to a chapter's exercises")
-    parser.add_argument("exercise", help="03 for a chapter, 03.2 for one exercise")
+    parser.add_argument(
+        "exercise",
+        nargs="*",
+        help="03 for a chapter, 03.2 for one; default: all that you have begun",
+    )
     parser.add_argument(
         "--file", type=Path, help="your file, if it is not tensorlab-exercises/NN.py"
     )
@@ -18,25 +22,46 @@ def add(commands):
 
 
 def run(options):
-    from tensorlab.learn import workbook
     from tensorlab.learn.answers import check_file
-    from tensorlab.learn.exercise import ExerciseError, find
     from tensorlab.learn.practise import keep
     from tensorlab.learn.report import report
 
-    chapter, _ = find(options.exercise)
-    path = options.file or workbook.place(chapter.number)
-    if not path.is_file():
-        if options.file:
-            raise ExerciseError(f"there is no file {path}")
-        raise ExerciseError(
-            f"there is no {os.path.relpath(path)} here; `tensorlab start {chapter.number}` writes "
-            "it, or name yours with --file"
-        )
-    verdicts = check_file(path, options.exercise, seconds=options.seconds)
+    verdicts = []
+    for identity in options.exercise or begun(options.file):
+        verdicts += check_file(file_of(identity, options.file), identity, seconds=options.seconds)
     if options.json:
         print(json.dumps([verdict.as_dict() for verdict in verdicts], indent=1))
     else:
         print(report(verdicts))
         keep(verdicts)
     return 0 if all(verdict.is_right for verdict in verdicts) else 1
+
+
+def file_of(identity, named):
+    """Return the reader's file for a chapter or an exercise."""
+    from tensorlab.learn import workbook
+    from tensorlab.learn.exercise import ExerciseError, find
+
+    chapter, _ = find(identity)
+    path = named or workbook.place(chapter.number)
+    if path.is_file():
+        return path
+    if named:
+        raise ExerciseError(f"there is no file {named}")
+    raise ExerciseError(
+        f"there is no {os.path.relpath(path)} here; `tensorlab start {chapter.number}` writes it, "
+        "or name yours with --file"
+    )
+
+
+def begun(named):
+    """Return the numbers of the chapters that the reader has a file for."""
+    from tensorlab.learn import workbook
+    from tensorlab.learn.exercise import ExerciseError, exercise_files
+
+    if named:
+        raise ExerciseError(f"which exercise is {named}? Write its number too, such as 03")
+    numbers = [number for number in exercise_files() if workbook.place(number).is_file()]
+    if not numbers:
+        raise ExerciseError("nothing is begun here; `tensorlab start 03` begins chapter 3")
+    return numbers

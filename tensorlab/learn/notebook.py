@@ -100,7 +100,7 @@ def exercise_cells(exercise):
         f"<details><summary>{summary}</summary>\n\n{plain_text(text)}\n\n</details>"
         for summary, text in folded
     ]
-    call = f'from tensorlab.learn import check\n\ncheck("{exercise.id}")'
+    call = f'from tensorlab.learn import check, hint\n\ncheck("{exercise.id}")'
     return [
         markdown_cell(f"{title}\n\n{plain_text(exercise.text)}"),
         code_cell(exercise.stub),

@@ -46,10 +46,26 @@ def head(exercise):
 ROLE = re.compile(r"\{[\w:-]+\}`(?:([^`<]+?)\s*<[^`>]*>|([^`]+))`")
 
 
+MATHS = re.compile(r"\$\$?([^$]+)\$\$?")
+PAIRS = r"\times × \cdot · \sum Σ \to → \le ≤ \ge ≥ \lfloor ⌊ \rfloor ⌋ \dots …"  # noqa: RUF001
+SIGNS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
+SIGNS |= {r"\,": " ", r"\;": " ", r"\mathrm": "", r"\text": "", r"\bar": ""}
+COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)")
+
+
 def plain(text):
     """Return Markdown as it reads in a terminal: roles become words, links their titles."""
     text = ROLE.sub(lambda match: match[1] or match[2], text)
-    return re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text)
+    return MATHS.sub(plain_maths, text)
+
+
+def plain_maths(match):
+    """Return a formula of TeX as a line of text: signs for commands, (..) for {..}."""
+    text = COMMAND.sub(lambda command: SIGNS.get(command[0], command[0][1:]), match[1])
+    text = re.sub(r"([_^])\{(\w|-\d)\}", r"\1\2", text)
+    text = re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", text)
+    return text.replace("{", "").replace("}", "")
 
 
 # ---------------------------------------------------------------- where it lies

@@ -38,6 +38,15 @@ def test_a_reader_starts_tries_and_solves(run, folder):
     assert f"Kept in {os.environ['TENSORLAB_HOME']}" in text
 
 
+def test_without_a_number_all_that_is_begun_is_checked(run):
+    run("start 03")
+    run("start 18")
+    _, text, _ = run("check")
+    assert "0 of 8 right" in text
+    _, text, _ = run("check 03.2 18.1")
+    assert [line[:4] for line in text.split("\n")[:2]] == ["03.2", "18.1"]
+
+
 def test_start_again_changes_nothing(run, folder):
     run("start 03")
     path = folder / "tensorlab-exercises/03.py"
@@ -108,6 +117,8 @@ def test_check_can_answer_as_json(run, folder):
     [
         ("check 03", "there is no tensorlab-exercises/03.py here; `tensorlab start 03` writes it"),
         ("check 03 --file gone.py", "there is no file gone.py"),
+        ("check", "nothing is begun here; `tensorlab start 03` begins chapter 3"),
+        ("check --file mine.py", "which exercise is mine.py?"),
         ("check 99", "chapter 99 has no exercises"),
         ("check 03.9", "there is no exercise 03.9; chapter 03 has 03.1"),
         ("start three", "'three' names no exercise; write 03 or 03.2"),

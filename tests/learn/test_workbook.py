@@ -71,6 +71,21 @@ def test_markdown_reads_as_text_in_a_terminal():
     assert workbook.plain(text) == "A view, leaves, chapter 7 and a link."
 
 
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (r"$k \times k$", "k × k"),  # noqa: RUF001
+        (r"$x_{i+a,\,j+b}$", "x_(i+a, j+b)"),
+        (r"$o + \sum_k (n_k - 1) s_k$", "o + Σ_k (n_k - 1) s_k"),
+        (r"$2^{18} = 262\,144$", "2^(18) = 262 144"),
+        (r"$-\log p_y$", "-log p_y"),
+        (r"$e^{x}$", "e^x"),
+    ],
+)
+def test_formulas_read_as_text_in_a_terminal(formula, text):
+    assert workbook.plain(formula) == text
+
+
 def test_a_chapter_without_exercises_is_one_sentence():
     with pytest.raises(ExerciseError, match="chapter 99 has no exercises; those that have: 01"):
         load_chapter("99")
