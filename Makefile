@@ -80,7 +80,7 @@ debug: $(READY)
 	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book $(ARGS)
+		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli $(ARGS)
 
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"

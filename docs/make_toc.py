@@ -8,7 +8,7 @@ sys.path.insert(0, str(ROOT / "docs/_ext"))
 
 from book_contents import load_parts  # noqa: E402
 
-GUIDE = ["docs/architecture", "docs/instructors"]
+GUIDE = ["docs/architecture", "docs/practising", "docs/instructors"]
 APPENDICES = ["docs/glossary", "docs/appendix-differences"]
 
 

@@ -19,6 +19,9 @@ FENCE = re.compile(
 )
 OPTION = re.compile(r"^:(?P<name>[\w-]+):[ ]*(?P<value>.*)$")
 ROLE = re.compile(r"\{[\w:-]+\}`([^`]*)`")
+BOOK_LINK = re.compile(
+    r"(?<!!)\[([^\]]+)\]\((?:\.\./[^)]+|#?[\w-]+)\)"
+)  # to a page or place of the book
 LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 SHOWN_AS_CODE = {"code-block", "code"}
 BEHIND_THE_SCENES = {"record.py", "exercises.py"}
@@ -54,7 +57,8 @@ def plain_role(match):
 
 
 def plain_text(text):
-    return LABEL.sub("", ROLE.sub(plain_role, text)).strip("\n")
+    text = LABEL.sub("", ROLE.sub(plain_role, text))
+    return BOOK_LINK.sub(r"\1", text).strip("\n")
 
 
 def translate(directive, argument, body):
@@ -92,13 +96,15 @@ def translate(directive, argument, body):
 def exercise_cells(exercise):
     """Return an exercise as cells: its text, the stub, its check, and what opens by a click."""
     title = f"### {exercise.id} {exercise.title} ({exercise.kind})"
-    folded = [(f"Hint {number}", hint) for number, hint in enumerate(exercise.hints, start=1)]
-    wrong = [f"A common wrong answer. {w.why}\n\n{fenced(w.code)}" for w in exercise.wrong]
-    answer = "\n\n".join([fenced(exercise.solution), exercise.reason, *wrong])
-    folded.append(("Solution", answer))
+    folded = [
+        (f"Hint {number}", plain_text(hint)) for number, hint in enumerate(exercise.hints, start=1)
+    ]
+    answer = [fenced(exercise.solution), plain_text(exercise.reason)]
+    for wrong in exercise.wrong:
+        answer += [f"A common wrong answer. {plain_text(wrong.why)}", fenced(wrong.code)]
+    folded.append(("Solution", "\n\n".join(answer)))
     texts = [
-        f"<details><summary>{summary}</summary>\n\n{plain_text(text)}\n\n</details>"
-        for summary, text in folded
+        f"<details><summary>{summary}</summary>\n\n{text}\n\n</details>" for summary, text in folded
     ]
     call = f'from tensorlab.learn import check, hint\n\ncheck("{exercise.id}")'
     return [

@@ -8,7 +8,8 @@ import sys
 from .exercise import BugHunt, all_chapters, find
 from .judge import Verdict, judge
 from .progress import Progress
-from .report import report
+from .report import WIDTH, report
+from .workbook import wrapped
 
 __all__ = ["check", "hint", "solution", "status"]
 
@@ -72,8 +73,6 @@ def one(identity):
 
 
 def hint_text(identity):
-    from .workbook import plain
-
     exercise = one(identity)
     progress = Progress()
     entry = progress.of(exercise.id)
@@ -82,24 +81,24 @@ def hint_text(identity):
     note = progress.save()
     lines = [f"{exercise.id} {exercise.title}"]
     for number, text in enumerate(exercise.hints[: entry["hints"]], start=1):
-        lines.append(f"Hint {number} of {len(exercise.hints)}: {plain(text)}")
+        lines.append(wrapped(f"Hint {number} of {len(exercise.hints)}: {text}", WIDTH))
     if was_last:
         lines.append(f"There are no more. The solution: tensorlab solution {exercise.id}")
     return "\n\n".join([*lines, *([note] if note else [])])
 
 
 def solution_text(identity):
-    from .workbook import plain
-
     exercise = one(identity)
     progress = Progress()
     progress.of(exercise.id)["solution_seen"] = True
     note = progress.save()
-    lines = [f"{exercise.id} {exercise.title}", exercise.solution, plain(exercise.reason)]
+    reason = wrapped(exercise.reason, WIDTH)
+    lines = [f"{exercise.id} {exercise.title}", exercise.solution, reason]
     if issubclass(exercise, BugHunt):
         lines += [f"Planted: {' '.join(bug.__doc__.split())}" for bug in exercise.bugs]
     for wrong in exercise.wrong:
-        lines.append(f"A common wrong answer: {plain(wrong.why)}\n\n{indented(wrong.code)}")
+        why = wrapped(f"A common wrong answer: {wrong.why}", WIDTH)
+        lines.append(f"{why}\n\n{indented(wrong.code)}")
     return "\n\n".join([*lines, *([note] if note else [])])
 
 

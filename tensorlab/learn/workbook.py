@@ -34,15 +34,22 @@ def file_text(chapter):
 def head(exercise):
     """Return an exercise's mark and its text as comments."""
     lines = [f"# %% {exercise.id} {exercise.title} ({exercise.kind})", "#"]
-    for paragraph in exercise.text.split("\n\n"):
-        if paragraph.lstrip().startswith(("```", "- ", "1. ", "|", "$$")) or "\n    " in paragraph:
-            wrapped = paragraph.split("\n")
+    lines += [f"# {line}".rstrip() for line in wrapped(exercise.text, WIDTH).split("\n")]
+    return "\n".join(lines)
+
+
+def wrapped(text, width):
+    """Return Markdown as plain lines of at most `width`; code, lists and tables keep theirs."""
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        if paragraph.lstrip().startswith(KEEPS_LINES) or "\n    " in f"\n{paragraph}":
+            paragraphs.append(paragraph)
         else:
-            wrapped = textwrap.wrap(plain(paragraph), WIDTH)
-        lines += [*(f"# {line}".rstrip() for line in wrapped), "#"]
-    return "\n".join(lines[:-1])
+            paragraphs.append(textwrap.fill(plain(paragraph), width))
+    return "\n\n".join(paragraphs)
 
 
+KEEPS_LINES = ("```", "- ", "* ", "1. ", "|", "$$")
 ROLE = re.compile(r"\{[\w:-]+\}`(?:([^`<]+?)\s*<[^`>]*>|([^`]+))`")
 
 
