@@ -1,0 +1,70 @@
+"""The n-d walk on Python lists: broadcast, collapse, and a loop that knows only rows."""
+
+from itertools import product
+
+
+def broadcast(*shapes):
+    """Return the shape that all shapes stretch to; ValueError if there is none."""
+    common = []
+    for d in range(-max(map(len, shapes)), 0):
+        sizes = {shape[d] for shape in shapes if len(shape) >= -d} - {1}
+        if len(sizes) > 1:
+            raise ValueError(f"sizes {sorted(sizes)} meet, {-d} from the right")
+        common.append(sizes.pop() if sizes else 1)
+    return tuple(common)
+
+
+def steps_of(shape, strides, common):
+    """Return an operand's step for each dimension of the common shape: 0 where it is repeated."""
+    steps = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
+    return [0] * (len(common) - len(shape)) + steps
+
+
+def collapse(sizes, *steps):
+    """Describe the same walk with as few dimensions as possible.
+
+    `steps` has a list for each operand, the result's first.  Returns a list of (size, the steps of
+    all operands), the outermost dimension first.
+    """
+    columns = zip(*steps, strict=True)
+    dims = [(size, column) for size, column in zip(sizes, columns, strict=True) if size != 1]
+    dims.sort(key=lambda dim: -dim[1][0])  # the result's largest step first
+    merged = []
+    for size, column in dims:
+        if merged:
+            outer_size, outer = merged[-1]
+            if all(far == size * near for far, near in zip(outer, column, strict=True)):
+                merged[-1] = outer_size * size, column
+                continue
+        merged.append((size, column))
+    return merged
+
+
+def walk(dims, count):
+    """Yield (places where a row begins, its size, its steps), for `count` operands."""
+    *outer, (size, steps) = dims or [(1, (0,) * count)]
+    for index in product(*(range(n) for n, _ in outer)):
+        moves = [[i * step for step in column] for i, (_, column) in zip(index, outer, strict=True)]
+        yield [sum(column) for column in zip([0] * count, *moves, strict=True)], size, steps
+
+
+def pointwise(function, *operands):
+    """Apply `function` to operands given as (list, shape, strides); return (list, shape)."""
+    shape = broadcast(*(shape for _, shape, _ in operands))
+    strides, length = [], 1
+    for size in reversed(shape):
+        strides.insert(0, length)
+        length *= size
+    result = [None] * length
+    if length == 0:
+        return result, shape
+    steps = [steps_of(own, stride, shape) for _, own, stride in operands]
+    dims = collapse(shape, strides, *steps)
+    for (place, *places), size, (step, *others) in walk(dims, 1 + len(operands)):
+        for i in range(size):
+            numbers = [
+                data[start + i * other]
+                for (data, _, _), start, other in zip(operands, places, others, strict=True)
+            ]
+            result[place + i * step] = function(*numbers)
+    return result, shape
