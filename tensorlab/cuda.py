@@ -148,8 +148,9 @@ def current_device():
 
 
 def set_device(device):
-    """Use a device from now on: an error, since there is none."""
-    raise no_accelerator("cuda.set_device")
+    """Use a device from now on: an error, since there is none. A negative number means none, and does nothing."""
+    if not (isinstance(device, int) and device < 0):
+        raise no_accelerator("cuda.set_device")
 
 
 def synchronize(device=None):
