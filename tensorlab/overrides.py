@@ -224,7 +224,7 @@ def _method_set():
 def has_torch_function(relevant_args):
     """Tell whether the class of one of these arguments, or a mode, has a say in a call.
 
-    For functions of your own that are written in Python and want to be overridable:
+    For functions of your own that are written in Python and want to be overridable::
 
         def my_function(x, y):
             if has_torch_function((x, y)):
