@@ -309,7 +309,8 @@ def layer_norm_backward_derivative_x(grad, grad_, x, weight, count, eps):
     a, b = a - a.mean(dims, True), b - b.mean(dims, True)
     a_along, b_along = (a * xhat).mean(dims, True), (b * xhat).mean(dims, True)
     rest = (a * b).mean(dims, True) - a_along * b_along
-    return -rstd * rstd * (xhat * (rest - 2 * a_along * b_along) + b_along * a + a_along * b)
+    slope = -rstd * rstd * (xhat * (rest - 2 * a_along * b_along) + b_along * a + a_along * b)
+    return slope.view(x.shape)                          # a view, as PyTorch's, which nothing is added to in place
 
 def standardize(x, dims, eps):
     """((x - mean) * rstd, rstd) in tensor operations."""

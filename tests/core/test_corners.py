@@ -63,6 +63,7 @@ GRADIENTS = {
     "prod with zeros": lambda T, x: ((x - 1) * (x - 2)).prod(0, keepdim=True),
     "prod of single elements": lambda T, x: (x - 1).view(4, 1).prod(1),
     "reflected division": lambda T, x: 2 / x,
+    "layer_norm": lambda T, x: T.nn.functional.layer_norm(x.view(2, 2), (2,), eps=0.1) + 1,
 }
 
 
@@ -239,6 +240,18 @@ def test_joining_a_view_that_cannot_be_mended_raises_for_that_first():
             view = x[...]
         x.fill_(1.5)
         return T.stack([computed(T, 1, 2), view], -9)
+
+    agree(program)
+
+
+@pytest.mark.parametrize("index", ["9", "0, 9", "1:, 9", ":, 9", "None, 9"])
+def test_an_index_is_looked_at_after_what_stands_before_it(index):
+    def program(T):
+        x = computed(T, 1, 2, 3, 4)
+        with T.no_grad():
+            view = x.view(2, 2)[:, :]
+        x.fill_(1.5)
+        return eval(f"view[{index}]", {"view": view})
 
     agree(program)
 

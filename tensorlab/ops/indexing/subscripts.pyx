@@ -23,6 +23,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab._core.dtypes cimport BOOL, INT8, INT64, NO_DTYPE, UINT8, is_floating, item_size
 from tensorlab._core.exchange cimport read_element, tensor_from
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 
@@ -197,6 +198,8 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
     for i in range(n):
         item = <object>PyTuple_GET_ITEM(items, i)
         if PyLong_CheckExact(item):
+            if not out.is_whole:
+                ndim_of(x)              # PyTorch takes the items one by one, and by now it would have looked at x's history
             take_int(x, dim, as_position(item), &out.data)
             dim += 1
             out.last = SELECT
