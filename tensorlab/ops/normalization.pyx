@@ -5,7 +5,7 @@ times the weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat))
 the ones and its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
 """
 from cython.parallel cimport prange
-from libc.math cimport sqrt
+from libc.math cimport fma, fmaf, sqrt
 from libc.string cimport memset
 
 from tensorlab._core.op cimport Op, finish
@@ -144,14 +144,57 @@ cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, rea
         for i in range(n):
             out[i] = (x[i] - mean) * rstd * weight[i] + bias[i]
 
+cdef inline real fused(real x, real y, real z) noexcept nogil:
+    """x * y + z, rounded once."""
+    return fmaf(x, y, z) if real is float else fma(x, y, z)
+
+cdef inline real moments(real* x, ssize n, real* mean) noexcept nogil:
+    """The mean of a short row, and the sum of squares of what is left without it, in one pass (Welford 1962).
+
+    A register's lanes run side by side; then come what fills no register, and lane after lane (Chan et al. 1983). This is
+    the order in which PyTorch computes, too, so that what cancels there to exactly 0 does so here.
+    """
+    cdef int k, width = 4 if real is double else 8
+    cdef real[8] lane_mean, lane_squares
+    cdef ssize i, registers = n // width
+    cdef real squares = 0, delta, share
+    mean[0] = 0
+    for i in range(registers * width, n):
+        delta = x[i] - mean[0]
+        mean[0] += delta / (i - registers * width + 1)
+        squares += delta * (x[i] - mean[0])
+    if registers == 0:
+        return squares
+    for k in range(width):
+        lane_mean[k] = lane_squares[k] = 0
+    for i in range(registers):
+        share = <real>1 / (i + 1)
+        for k in range(width):
+            delta = x[i * width + k] - lane_mean[k]
+            lane_mean[k] = fused(delta, share, lane_mean[k])
+            lane_squares[k] = fused(delta, x[i * width + k] - lane_mean[k], lane_squares[k])
+    n -= registers * width
+    for k in range(width):
+        share = <real>registers / (n + registers)
+        delta = lane_mean[k] - mean[0]
+        mean[0] = fused(share, delta, mean[0])
+        squares += fused(delta * delta * share, <real>n, lane_squares[k])
+        n += registers
+    return squares
+
 cdef inline void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means) noexcept nogil:
     cdef real* rstds = <real*>rows.rstd
     cdef real* x
-    cdef ssize i, n = rows.n
+    cdef real squares
+    cdef ssize i, n = rows.n, few = 64 if real is double else 128
     for i in range(begin, end):
         x = <real*>rows.x + i * n
-        means[i] = sum_row(x, n) / n
-        rstds[i] = <real>(1 / sqrt(<double>sum_of_squares(x, means[i], n) / n + rows.eps))
+        if n < few:
+            squares = moments(x, n, &means[i])
+        else:
+            means[i] = sum_row(x, n) / n
+            squares = sum_of_squares(x, means[i], n)
+        rstds[i] = <real>1 / <real>sqrt(squares / n + <real>rows.eps)
         normalize_row(<real*>rows.out + i * n, x, <real*>rows.weight, <real*>rows.bias, means[i], rstds[i], n)
 
 cdef void layer_norm_float(Rows* rows, ssize begin, ssize end) noexcept nogil:

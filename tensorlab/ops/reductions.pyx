@@ -36,6 +36,8 @@ cdef enum:
     LANES = 64
     FEW = 16                    # shorter rows are summed side by side,
     GROUP = 8                   # this many at a time
+    SHORT = 512                 # elements up to which a row is summed in PyTorch's order,
+    SMALL = 64                  # and columns up to which a few rows are
 
 
 cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
@@ -49,23 +51,113 @@ cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, 
 
 
 # ---------------------------------------------------------------- sum: loops
-cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
-    cdef total[8] group                                 # GROUP
-    cdef ssize i = 0, j
-    cdef int k
-    if n < FEW:                         # short rows: GROUP sums side by side, each addition waiting for no other
-        while i + GROUP <= m:
-            for k in range(GROUP):
-                group[k] = 0
-            for j in range(n):
-                for k in range(GROUP):
-                    group[k] += x[(i + k) * row_step + j]
-            for k in range(GROUP):
-                totals[i + k] += group[k]
-            i += GROUP
-    while i < m:
-        totals[i] += sum_row(x + i * row_step, n)
+# Short sums add in the order in which PyTorch adds with AVX2 (four doubles to a register), so that what cancels there to
+# exactly 0, or to a last bit, does so here: a comparison with 0 would make a visible difference of it.
+
+cdef inline total sum_scalars(total* x, ssize n) noexcept nogil:
+    """Four running sums; what is left over goes to the first."""
+    cdef total a = 0, b = 0, c = 0, d = 0
+    cdef ssize i = 0
+    while i + 4 <= n:
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+        i += 4
+    while i < n:
+        a += x[i]
         i += 1
+    return ((a + b) + c) + d
+
+cdef inline total sum_registers(total* x, ssize n) noexcept nogil:
+    """Four running sums of registers; then what fills no register, and the parts of the register."""
+    cdef total[32] lane
+    cdef total result = 0
+    cdef ssize i = 0
+    cdef int k, width = 4 if total is double else 8     # of a register
+    for k in range(4 * width):
+        lane[k] = 0
+    while i + 4 * width <= n:
+        for k in range(4 * width):
+            lane[k] += x[i + k]
+        i += 4 * width
+    while i + width <= n:
+        for k in range(width):
+            lane[k] += x[i + k]
+        i += width
+    for k in range(width):
+        lane[k] = ((lane[k] + lane[k + width]) + lane[k + 2 * width]) + lane[k + 3 * width]
+    while i < n:
+        result += x[i]
+        i += 1
+    for k in range(width):
+        result += lane[k]
+    return result
+
+cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+    cdef total[8] a, b, c, d                            # GROUP
+    cdef ssize i = 0, j
+    cdef int k, few = 4 if total is double else 8
+    if n >= SHORT:
+        for i in range(m):
+            totals[i] += sum_row(x + i * row_step, n)
+        return
+    if n >= few:
+        for i in range(m):
+            totals[i] += sum_registers(x + i * row_step, n)
+        return
+    while i + GROUP <= m:               # GROUP rows side by side, each addition waiting for no other
+        for k in range(GROUP):
+            a[k] = b[k] = c[k] = d[k] = 0
+        j = 0
+        while j + 4 <= n:
+            for k in range(GROUP):
+                a[k] += x[(i + k) * row_step + j]
+                b[k] += x[(i + k) * row_step + j + 1]
+                c[k] += x[(i + k) * row_step + j + 2]
+                d[k] += x[(i + k) * row_step + j + 3]
+            j += 4
+        while j < n:
+            for k in range(GROUP):
+                a[k] += x[(i + k) * row_step + j]
+            j += 1
+        for k in range(GROUP):
+            totals[i + k] += ((a[k] + b[k]) + c[k]) + d[k]
+        i += GROUP
+    while i < m:
+        totals[i] += sum_scalars(x + i * row_step, n)
+        i += 1
+
+cdef inline total sum_column(total* x, ssize m, ssize row_step) noexcept nogil:
+    """sum_scalars, down a column."""
+    cdef total[4] lane
+    cdef ssize i = 0
+    cdef int k
+    for k in range(4):
+        lane[k] = 0
+    while i + 4 <= m:
+        for k in range(4):
+            lane[k] += x[(i + k) * row_step]
+        i += 4
+    while i < m:
+        lane[0] += x[i * row_step]
+        i += 1
+    return ((lane[0] + lane[1]) + lane[2]) + lane[3]
+
+cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
+    """Whole groups of columns are summed row by row, the others one by one."""
+    cdef total[64] lane                                 # SMALL
+    cdef int width = 4 if total is double else 8        # of a register
+    cdef ssize i, j, whole = n // (4 * width) * (4 * width) if n >= width else n // 4 * 4
+    for j in range(whole):
+        lane[j] = 0
+    for i in range(m):
+        for j in range(whole):
+            lane[j] += x[i * row_step + j]
+    for j in range(whole):
+        totals[j] += lane[j]
+    for j in range(whole, n):
+        totals[j] += sum_column(x + j, m, row_step)
 
 cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
     """Four rows at a time, so that the totals are read and written a quarter as often."""
@@ -73,6 +165,9 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n,
     cdef total* row
     if m >= 512:
         sum_column_halves(totals, x, m, row_step, n)
+        return
+    if m < FEW and n <= SMALL:
+        sum_few_columns(totals, x, m, row_step, n)
         return
     while i + 4 <= m:
         row = x + i * row_step
