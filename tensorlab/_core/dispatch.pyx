@@ -89,6 +89,10 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
         out = result_for(operands, n, result_dtype, ndim, sizes, op.wraps_numbers)
     else:
         check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
+        if in_place and result_dtype != out.dtype_ and overlaps_itself(ndim, out.sizes, out.strides):
+            # as PyTorch, which casts before and after: all is read before anything is written
+            copy_into(out, compute(op, operands, n, None, False))
+            return out
     walk.ndim = ndim
     walk.operands = n + 1
     # windows that overlap, as unfold makes them: each element must be read after it was last written

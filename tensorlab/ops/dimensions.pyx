@@ -183,8 +183,8 @@ def movedim(TensorBase input not None, source, destination):
     cdef int[MAX_NDIM] sources, destinations, order
     cdef bint[MAX_NDIM] is_moved
     cdef int i, next_free, n
-    n = read_dims(source, ndim_of(input), sources, "movedim")
-    if read_dims(destination, ndim_of(input), destinations, "movedim") != n:
+    n = read_dims(source, input.ndim_, sources, "movedim")
+    if read_dims(destination, input.ndim_, destinations, "movedim") != n:
         raise ShapeError(f"movedim: source {source} and destination {destination} must name equally many dimensions")
     if input.ndim_ == 0:
         return permute_to(input, order)

@@ -5,11 +5,11 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.operands cimport can_cast, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_strided_tensor, empty_tensor
-from tensorlab.ops.creation cimport format_strides, lies_channels_last
+from tensorlab.ops.creation cimport format_strides, lies_channels_last, zeros_tensor
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
@@ -57,10 +57,14 @@ cdef Op CAT = Op("cat(tensors: Tensor[], dim: int, lengths: int[]) -> Tensor")
 @CAT.derivative("tensors", is_list=True)
 def cat_derivative(grad, dim, lengths):
     cdef list out = []
-    cdef ssize start = 0, length
+    cdef ssize start = 0, length, nothing = 0
     for length in lengths:
-        # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
-        out.append(grad.new_zeros(0) if length < 0 else slice_dim(<TensorBase?>grad, dim, start, length, 1))
+        if length < 0:
+            # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
+            out.append(zeros_tensor((<TensorBase?>grad).dtype_, 1, &nothing))
+            bump_version(<TensorBase>out[len(out) - 1])     # zeros are an empty tensor and a write to it, and PyTorch's tell
+        else:
+            out.append(slice_dim(<TensorBase?>grad, dim, start, length, 1))
         start += max(length, 0)
     return out
 

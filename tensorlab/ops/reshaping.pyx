@@ -5,7 +5,6 @@
 """
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     read_sizes,
@@ -252,7 +251,7 @@ def unflatten(TensorBase input not None, dim, sizes):
     """
     cdef ssize[MAX_NDIM] parts, numbers
     cdef ssize known = 1
-    cdef int at = wrap_dim(dim, ndim_of(input), "unflatten"), i, n, missing = -1
+    cdef int at = wrap_dim(dim, input.ndim_, "unflatten"), i, n, missing = -1
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(f"unflatten: sizes must be a tuple of ints, not {type(sizes).__name__}")
     n = read_sizes(sizes, parts, "unflatten")

@@ -137,7 +137,7 @@ def narrow(TensorBase input not None, dim, start, length):
     first = PyNumber_AsSsize_t(start, OverflowError)
     if input.ndim_ == 0:
         raise ShapeError("narrow: a 0-d tensor has no dimension to narrow")
-    at = wrap_dim(dim, ndim_of(input), "narrow")
+    at = wrap_dim(dim, input.ndim_, "narrow")
     if n < 0:
         raise ShapeError(f"narrow: length {n} is negative")
     if not -input.sizes[at] <= first <= input.sizes[at]:

@@ -137,7 +137,7 @@ def chunk(TensorBase input not None, chunks, dim=0):
         raise ShapeError("chunk: a 0-d tensor has no dimension to split")
     if n <= 0:
         raise ShapeError(f"chunk: chunks must be at least 1, not {n}")
-    at = wrap_dim(dim, ndim_of(input), "chunk")
+    at = wrap_dim(dim, input.ndim_, "chunk")
     length = (input.sizes[at] + n - 1) // n
     if length == 0:
         return cut(SPLIT_WITH_SIZES, input, at, [0] * n)
@@ -218,7 +218,7 @@ def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
     """
     if self.ndim_ == 0:
         raise ShapeError("tensor_split: a 0-d tensor has no dimension to split")
-    return split_at(self, wrap_dim(dim, ndim_of(self), "tensor_split"), indices_or_sections, "tensor_split")
+    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), indices_or_sections, "tensor_split")
 
 
 cdef object split_along(TensorBase x, int dim, int least, object given, str where):

@@ -1,8 +1,11 @@
 """Corners of autograd that random programs found: each small program does what PyTorch does with it."""
 
+import numpy as np
 import pytest
 
+import tensorlab
 from tests.ops.agreement import agree
+from tests.oracle import require_torch
 
 
 def leaf(T, *values):
@@ -50,7 +53,7 @@ GRADIENTS = {
     "two Ellipses": lambda T, x: x[..., None, ...],
     "a whole slice": lambda T, x: x[:],
     "a tuple of a whole slice": lambda T, x: x[:,],
-    "joined empty tensors": lambda T, x: T.cat([x[:0], x[:0]]),
+    "joined empty parts": lambda T, x: T.cat([x[:0], x[:0]]),
     "a broadcast write": lambda T, x: write(T.zeros(3, 4, dtype=x.dtype), slice(0, 2), x[None]),
     "a broadcast column": lambda T, x: write(
         T.zeros(4, 3, dtype=x.dtype), slice(0, 4), x.view(4, 1)
@@ -91,6 +94,15 @@ def test_a_gradient_has_pytorchs_form_version_and_history(name, creates_graph):
     agree(program, tolerance=1e-12)
 
 
+def test_gradients_of_joined_empty_tensors_are_added():
+    def program(T):
+        x = T.zeros(0, requires_grad=True)
+        out = T.cat([x, x])
+        return list(T.autograd.grad(out.sum(), [x]))
+
+    agree(program)
+
+
 def test_a_reflected_division_needs_its_operand_no_more():
     def program(T):
         x = leaf(T, 1, 2)
@@ -120,6 +132,16 @@ SHARED = {
     "masked_fill_ with a tensor": lambda T, x, b: x.masked_fill_(b > 1, T.tensor(5.0)),
     "cumsum_ along a dimension that is not there": lambda T, x, b: x.cumsum_(3),
 }
+
+
+def test_windows_are_read_before_they_are_written_where_types_differ():
+    def program(T):
+        x = T.tensor([[1.0, 2.0, 4.0]])
+        windows = x.unfold(1, 2, 1)
+        windows.div_(T.tensor([3.0], dtype=T.float64))
+        return [windows, x]
+
+    agree(program)
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
@@ -197,8 +219,6 @@ def test_views_of_such_integers_made_under_no_grad_do_so_too(expression):
 
 
 def test_squeezing_such_integers_in_place_changes_nothing():
-    import tensorlab
-
     x = integers(tensorlab)
     with pytest.raises(RuntimeError, match="integers have no gradient"):
         x.squeeze_()
@@ -240,6 +260,31 @@ def test_joining_a_view_that_cannot_be_mended_raises_for_that_first():
             view = x[...]
         x.fill_(1.5)
         return T.stack([computed(T, 1, 2), view], -9)
+
+    agree(program)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "narrow(9, 0, 0)",
+        "movedim(0, 9)",
+        "chunk(2, 9)",
+        "tensor_split(2, 9)",
+        "unflatten(9, (1, 1))",
+        "select(9, 0)",
+        "transpose(0, 9)",
+        "sum(9)",
+        "__getitem__([[True]])",
+    ],
+)
+def test_what_is_wrong_with_a_stale_view_is_told_in_pytorchs_order(call):
+    def program(T):
+        x = computed(T, 1, 2, 3, 4)
+        with T.no_grad():
+            view = x.view(2, 2)[:, :]
+        x.fill_(1.5)
+        return eval(f"view.{call}", {"view": view})
 
     agree(program)
 
@@ -346,3 +391,36 @@ def test_relu_keeps_the_sign_of_zero():
 
 def test_a_number_that_does_not_fit_is_noticed_before_an_index_that_is_not_there():
     agree(lambda T: write(T.zeros(0, dtype=T.uint8), (None, 0), -1.5))
+
+
+# ------------------------------------------------------------ sums that should be exactly 0
+LAYOUTS = [(n,) for n in range(1, 40)] + [(a, b) for a in range(1, 16) for b in range(1, 12)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", ["row-major", "transposed"])
+@pytest.mark.parametrize("dim", [None, 0, -1])
+def test_short_sums_equal_pytorchs_to_the_last_bit(dtype, layout, dim):
+    torch = require_torch()
+    generator = np.random.default_rng(0)
+    for shape in LAYOUTS:
+        numbers = generator.standard_normal(shape).astype(dtype)
+        numbers = numbers if layout == "row-major" else numbers.T
+        ours, theirs = (
+            T.from_numpy(numbers).sum() if dim is None else T.from_numpy(numbers).sum(dim)
+            for T in (tensorlab, torch)
+        )
+        assert ours.tolist() == theirs.tolist(), shape
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_layer_norm_of_short_rows_equals_pytorchs_to_the_last_bit(dtype):
+    torch = require_torch()
+    generator = np.random.default_rng(0)
+    for n in range(1, 40):
+        numbers = generator.standard_normal((5, n)).astype(dtype)
+        ours, theirs = (
+            T.nn.functional.layer_norm(T.from_numpy(numbers), (n,), eps=0.1)
+            for T in (tensorlab, torch)
+        )
+        assert ours.tolist() == theirs.tolist(), n

@@ -287,6 +287,7 @@ cdef TensorBase mask_of(bint keep):
 
 cdef int check_mask(TensorBase x, int dim, TensorBase mask) except -1:
     cdef int d
+    ndim_of(x)                          # what is wrong with x's history comes first
     for d in range(mask.ndim_):
         if mask.sizes[d] != x.sizes[dim + d]:
             raise IndexOutOfRange(f"index: the mask of shape {shape_text(mask.ndim_, mask.sizes)} does not fit the dimensions "
