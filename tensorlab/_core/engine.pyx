@@ -18,7 +18,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from libc.stdlib cimport free, realloc
 
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
 from tensorlab._core.graph cimport (
     AccumulateGrad,
     GraphTask,
@@ -31,7 +31,8 @@ from tensorlab._core.graph cimport (
     thread_state,
 )
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
+from tensorlab._core.loops cimport fill_with
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, empty_tensor, make_size
 
 from tensorlab.errors import GradientError
 
@@ -228,9 +229,8 @@ cdef bint is_expandable(Meta* meta, TensorBase g) noexcept:
     return True
 
 
-cdef int deliver(Task task, Node node, int output_number, object grad) except -1:
-    """Add a gradient to what waits at a node."""
-    cdef Py_ssize_t slot = task.find(node)
+cdef int deliver(Task task, Node node, Py_ssize_t slot, int output_number, object grad) except -1:
+    """Add a gradient to what waits at a node, whose slot is given."""
     cdef list several
     if node.output_count == 1:
         add_to(task.waiting, slot, grad)
@@ -336,12 +336,12 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             if task.is_selective and next_node not in task.needed:
                 continue
             number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
+            slot = task.find(next_node)
             one = take(out, i)
             if one is not None:
                 one = fit(one, &next_node.metas[number], node)
-                deliver(task, next_node, number, one)
+                deliver(task, next_node, slot, number, one)
                 one = None
-            slot = task.find(next_node)
             task.missing[slot] -= 1
             if task.missing[slot] == 0:
                 ready.push(next_node)
@@ -405,7 +405,7 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
         for i in range(len(tensors)):
             x = <TensorBase>tensors[i]
             node = <Node>roots[i]
-            deliver(task, node, x.output_number, fit(grads[i], &node.metas[x.output_number], node))
+            deliver(task, node, task.find(node), x.output_number, fit(grads[i], &node.metas[x.output_number], node))
         for node in set(roots):
             slot = task.find(node)
             if task.missing[slot] == 0 and is_wanted(task, node):       # else another root leads to this one
@@ -437,7 +437,7 @@ cdef list first_gradients(list tensors, object given, str where):
             if x.numel_ != 1:
                 raise GradientError(f"{where}: the tensor has shape {shape_text(x.ndim_, x.sizes)}; a gradient can be made "
                                     f"up only for one element. Reduce it, as in .sum(), or pass gradient=")
-            grads[i] = x.new_ones(x.shape)
+            grads[i] = one_like(x)
         elif not isinstance(grads[i], TensorBase):
             raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grads[i]).__name__}")
         elif (<TensorBase>grads[i]).shape != x.shape:
@@ -446,6 +446,14 @@ cdef list first_gradients(list tensors, object given, str where):
         elif (<TensorBase>grads[i]).dtype_ != x.dtype_:
             grads[i] = grads[i].to(x.dtype)
     return grads
+
+
+cdef TensorBase one_like(TensorBase x):
+    """A 1 in the shape and type of x, which has one element."""
+    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef double one = 1
+    fill_with(out, &one, FLOAT64)
+    return out
 
 
 cdef list as_list(object value):

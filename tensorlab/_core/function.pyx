@@ -10,11 +10,8 @@ from tensorlab._core.graph cimport (
     already_released,
     as_view,
     bump_version,
-    bury,
     check_inplace,
-    enter_release,
     grad_fn_of,
-    leave_release,
     needs_grad,
     next_sequence,
     rebase_history,
@@ -37,10 +34,12 @@ from tensorlab.errors import GradientError
 
 
 cdef class FunctionNode(Node):
-    """The context of one call of a custom Function, and its node in the graph."""
+    """The context of one call of a custom Function, and its node in the graph.
+
+    `saved` is a list of SavedTensors and None; None itself once it was freed.
+    """
 
     cdef tuple to_save          # what forward asked to save
-    cdef list saved             # SavedTensors and None; None itself once released
     cdef tuple dirty
     cdef tuple non_differentiable
     cdef bint materializes      # missing gradients become zeros
@@ -50,14 +49,6 @@ cdef class FunctionNode(Node):
         self.materializes = True
         self.dirty = ()
         self.non_differentiable = ()
-
-    def __dealloc__(self):
-        if enter_release():
-            self.saved = None
-            leave_release()
-        else:
-            bury(self.saved)
-            self.saved = None
 
     def save_for_backward(self, *tensors):
         """Keep tensors for backward, with a check that nobody changes them in between. Call it once, in forward."""
@@ -125,10 +116,6 @@ cdef class FunctionNode(Node):
             if one is not None:
                 return one.new_zeros(make_size(self.metas[i].ndim, self.metas[i].sizes),
                                      dtype=dtype_object(self.metas[i].dtype))
-
-    cdef int release_saved(self) except -1:
-        self.saved = None
-        return 0
 
 
 def apply_function(cls, tuple arguments):

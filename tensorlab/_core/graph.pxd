@@ -1,7 +1,7 @@
 """What forward writes down: nodes, edges, saved tensors, view records."""
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, VersionCounter
+from tensorlab._core.tensor cimport TensorBase
 
 cdef struct Meta:               # what a gradient must look like: the shape and type of the forward output
     int dtype
@@ -10,6 +10,7 @@ cdef struct Meta:               # what a gradient must look like: the shape and 
 
 cdef class Node:
     cdef tuple edges            # for each input of the forward op: the Node its gradient goes to, or None
+    cdef object saved           # what its backward needs; each kind of node keeps it in a form of its own
     cdef int* edge_outputs      # which output of that node the input was; NULL if 0 for all
     cdef unsigned long long sequence    # nodes made later run first
     cdef int output_count       # outputs of the forward op = gradients that come in
@@ -43,7 +44,6 @@ cdef inline int ndim_of(TensorBase x) except -1:
 
 cdef class SavedTensor:
     cdef TensorBase tensor      # the tensor itself; for an output of the node, a detached alias of it
-    cdef VersionCounter counter
     cdef unsigned long version
     cdef bint is_output
     cdef bint was_computed      # it had a node then
@@ -54,16 +54,23 @@ cdef class SavedTensor:
 cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable      # the leaf
 
-cdef class CopySlices(Node):
+cdef class CopySlices(Node):      # `saved`: the node of the in-place op
     cdef Meta base_meta
     cdef ssize[MAX_NDIM] base_strides
     cdef Meta view_meta
     cdef ssize[MAX_NDIM] view_strides
     cdef ssize view_offset      # elements from the base's first element to the view's
-    cdef Node function          # the node of the in-place op
     cdef TensorBase view_again(self, TensorBase saved)
 
-cdef bint needs_grad(TensorBase x) noexcept
+cdef inline bint needs_grad(TensorBase x) noexcept:
+    """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
+    return (x.wants_grad or x.node is not None
+            or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
+
+cdef inline bint is_followed(TensorBase x) noexcept:
+    """Does autograd follow what is done with x now?"""
+    return needs_grad(x) and thread_state().grad_enabled
+
 cdef Node grad_fn_of(TensorBase x)
 cdef Node gradient_edge(TensorBase x)
 cdef int set_edges(Node node, object inputs) except -1
@@ -75,12 +82,11 @@ cdef int rebase_history(TensorBase x, Node node) except -1
 cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
 cdef SavedTensor save_tensor(TensorBase x, bint is_output)
+cdef unsigned long saved_version(TensorBase x) except? -1
+cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1
 cdef object save_value(object value)
 cdef object unpack_value(object saved, Node owner)
 cdef int write_meta(Meta* meta, TensorBase x) except -1
 cdef int set_as_strided(object function) except -1
 cdef object already_released(str name)
-cdef bint enter_release() except -1
-cdef int leave_release() except -1
-cdef int bury(object remains) except -1
 cdef int move_retained(TensorBase x, Node old, Node new) except -1

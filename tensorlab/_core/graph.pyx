@@ -37,32 +37,23 @@ cdef extern from *:
 cdef enum:
     DEEP = 40                   # nested frees that any stack bears: about 40 KiB
 
-cdef list graveyard = []
+cdef list graveyard = []            # what was held by nodes that died deep inside others
 cdef int release_depth = 0
 
 
-cdef bint enter_release() except -1:
-    """May a dying node let go of what it holds right now? If not, it calls `bury`; if so, it then calls `leave_release`."""
+cdef int release(Node node) except -1:
+    """Let go of what a dying node holds; too deep inside others, put it aside. The outermost node clears up."""
     global release_depth
     if release_depth >= DEEP:
-        return False
+        graveyard.append(node.edges)
+        graveyard.append(node.saved)
     release_depth += 1
-    return True
-
-
-cdef int leave_release() except -1:
-    """The outermost release also lets go of what was buried meanwhile, one thing after the other."""
-    global release_depth
+    node.edges = None
+    node.saved = None
     if release_depth == 1:
         while graveyard:
             graveyard.pop()
     release_depth -= 1
-    return 0
-
-
-cdef int bury(object remains) except -1:
-    """Put aside what a dying node held, because too many are dying inside one another."""
-    graveyard.append(remains)
     return 0
 
 
@@ -84,15 +75,11 @@ cdef class Node:
         self.metas = &self.first_meta
 
     def __dealloc__(self):
-        if enter_release():
-            self.edges = None
-            leave_release()
-        else:
-            bury(self.edges)
-            self.edges = None
+        release(self)
         if self.metas != &self.first_meta:
             free(self.metas)
-        free(self.edge_outputs)
+        if self.edge_outputs != NULL:
+            free(self.edge_outputs)
 
     cdef tuple apply(self, object grad, GraphTask task):
         """Gradients for all edges; `grad` is one gradient, or a list if the op had several outputs."""
@@ -100,6 +87,7 @@ cdef class Node:
 
     cdef int release_saved(self) except -1:
         """Forget what was saved for backward."""
+        self.saved = None
         return 0
 
     cdef str label(self):
@@ -198,7 +186,7 @@ cdef class AccumulateGrad(Node):
             # 2 references, the engine's and ours: nobody else holds this tensor, so it is taken over without a copy. (As in
             # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)
             if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
-                variable.gradient = alias(new)
+                variable.gradient = alias(new) if new.base is not None or needs_grad(new) else new
             else:
                 variable.gradient = copy_in_layout(new, variable)
         elif thread_state().grad_enabled:
@@ -234,12 +222,6 @@ cdef object copy_in_layout(TensorBase grad, TensorBase variable):
 
 
 # ---------------------------------------------------------------- reading a tensor's node
-cdef bint needs_grad(TensorBase x) noexcept:
-    """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
-    return (x.wants_grad or x.node is not None
-            or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
-
-
 cdef object as_strided = None
 
 cdef int set_as_strided(object function) except -1:
@@ -394,7 +376,7 @@ cdef int rebase_history(TensorBase x, Node node) except -1:
     for i in range(x.ndim_):
         slices.view_strides[i] = x.strides[i]
     slices.view_offset = offset_of(x) - offset_of(base)
-    slices.function = node
+    slices.saved = node
     take_edges(slices, node, base)
     old = base.node
     set_history(base, slices, 0)
@@ -446,15 +428,8 @@ cdef class CopySlices(Node):
     own backward makes of that part.
     """
 
-    def __dealloc__(self):
-        if enter_release():
-            self.function = None
-            leave_release()
-        else:
-            bury(self.function)
-            self.function = None
-
     cdef tuple apply(self, object grad, GraphTask task):
+        cdef Node function = <Node>self.saved
         cdef object result, part, grads
         cdef list out
         cdef int i
@@ -465,12 +440,12 @@ cdef class CopySlices(Node):
         result.copy_(grad)
         part = result.as_strided(make_size(self.view_meta.ndim, self.view_meta.sizes),
                                  tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
-        if self.function is None:
+        if function is None:
             raise already_released("CopySlices")
         if task.is_selective and is_wanted(task, self.edges[0]):
-            task.needed.add(self.function.edges[0])     # the op still points at the view's node, which the base replaced
+            task.needed.add(function.edges[0])          # the op still points at the view's node, which the base replaced
         # a copy, because the op's backward may keep what it is given, and `part` is written to below
-        grads = self.function.apply(part.clone(), task)
+        grads = function.apply(part.clone(), task)
         out = list(grads)
         out[0] = None
         if is_wanted(task, self.edges[0]):
@@ -487,10 +462,6 @@ cdef class CopySlices(Node):
         cdef TensorBase base = alias_as(saved, self.base_meta.ndim, self.base_meta.sizes, self.base_strides, data)
         set_history(base, self, 0)
         return as_strided(base, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
-
-    cdef int release_saved(self) except -1:
-        self.function = None
-        return 0
 
     cdef str label(self):
         return "CopySlices"
@@ -514,16 +485,7 @@ cdef class SavedTensor:
 
     cdef int check(self, Node owner) except -1:
         """Raise if somebody has written to the tensor since."""
-        if self.counter.value != self.version:
-            raise VersionError(
-                f"backward: {owner.label()} needs a tensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} "
-                f"and {dtype_object(self.tensor.dtype_)}{' (its own output)' if self.is_output else ''} that is at "
-                f"version {self.counter.value} but was saved at {self.version}: an in-place operation changed it. "
-                f"Clone it before that operation, or use the out-of-place one.")
-        if self.was_computed and self.tensor.node is None:
-            raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
-                                f"had been saved; use detach() instead")
-        return 0
+        return check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
 
     cdef TensorBase unpack(self, Node owner):
         """The tensor, checked to be unchanged."""
@@ -538,13 +500,30 @@ cdef class SavedTensor:
         return out
 
 
+cdef unsigned long saved_version(TensorBase x) except? -1:
+    """The version at which x is being saved."""
+    if x.counter is None:
+        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
+    return x.counter.value
+
+
+cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1:
+    """Raise if somebody has written to x since it was saved at `version`, or detached it in place."""
+    if x.counter.value != version:
+        raise VersionError(
+            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
+            f"{' (its own output)' if is_output else ''} that is at version {x.counter.value} but was saved at {version}: "
+            f"an in-place operation changed it. Clone it before that operation, or use the out-of-place one.")
+    if was_computed and x.node is None:
+        raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
+                            f"had been saved; use detach() instead")
+    return 0
+
+
 cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     """Keep x for backward. For an output, call it after the output's version has been bumped."""
     cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
-    if x.counter is None:
-        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
-    saved.counter = x.counter
-    saved.version = x.counter.value
+    saved.version = saved_version(x)
     saved.is_output = is_output
     saved.tensor = alias(x) if is_output else x
     saved.was_computed = not is_output and x.node is not None

@@ -43,3 +43,32 @@ def switch_inference_mode(bint enabled):
     cdef bint was = thread_state().inference
     thread_state().inference = enabled
     return was
+
+
+# ---------------------------------------------------------------- contexts; tensorlab/autograd/grad_mode.py gives them their names
+cdef class GradOff:
+    """Grad mode is off inside."""
+    cdef bint was
+
+    def __enter__(self):
+        self.was = switch_grad_mode(False)
+
+    def __exit__(self, kind, error, traceback):
+        tl_state.grad_enabled = self.was
+
+
+cdef class GradOn:
+    """Grad mode is on inside."""
+    cdef bint was
+
+    def __enter__(self):
+        self.was = switch_grad_mode(True)
+
+    def __exit__(self, kind, error, traceback):
+        tl_state.grad_enabled = self.was
+
+
+def new_mode(cls, function=None):
+    """`cls()`, a context; or `cls(function)`, so that `@no_grad` decorates without parentheses too."""
+    context = object.__new__(cls)
+    return context if function is None else context(function)

@@ -13,6 +13,7 @@ cdef enum:
 
 cdef enum:
     MAX_INPUTS = 8              # differentiable parameters of an op
+    MAX_SAVED = 8               # a tensor that a formula needs is one of the first arguments
 
 cdef class Op:
     cdef readonly str name              # "mul"
@@ -39,10 +40,14 @@ cdef class Op:
 
 cdef class OpNode(Node):
     cdef Op op
-    cdef tuple saved            # for each argument: SavedTensor, plain value or None
+    # `saved` is a tuple, with the value of each argument that some formula needs, and None for the others
+    cdef unsigned int saved_tensors     # which of them are tensors (a bit each),
+    cdef unsigned int computed_tensors  # and of these, which were computed then
+    cdef unsigned long[MAX_SAVED] versions  # of those tensors
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output
-    cdef bint is_released
+    cdef bint is_released       # something that was saved is gone
+    cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1
     cdef int check_saved(self) except -1
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)

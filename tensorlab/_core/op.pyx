@@ -22,7 +22,7 @@ and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc
@@ -46,17 +46,16 @@ from tensorlab._core.graph cimport (
     already_released,
     as_view,
     bump_version,
-    bury,
     check_inplace,
-    enter_release,
+    check_saved_tensor,
     gradient_edge,
     is_wanted,
-    leave_release,
     needs_grad,
     next_sequence,
     rebase_history,
     save_tensor,
     save_value,
+    saved_version,
     set_edges,
     set_history,
     set_metas,
@@ -135,6 +134,8 @@ cdef class Op:
                     code = GRAD if name == "grad" else GRADS
                 elif name.rstrip("_") in self.params:           # grad_: an argument of the op that is called grad
                     code = self.params.index(name.rstrip("_"))
+                    if code >= MAX_SAVED and self.params[code] + ": Tensor" in self.schema:
+                        raise ValueError(f"Op {self.name}: {name!r} must be one of the first {MAX_SAVED} arguments")
                     saves |= <unsigned int>1 << code
                 elif name == "out":
                     code = OUT
@@ -182,14 +183,6 @@ cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32
 cdef class OpNode(Node):
     """The node of an op of ours: its derivatives, and what they saved."""
 
-    def __dealloc__(self):                  # see "freeing" in graph.pyx
-        if enter_release():
-            self.saved = None
-            leave_release()
-        else:
-            bury(self.saved)
-            self.saved = None
-
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Op op = self.op
         cdef tuple edges = self.edges
@@ -216,17 +209,40 @@ cdef class OpNode(Node):
             PyTuple_SET_ITEM(out, j, one)
         return out
 
+    cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1:
+        """Keep the arguments in `mask`; of a tensor also its version."""
+        cdef tuple saved = PyTuple_New(n)
+        cdef object value
+        cdef int j
+        for j in range(n):
+            value = None
+            if mask >> j & 1:
+                value = <object>arguments[j]
+                if isinstance(value, TensorBase):
+                    self.versions[j] = saved_version(<TensorBase>value)
+                    self.saved_tensors |= <unsigned int>1 << j
+                    if (<TensorBase>value).node is not None:
+                        self.computed_tensors |= <unsigned int>1 << j
+                else:
+                    value = save_value(value)
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(saved, j, value)
+        self.saved = saved
+        return 0
+
     cdef int check_saved(self) except -1:
         """Raise if something saved is gone or was changed, even if no formula will ask for it in this pass."""
-        if self.saved is not None:
-            for value in self.saved:
-                if value is RELEASED:
-                    raise already_released(self.op.node_name)
-                if isinstance(value, SavedTensor):
-                    (<SavedTensor>value).check(self)
+        cdef unsigned int tensors = self.saved_tensors
+        cdef int j = 0
+        if self.is_released:
+            raise already_released(self.op.node_name)
+        while tensors:
+            if tensors & 1:
+                check_saved_tensor(<TensorBase>PyTuple_GET_ITEM(<tuple>self.saved, j), self.versions[j],
+                                   self.computed_tensors >> j & 1, False, self)
+            tensors >>= 1
+            j += 1
         if self.wants_output:
-            if self.is_released:
-                raise already_released(self.op.node_name)
             self.saved_output.check(self)
         return 0
 
@@ -252,40 +268,39 @@ cdef class OpNode(Node):
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
-        return unpack_value(self.saved_output if code == OUT else <object>PyTuple_GET_ITEM(self.saved, code), self)
+        if code == OUT:
+            return self.saved_output.unpack(self)
+        if self.saved_tensors >> code & 1:
+            return <object>PyTuple_GET_ITEM(<tuple>self.saved, code)        # check_saved has looked at it
+        return unpack_value(<object>PyTuple_GET_ITEM(<tuple>self.saved, code), self)
 
     cdef Meta* input_meta(self, Py_ssize_t j):
         cdef Node node = <Node>self.edges[j]
         return &node.metas[self.edge_outputs[j] if self.edge_outputs != NULL else 0]
 
     cdef int release_saved(self) except -1:
-        cdef Py_ssize_t i
-        cdef list kept
-        if self.saved is not None and not self.is_released:
-            kept = list(self.saved)
-            for i in range(len(kept)):
-                # a number that stands for a 0-d tensor is gone after backward as one would be
-                if holds_saved(kept[i]) or (self.op.wraps_numbers and kept[i] is not None):
-                    kept[i] = RELEASED
-            self.saved = tuple(kept)
-        self.saved_output = None
-        self.is_released = True
+        # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
+        # a 0-d tensor is gone as one would be
+        if self.saved is not None and (self.saved_tensors or self.op.wraps_numbers or holds_list(<tuple>self.saved)):
+            self.saved = None
+            self.is_released = True
+        if self.wants_output:
+            self.saved_output = None
+            self.is_released = True
         return 0
 
     cdef str label(self):
         return self.op.node_name
 
-cdef object RELEASED = object()
 
-
-cdef bint holds_saved(object value):
-    """Is it a saved tensor, or a list of some?"""
-    if isinstance(value, list):
-        for one in value:
-            if isinstance(one, SavedTensor):
-                return True
-        return False
-    return isinstance(value, SavedTensor)
+cdef bint holds_list(tuple saved):
+    """Is one of the saved values a list of SavedTensors? (Any other list was kept as the tuple it came in.)"""
+    for value in saved:
+        if isinstance(value, list):
+            for one in value:
+                if isinstance(one, SavedTensor):
+                    return True
+    return False
 
 
 cdef OpNode start_record(Op op, PyObject** arguments, int n):
@@ -293,55 +308,56 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
 
     An in-place call does this before it writes; the others may do it together with `finish_record`, afterwards.
     """
-    cdef OpNode node
-    cdef tuple edges, saved
+    cdef OpNode node = None
+    cdef tuple edges = None
     cdef unsigned int mask = 0
     cdef int j
-    cdef object edge, value
+    cdef object edge
     cdef TensorBase x
-    cdef bint wanted = False
     if op.derivative_count == 0 or not thread_state().grad_enabled:
         return None
     if op.takes_list:
         return start_list_record(op, arguments, n)
     for j in range(op.derivative_count):
-        if isinstance(<object>arguments[op.positions[j]], TensorBase):
-            wanted = wanted or needs_grad(<TensorBase>arguments[op.positions[j]])
-    if not wanted:
-        return None
-    node = OpNode.__new__(OpNode)
-    node.op = op
-    edges = PyTuple_New(op.derivative_count)
-    for j in range(op.derivative_count):
-        edge = None
-        value = <object>arguments[op.positions[j]]
-        if isinstance(value, TensorBase) and needs_grad(<TensorBase>value):
-            x = <TensorBase>value
-            edge = gradient_edge(x)
-            # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
-            mask |= op.saves[j] if edge is not None or op.derivative_count == 1 else op.saves[j] & op.shared
-            if x.output_number != 0:
+        if not isinstance(<object>arguments[op.positions[j]], TensorBase):
+            continue
+        x = <TensorBase>arguments[op.positions[j]]
+        if not needs_grad(x):
+            continue
+        if node is None:
+            node = OpNode.__new__(OpNode)
+            edges = empty_edges(op.derivative_count)
+        edge = gradient_edge(x)
+        # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
+        mask |= op.saves[j] if edge is not None or op.derivative_count == 1 else op.saves[j] & op.shared
+        if x.output_number != 0:
+            if node.edge_outputs == NULL:
+                node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))
                 if node.edge_outputs == NULL:
-                    node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))
-                    if node.edge_outputs == NULL:
-                        raise MemoryError()
-                node.edge_outputs[j] = x.output_number
+                    raise MemoryError()
+            node.edge_outputs[j] = x.output_number
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
+        Py_DECREF(None)                         # which was there; the macro does not count it down
+    if node is None:
+        return None
+    node.op = op
     node.edges = edges
     if mask & ~<unsigned int>SAVES_OUTPUT:
-        saved = PyTuple_New(n)
-        for j in range(n):
-            value = None
-            if mask >> j & 1:
-                value = <object>arguments[j]
-                value = save_tensor(<TensorBase>value, False) if isinstance(value, TensorBase) else save_value(value)
-            Py_INCREF(value)
-            PyTuple_SET_ITEM(saved, j, value)
-        node.saved = saved
+        node.save_arguments(mask, arguments, n)
     node.wants_output = (mask & SAVES_OUTPUT) != 0
     node.sequence = next_sequence()
     return node
+
+
+cdef tuple empty_edges(int n):
+    """A tuple of n times None, to be filled."""
+    cdef tuple edges = PyTuple_New(n)
+    cdef int j
+    for j in range(n):
+        Py_INCREF(None)
+        PyTuple_SET_ITEM(edges, j, None)
+    return edges
 
 
 cdef OpNode start_list_record(Op op, PyObject** arguments, int n):
@@ -402,9 +418,9 @@ cdef object finish(Op op, object outputs, tuple arguments):
 
 
 cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=VIEW_DEFAULT):
-    """Make `out`, an alias of x, a differentiable view of it, and record the call."""
+    """Make `out`, an alias of x, a differentiable view of it, and record the call unless `arguments` is None."""
     as_view(x, out, creation)
-    return finish(op, out, arguments)
+    return finish(op, out, arguments) if arguments is not None else out
 
 
 # ---------------------------------------------------------------- in place: check, save, write, bump, rebase
@@ -422,9 +438,12 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     if not wanted:
         return None
     node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
-    if node.saved is not None and node.saved[0] is not None:
+    if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
-        node.saved = (save_value(x.clone()),) + node.saved[1:]
+        copied = x.clone()
+        node.saved = (copied,) + (<tuple>node.saved)[1:]
+        node.versions[0] = saved_version(copied)
+        node.computed_tensors |= 1
     return node
 
 

@@ -4,8 +4,11 @@ import functools
 import inspect
 
 from tensorlab._core.modes import (
+    GradOff,
+    GradOn,
     is_grad_enabled,
     is_inference_mode_enabled,
+    new_mode,
     switch_grad_mode,
     switch_inference_mode,
 )
@@ -63,7 +66,7 @@ class _Mode:
         return type(self)()
 
 
-class no_grad(_Mode):
+class no_grad(_Mode, GradOff):
     """Record nothing inside: results do not require grad.
 
     >>> import tensorlab
@@ -74,28 +77,13 @@ class no_grad(_Mode):
     False
     """
 
-    def __new__(cls, function=None):
-        # `@no_grad` without parentheses decorates too
-        return object.__new__(cls) if function is None else object.__new__(cls)(function)
-
-    def __enter__(self):
-        self.was = switch_grad_mode(False)
-
-    def __exit__(self, *_):
-        switch_grad_mode(self.was)
+    __new__ = staticmethod(new_mode)
 
 
-class enable_grad(_Mode):
+class enable_grad(_Mode, GradOn):
     """Record inside, even within no_grad."""
 
-    def __new__(cls, function=None):
-        return object.__new__(cls) if function is None else object.__new__(cls)(function)
-
-    def __enter__(self):
-        self.was = switch_grad_mode(True)
-
-    def __exit__(self, *_):
-        switch_grad_mode(self.was)
+    __new__ = staticmethod(new_mode)
 
 
 class set_grad_enabled(_Mode):

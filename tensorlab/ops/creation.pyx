@@ -23,10 +23,9 @@ from tensorlab._core.dtypes cimport (
     item_size,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport bump_version, needs_grad
+from tensorlab._core.graph cimport bump_version, is_followed
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport fill_with
-from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
@@ -163,7 +162,7 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
     if code != target.dtype_:
         raise DTypeError(f"{where}: dtype {dtype_object(code)} is asked for, but out has {target.dtype}")
     check_writable(target, where)
-    if needs_grad(target) and thread_state().grad_enabled:
+    if is_followed(target):
         raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= "
                             f"away, or call it under no_grad")
     if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):

@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport needs_grad, thread_state
+from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
@@ -291,7 +291,7 @@ cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weig
     cdef int kernel = losses.dtype_
     cdef ClassLine line
     cdef Lines lines
-    line.keeps_softmax = thread_state().grad_enabled and needs_grad(x)
+    line.keeps_softmax = is_followed(x)
     start_lines(&lines, x, targets.dim)
     add_lines(&lines, x, targets.dim, kernel, False)
     add_lines(&lines, losses, -1, kernel, True)

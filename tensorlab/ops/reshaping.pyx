@@ -5,6 +5,7 @@
 """
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
+from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     read_sizes,
@@ -75,7 +76,7 @@ cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
         raise MemoryLayoutError(f"{where}: shape {shape_text(x.ndim_, x.sizes)} with strides "
                                 f"{shape_text(x.ndim_, x.strides)} cannot be seen as {shape_text(ndim, sizes)} without "
                                 f"copying; use reshape")
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None))
+    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if is_followed(x) else None)
 
 
 def view(TensorBase self not None, *shape, size=None, dtype=None):
@@ -170,7 +171,7 @@ cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
         copy_into(out, x)
         set_layout(out, ndim, sizes, NULL)
         return finish(RESHAPE, out, (x, None))
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None))
+    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if is_followed(x) else None)
 
 
 def reshape(TensorBase input not None, *dims, shape=None):

@@ -4,9 +4,8 @@ These look past autograd at the storage itself; a tensor that requires grad refu
 """
 from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport bump_version, check_inplace, needs_grad
+from tensorlab._core.graph cimport bump_version, check_inplace, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
-from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport Storage, new_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, offset_of, set_layout
 
@@ -73,7 +72,7 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
     MemoryLayoutError
         If the layout reaches outside the storage.
     """
-    if thread_state().grad_enabled and needs_grad(self):
+    if is_followed(self):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
                             "to its detach()")
     check_inplace(self, False, "set_")

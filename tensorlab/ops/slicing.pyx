@@ -10,7 +10,7 @@ from cpython.number cimport PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph cimport is_followed, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
@@ -61,7 +61,8 @@ cdef TensorBase select_index(TensorBase x, int dim, ssize index):
         sizes[i] = x.sizes[i + (i >= dim)]
         strides[i] = x.strides[i + (i >= dim)]
     return run_view(SELECT, x, alias_as(x, x.ndim_ - 1, sizes, strides,
-                                        x.data_ + index * x.strides[dim] * item_size[x.dtype_]), (x, dim, index))
+                                        x.data_ + index * x.strides[dim] * item_size[x.dtype_]),
+                    (x, dim, index) if is_followed(x) else None)
 
 
 def select(TensorBase input not None, dim, index):
@@ -108,7 +109,8 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
 
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
-    return run_view(SLICE, x, part_of(x, dim, start, length, step), (x, dim, start, length, step))
+    return run_view(SLICE, x, part_of(x, dim, start, length, step),
+                    (x, dim, start, length, step) if is_followed(x) else None)
 
 
 def slice_(TensorBase x not None, int dim, ssize start, ssize length, ssize step):

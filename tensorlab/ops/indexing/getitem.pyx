@@ -11,7 +11,7 @@ from cpython.slice cimport PySlice_Check
 
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.operands cimport as_number, is_operand, refuse_overlap, refuse_self_overlap
-from tensorlab._core.graph cimport as_view, bump_version, check_inplace, needs_grad
+from tensorlab._core.graph cimport as_view, bump_version, check_inplace, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
@@ -88,7 +88,7 @@ cdef int first_step(tuple index, object shape, bint* cuts) except -1:
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
     """The view of x that a subscript describes, recorded if autograd follows x."""
     cdef TensorBase out = view_of(x, subscript)
-    if thread_state().grad_enabled and needs_grad(x):
+    if is_followed(x):
         return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, canonical(index)))
     return as_view(x, out, VIEW_DEFAULT)
 

@@ -10,7 +10,7 @@ read as one tall matrix, a single product does it all.
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
-from tensorlab._core.graph cimport bump_version, needs_grad, thread_state
+from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
@@ -52,7 +52,7 @@ cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) ex
 # ---------------------------------------------------------------- transposed
 cdef TensorBase transposed(TensorBase x):
     """x with its last two dimensions swapped: recorded if autograd follows x, else a bare alias."""
-    if thread_state().grad_enabled and needs_grad(x):
+    if is_followed(x):
         return x.transpose(-2, -1)
     return flipped(x)
 
