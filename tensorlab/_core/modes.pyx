@@ -46,29 +46,29 @@ def switch_inference_mode(bint enabled):
 
 
 # ---------------------------------------------------------------- contexts; tensorlab/autograd/grad_mode.py gives them their names
-cdef class GradOff:
-    """Grad mode is off inside."""
+cdef class GradContext:
+    """Grad mode is on, or off, inside."""
+    cdef bint enabled
     cdef bint was
 
     def __enter__(self):
-        self.was = switch_grad_mode(False)
+        self.was = switch_grad_mode(self.enabled)
 
     def __exit__(self, kind, error, traceback):
         tl_state.grad_enabled = self.was
 
 
-cdef class GradOn:
-    """Grad mode is on inside."""
-    cdef bint was
-
-    def __enter__(self):
-        self.was = switch_grad_mode(True)
-
-    def __exit__(self, kind, error, traceback):
-        tl_state.grad_enabled = self.was
-
-
-def new_mode(cls, function=None):
-    """`cls()`, a context; or `cls(function)`, so that `@no_grad` decorates without parentheses too."""
-    context = object.__new__(cls)
+cdef object new_context(object cls, bint enabled, object function):
+    cdef GradContext context = GradContext.__new__(cls)
+    context.enabled = enabled
     return context if function is None else context(function)
+
+
+def new_no_grad(cls, function=None):
+    """`no_grad()`, a context; or `no_grad(function)`, so that `@no_grad` decorates without parentheses too."""
+    return new_context(cls, False, function)
+
+
+def new_enable_grad(cls, function=None):
+    """`enable_grad()`, or `enable_grad(function)`."""
+    return new_context(cls, True, function)

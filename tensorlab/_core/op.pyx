@@ -443,7 +443,10 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
         copied = x.clone()
         node.saved = (copied,) + (<tuple>node.saved)[1:]
         node.versions[0] = saved_version(copied)
-        node.computed_tensors |= 1
+        if (<TensorBase>copied).node is None:
+            node.computed_tensors &= ~<unsigned int>1
+        else:
+            node.computed_tensors |= 1
     return node
 
 

@@ -4,11 +4,11 @@ import functools
 import inspect
 
 from tensorlab._core.modes import (
-    GradOff,
-    GradOn,
+    GradContext,
     is_grad_enabled,
     is_inference_mode_enabled,
-    new_mode,
+    new_enable_grad,
+    new_no_grad,
     switch_grad_mode,
     switch_inference_mode,
 )
@@ -66,7 +66,7 @@ class _Mode:
         return type(self)()
 
 
-class no_grad(_Mode, GradOff):
+class no_grad(_Mode, GradContext):
     """Record nothing inside: results do not require grad.
 
     >>> import tensorlab
@@ -77,13 +77,13 @@ class no_grad(_Mode, GradOff):
     False
     """
 
-    __new__ = staticmethod(new_mode)
+    __new__ = staticmethod(new_no_grad)
 
 
-class enable_grad(_Mode, GradOn):
+class enable_grad(_Mode, GradContext):
     """Record inside, even within no_grad."""
 
-    __new__ = staticmethod(new_mode)
+    __new__ = staticmethod(new_enable_grad)
 
 
 class set_grad_enabled(_Mode):
