@@ -283,7 +283,7 @@ class BuildExtensions(build_ext):
         for built in list(destination.rglob("*" + self.get_ext_filename(""))):
             if changed or built not in self.expected_files():  # its .pyx may be gone
                 built.unlink()
-        build_dir = "build/cython-debug" if facts["debug"] else "build/cython"
+        build_dir = os.path.join(self.build_temp, "cython")  # each kind of build has its own
         if changed:
             shutil.rmtree(build_dir, ignore_errors=True)
             self.write_build_info(destination)
