@@ -12,6 +12,7 @@ from tensorlab.ops import (
     dimensions,
     extrema,
     histograms,
+    lazy_clone,
     facts,
     norms,
     order_statistics,
@@ -109,6 +110,9 @@ class Tensor(TensorBase):
 
     # copies and casts
     clone = copying.clone
+    _lazy_clone = lazy_clone._lazy_clone
+    _is_lazy_clone = lazy_clone._is_lazy_clone
+    _storage_address = lazy_clone._storage_address
     contiguous = copying.contiguous
     is_contiguous = copying.is_contiguous
     copy_ = copying.copy_

@@ -7,7 +7,8 @@ from cpython.weakref cimport PyWeakref_NewRef
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport Node, grad_fn_of, needs_grad
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, set_layout
+from tensorlab._core.storage cimport BORROWED
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
 
 import warnings
 
@@ -202,6 +203,8 @@ def set_data(TensorBase x not None, value):
     if x.accumulator != NULL and (x.dtype_ != source.dtype_ or x.shape != source.shape):
         x.accumulator = NULL            # gradients will have another form from now on
     x.storage_ = source.storage_
+    if x.storage_.guard == BORROWED:
+        note_borrower(x)
     x.data_ = source.data_
     x.dtype_ = source.dtype_
     set_layout(x, source.ndim_, source.sizes, source.strides)

@@ -320,7 +320,7 @@ cdef object run_unary_inplace(Op op, TensorBase x):
 cdef object run_binary_inplace(Op op, TensorBase x, object y):
     cdef PyObject* operands[2]
     # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
-    if (not may_need_grad(x) and x.counter is not None and not x.storage_.is_read_only and op.dtype_rule != COMPARE
+    if (not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
             and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
         x.counter.value += 1

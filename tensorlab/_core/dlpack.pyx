@@ -168,7 +168,7 @@ cdef object new_capsule(TensorBase x, bint is_copied):
     managed.version.minor = 1
     managed.manager_ctx = <void*>loan
     managed.deleter = delete_new
-    managed.flags = (DL_READ_ONLY if x.storage_.is_read_only else 0) | (DL_IS_COPIED if is_copied else 0)
+    managed.flags = (DL_READ_ONLY if x.storage_.guard else 0) | (DL_IS_COPIED if is_copied else 0)
     return PyCapsule_New(managed, NEW, <void (*)(object) noexcept>drop_capsule)
 
 
@@ -197,9 +197,10 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
                           "written there; lend tensor.detach()")
     if copy:
         x = (<object>x).clone()
+    x.storage_.own()
     if max_version is not None and max_version[0] >= 1:
         return new_capsule(x, bool(copy))
-    if x.storage_.is_read_only:
+    if x.storage_.guard:
         raise BufferError("__dlpack__: the memory is read-only, and a borrower that does not give max_version=(1, 0) cannot be "
                           "told; lend tensor.clone()")
     return old_capsule(x)

@@ -279,13 +279,14 @@ def numpy(TensorBase x not None, *, bint force=False):
                            "what is written there; use tensor.detach().numpy()")
     if NUMPY_TYPES[x.dtype_] < 0:
         raise TypeError(f"numpy: NumPy has no {x.dtype}; convert first, as in tensor.float().numpy()")
+    x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):
         sizes[i] = x.sizes[i]
         strides[i] = x.strides[i] * item_size[x.dtype_]
     if x.data_ == NULL:
         return cnp.PyArray_EMPTY(x.ndim_, sizes, NUMPY_TYPES[x.dtype_], 0)
     array = PyArray_New(<PyTypeObject*>cnp.ndarray, x.ndim_, sizes, NUMPY_TYPES[x.dtype_], strides, x.data_, 0,
-                        0 if x.storage_.is_read_only else cnp.NPY_ARRAY_WRITEABLE, NULL)
+                        0 if x.storage_.guard else cnp.NPY_ARRAY_WRITEABLE, NULL)
     export = Export.__new__(Export)
     export.storage = x.storage_
     x.storage_.exports += 1

@@ -275,6 +275,7 @@ cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1:
 
 cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
     """Give x's storage more bytes. It moves, so no other tensor may look at it."""
+    x.storage_.own()
     if (<PyObject*>x.storage_).ob_refcnt == 1:
         x.storage_.resize(nbytes)
     elif x.storage_.nbytes_ == 0:

@@ -209,7 +209,8 @@ cdef class Storage:
         return self.nbytes_
 
     def data_ptr(self):
-        """Address of the first byte; 0 for an empty storage."""
+        """Address of the first byte, for reading and writing; 0 for an empty storage."""
+        self.own()
         return <size_t>self.address
 
     def element_size(self):
@@ -219,7 +220,7 @@ cdef class Storage:
     @property
     def is_foreign(self):
         """True if the bytes belong to another object, such as a NumPy array."""
-        return self.owner is not None
+        return self.owner is not None and self.guard != BORROWED
 
     def __getitem__(self, Py_ssize_t i):
         if not -self.nbytes_ <= i < self.nbytes_:
@@ -254,6 +255,7 @@ cdef class Storage:
             If the block would have to move, the bytes are foreign, or another object (a NumPy array, a memoryview) looks
             at them.
         """
+        self.own()
         if nbytes >= 0 and self.owner is None and self.exports == 0:
             if block_size(nbytes) != block_size(self.nbytes_):
                 raise MemoryLayoutError(f"resize_: the storage of {self.nbytes_} bytes cannot become one of {nbytes}: it would "
@@ -266,9 +268,16 @@ cdef class Storage:
         return self
 
     def check_writable(self, str where):
-        """Raise if the bytes are read-only."""
-        if self.is_read_only:
-            raise MemoryLayoutError(f"{where}: the memory is read-only; clone the tensor first")
+        """Raise if the bytes are read-only; copy them if they are shared with a lazy clone."""
+        if self.guard == READ_ONLY:
+            raise MemoryLayoutError(f"{where}: the tensor's memory is read-only (it belongs to another object); clone it first")
+        self.own()
+
+    cdef int own(self) except -1:
+        """Share the bytes with no lazy clone any more."""
+        if self.guard > READ_ONLY:
+            end_sharing(self)
+        return 0
 
     cdef int resize(self, Py_ssize_t nbytes) except -1:
         cdef void* address
@@ -277,6 +286,7 @@ cdef class Storage:
             raise MemoryLayoutError(f"resize_: {nbytes} bytes asked for; it must be at least 0")
         if nbytes == self.nbytes_:
             return 0
+        self.own()
         if self.owner is not None:
             raise MemoryLayoutError("resize_: the memory belongs to another object and cannot be resized; clone it")
         if self.exports > 0:
@@ -295,7 +305,15 @@ cdef class Storage:
         return 0
 
     def __repr__(self):
-        return f"<UntypedStorage of {self.nbytes_} bytes{', foreign' if self.owner is not None else ''}>"
+        return f"<UntypedStorage of {self.nbytes_} bytes{', foreign' if self.is_foreign else ''}>"
+
+cdef object end_sharing = None              # ops/lazy_clone.pyx hands it down, which knows the tensors over a storage
+
+
+def set_end_sharing(function):
+    """Take the function that gives a storage bytes of its own."""
+    global end_sharing
+    end_sharing = function
 
 
 cdef Storage new_storage(Py_ssize_t nbytes):
@@ -309,13 +327,13 @@ cdef Storage new_storage(Py_ssize_t nbytes):
     return storage
 
 
-cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, bint is_read_only):
+cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, int guard):
     """Bytes of another object, which lives at least as long."""
     cdef Storage storage = Storage.__new__(Storage)
     storage.address = <char*>address
     storage.nbytes_ = nbytes
     storage.owner = owner
-    storage.is_read_only = is_read_only
+    storage.guard = guard
     return storage
 
 

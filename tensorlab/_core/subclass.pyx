@@ -1,6 +1,7 @@
 """Tensors of another Python class: the same memory under a class that inherits Tensor."""
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.tensor cimport TensorBase, set_layout
+from tensorlab._core.storage cimport BORROWED
+from tensorlab._core.tensor cimport TensorBase, note_borrower, set_layout
 
 from tensorlab.errors import DTypeError
 
@@ -33,4 +34,6 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     made.storage_ = data.storage_
     made.data_ = data.data_
     made.wants_grad = require_grad
+    if made.storage_.guard == BORROWED:
+        note_borrower(made)
     return made

@@ -52,4 +52,5 @@ cdef TensorBase alias(TensorBase x)
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data)
 cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* strides) except -1
 cdef object make_size(int ndim, const ssize* sizes)
+cdef int note_borrower(TensorBase x) except -1
 cdef int check_writable(TensorBase x, str where) except -1

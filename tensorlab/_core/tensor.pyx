@@ -8,6 +8,7 @@ cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.weakref cimport PyWeakref_NewRef
 
 from libc.stdlib cimport free, malloc
 
@@ -25,9 +26,9 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.storage cimport empty_storage, new_storage
+from tensorlab._core.storage cimport BORROWED, empty_storage, new_storage
 
-from tensorlab.errors import AllocationError, MemoryLayoutError
+from tensorlab.errors import AllocationError
 
 cdef extern from *:
     """
@@ -137,7 +138,8 @@ cdef class TensorBase:
         return offset_of(self)
 
     def data_ptr(self):
-        """Address of the first element, in bytes."""
+        """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one."""
+        self.storage_.own()
         return <size_t>self.data_
 
     def untyped_storage(self):
@@ -208,7 +210,8 @@ cdef class TensorBase:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
         if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
             raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
-        if flags & PyBUF_WRITABLE and self.storage_.is_read_only:
+        self.storage_.own()
+        if flags & PyBUF_WRITABLE and self.storage_.guard:
             raise BufferError("buffer: the tensor's memory is read-only")
         if not self.is_contiguous_ and not flags & PyBUF_STRIDES:
             raise BufferError("buffer: the tensor is not contiguous; export its contiguous()")
@@ -222,7 +225,7 @@ cdef class TensorBase:
         buffer.obj = self
         buffer.len = self.numel_ * size
         buffer.itemsize = size
-        buffer.readonly = self.storage_.is_read_only
+        buffer.readonly = self.storage_.guard
         buffer.ndim = self.ndim_
         buffer.format = <char*><bytes>FORMATS[self.dtype_] if flags & PyBUF_FORMAT else NULL
         buffer.shape = numbers
@@ -341,11 +344,19 @@ cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize
     set_layout(out, ndim, sizes, strides)
     out.storage_ = x.storage_
     out.data_ = data
+    if x.storage_.guard == BORROWED:
+        note_borrower(out)
     return out
 
 
+cdef int note_borrower(TensorBase x) except -1:
+    """x looks at memory that is borrowed: let it learn the new address when that is copied."""
+    x.storage_.owner.tensors.append(PyWeakref_NewRef(x, None))
+    return 0
+
+
 cdef int check_writable(TensorBase x, str where) except -1:
-    """Raise if x's memory must not be written."""
-    if x.storage_.is_read_only:
-        raise MemoryLayoutError(f"{where}: the tensor's memory is read-only (it belongs to another object); clone it first")
+    """Before a write: raise if x's memory must not be written, and end sharing it with a lazy clone. It may move."""
+    if x.storage_.guard:
+        x.storage_.check_writable(where)
     return 0

@@ -50,6 +50,8 @@ cdef TensorBase like_param(TensorBase x, TensorBase param, str name, str op):
     cdef int i
     if x.ndim_ != param.ndim_ or x.numel_ != param.numel_ or x.dtype_ != param.dtype_:
         raise mismatch(x, param, name, op)
+    if name != "the gradient":
+        check_writable(x, op)
     for i in range(x.ndim_):
         if x.sizes[i] != param.sizes[i]:
             raise mismatch(x, param, name, op)

@@ -6,8 +6,8 @@ from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport bump_version, check_inplace, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
-from tensorlab._core.storage cimport Storage, new_storage
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, offset_of, set_layout
+from tensorlab._core.storage cimport BORROWED, Storage, new_storage
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout
 
 from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, ShapeError
 
@@ -117,6 +117,8 @@ cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, objec
                                 f"from offset {offset} reach outside a storage of {storage.nbytes_} bytes")
     set_layout(x, ndim, sizes, strides)
     x.storage_ = storage
+    if storage.guard == BORROWED:
+        note_borrower(x)
     x.data_ = storage.address + offset * item_size[x.dtype_]
     return 0
 

@@ -1,9 +1,10 @@
 """Pictures of live objects, as text and as SVG: what the book's figures are drawn with."""
 
+from .copies import Copies
 from .graph import graph
 from .picture import Picture
 from .storage import storage
 from .strides import strides
 from .versions import Versions
 
-__all__ = ["Picture", "Versions", "graph", "storage", "strides"]
+__all__ = ["Copies", "Picture", "Versions", "graph", "storage", "strides"]
