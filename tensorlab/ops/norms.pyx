@@ -150,7 +150,7 @@ def norm_derivative(grad, x, out, p, dim, keepdim, dtype):
     if kind == ABSOLUTES:
         return grad * x.sign()
     if kind == SQUARES:
-        return grad * (x / out).masked_fill(out == 0, 0)
+        return grad * (x / out).where(out != 0, 0)          # where, unlike masked_fill, keeps the order of dimensions of x
     if kind == LARGEST or kind == SMALLEST:             # all elements that have the extreme share it
         chosen = x.abs() == out
         return x.sign() * ((grad * chosen) / chosen.sum(dim, True))

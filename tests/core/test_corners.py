@@ -115,6 +115,30 @@ def test_a_reflected_division_needs_its_operand_no_more():
     agree(program)
 
 
+LAID_OUT = {
+    "relu": lambda T, x: T.relu(x),
+    "relu_": lambda T, x: (x * 1).relu_(),
+    "clamp": lambda T, x: x.clamp(2, 3),
+    "clamp from below": lambda T, x: x.clamp(min=2),
+    "clamp from above": lambda T, x: x.clamp(max=2),
+    "masked_fill": lambda T, x: x.masked_fill(x > 2, 0.5),
+    "norm": lambda T, x: x.norm() + T.zeros(3, 2, dtype=x.dtype),
+}
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("name", LAID_OUT)
+def test_a_gradient_has_pytorchs_order_of_dimensions(name, is_turned):
+    def program(T):
+        x = T.arange(6.0, dtype=T.float64)
+        x = (x.view(2, 3).t() if is_turned else x.view(3, 2)).detach().requires_grad_()
+        grad = T.arange(6.0, dtype=T.float64)
+        grad = grad.view(3, 2) if is_turned else grad.view(2, 3).t()
+        return list(T.autograd.grad(LAID_OUT[name](T, x), [x], grad))
+
+    agree(program, tolerance=1e-12)
+
+
 def test_a_result_of_reflected_division_is_laid_out_as_the_divisor():
     agree(lambda T: 2 / (T.ones(2, 6, 2).as_strided((2, 6, 1, 2), (6, 1, 1, 6)) + 1))
 

@@ -70,7 +70,7 @@ integer_loops(RELU, <void*>relu_loop[uint8_t], <void*>relu_loop[int8_t], <void*>
 
 @RELU.derivative("x")
 def relu_derivative(grad, out):
-    return run_binary(RELU_BACKWARD, grad, out)
+    return run_binary(RELU_BACKWARD, out, grad)
 
 def relu(TensorBase input not None):
     """max(x, 0) of each element. Its derivative at 0 is taken as 0.
@@ -87,17 +87,18 @@ def relu_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- relu_backward
-cdef void relu_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
+cdef void relu_backward_loop(real* out, real* y, real* grad, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i] = 0 if y[i] <= 0 else grad[i]
 
-cdef Op RELU_BACKWARD = Op("relu_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="promote")
+# The result comes first, because the gradient takes over its order of dimensions, as in PyTorch.
+cdef Op RELU_BACKWARD = Op("relu_backward(y: Tensor, grad: Tensor) -> Tensor", dtype="promote")
 floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_backward_loop[double])
 
 @RELU_BACKWARD.derivative("grad")
 def relu_backward_derivative(grad, y):
-    return run_binary(RELU_BACKWARD, grad, y)
+    return run_binary(RELU_BACKWARD, y, grad)
 
 
 # ---------------------------------------------------------------- leaky_relu, prelu

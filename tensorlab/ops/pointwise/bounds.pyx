@@ -31,7 +31,7 @@ integer_loops(CLAMP, <void*>clamp_loop[uint8_t], <void*>clamp_loop[int8_t], <voi
 
 @CLAMP.derivative("x")
 def clamp_derivative_x(grad, x, min, max):
-    return run_quaternary(CLAMP_BACKWARD, grad, x, min, max)
+    return run_quaternary(CLAMP_BACKWARD, x, min, max, grad)
 
 @CLAMP.derivative("min")
 def clamp_derivative_min(grad, x, min, max):
@@ -86,17 +86,18 @@ def clamp_(TensorBase input not None, min=None, max=None):
 
 
 # ---------------------------------------------------------------- clamp_backward
-cdef void clamp_backward_loop(real* out, real* grad, real* x, real* low, real* high, ssize n) noexcept nogil:
+cdef void clamp_backward_loop(real* out, real* x, real* low, real* high, real* grad, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
 
-cdef Op CLAMP_BACKWARD = Op("clamp_backward(grad: Tensor, x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote")
+# x comes first, because the gradient takes over its order of dimensions, as in PyTorch.
+cdef Op CLAMP_BACKWARD = Op("clamp_backward(x: Tensor, min: Tensor, max: Tensor, grad: Tensor) -> Tensor", dtype="promote")
 floating_loops(CLAMP_BACKWARD, <void*>clamp_backward_loop[float], <void*>clamp_backward_loop[double])
 
 @CLAMP_BACKWARD.derivative("grad")
 def clamp_backward_derivative(grad, x, min, max):
-    return run_quaternary(CLAMP_BACKWARD, grad, x, min, max)
+    return run_quaternary(CLAMP_BACKWARD, x, min, max, grad)
 
 
 # ---------------------------------------------------------------- clamp_min
@@ -114,7 +115,7 @@ CLAMP_MIN.loops[BOOL] = <void*>clamp_min_loop[uint8_t]
 
 @CLAMP_MIN.derivative("x")
 def clamp_min_derivative_x(grad, x, min):
-    return run_ternary(KEEP_GRAD, grad, min, x)
+    return run_ternary(KEEP_GRAD, min, x, grad)
 
 @CLAMP_MIN.derivative("min")
 def clamp_min_derivative_min(grad, x, min):
@@ -149,7 +150,7 @@ CLAMP_MAX.loops[BOOL] = <void*>clamp_max_loop[uint8_t]
 
 @CLAMP_MAX.derivative("x")
 def clamp_max_derivative_x(grad, x, max):
-    return run_ternary(KEEP_GRAD, grad, x, max)
+    return run_ternary(KEEP_GRAD, x, max, grad)
 
 @CLAMP_MAX.derivative("max")
 def clamp_max_derivative_max(grad, x, max):
@@ -170,17 +171,17 @@ def clamp_max_(TensorBase input not None, max):
 
 
 # ---------------------------------------------------------------- keep_grad
-cdef void keep_grad_loop(real* out, real* grad, real* low, real* high, ssize n) noexcept nogil:
+cdef void keep_grad_loop(real* out, real* low, real* high, real* grad, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
         out[i] = grad[i] if low[i] <= high[i] else 0
 
-cdef Op KEEP_GRAD = Op("keep_grad(grad: Tensor, low: Tensor, high: Tensor) -> Tensor", dtype="promote")
+cdef Op KEEP_GRAD = Op("keep_grad(low: Tensor, high: Tensor, grad: Tensor) -> Tensor", dtype="promote")
 floating_loops(KEEP_GRAD, <void*>keep_grad_loop[float], <void*>keep_grad_loop[double])
 
 @KEEP_GRAD.derivative("grad")
 def keep_grad_derivative(grad, low, high):
-    return run_ternary(KEEP_GRAD, grad, low, high)
+    return run_ternary(KEEP_GRAD, low, high, grad)
 
 
 # ---------------------------------------------------------------- maximum

@@ -98,7 +98,7 @@ MASKED_FILL.loops[BOOL] = <void*>masked_fill_loop[uint8_t]
 
 @MASKED_FILL.derivative("x")
 def masked_fill_derivative_x(grad, mask):
-    return run_ternary(MASKED_FILL, grad, mask, 0)
+    return masked_fill(grad, mask, 0)
 
 @MASKED_FILL.derivative("value")
 def masked_fill_derivative_value(grad, mask):
