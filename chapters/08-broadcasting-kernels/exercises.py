@@ -72,9 +72,10 @@ class FiveShapes(Exercise):
 class SummedBack(Exercise):
     """Summed back
 
-    In `y = x + row` every number of `row` is used in each row of `x`. So its gradient is the sum
-    over them (chapter {chapter}`15`). Write `summed_back(grad, shape)`: `grad` has the shape of a
-    broadcast result, `shape` is that of one operand. Return the operand's gradient, of that shape.
+    In `y = x + row` every number of `row` is used once for each row of `x`. Whoever changes it changes
+    all of these, so its gradient is the sum of theirs. Write `summed_back(grad, shape)`: `grad` has the
+    shape of a broadcast result, `shape` is that of one operand. Return the operand's gradient, of
+    that shape.
     """
 
     kind = "implement"
@@ -152,8 +153,8 @@ class Distances(Exercise):
     """All distances
 
     `points` has shape (n, d). Write `distances(points)`, the n × n matrix of squared distances, by
-    broadcasting and without a loop. But `points[:, None] - points` has n × n × d numbers. Find a
-    way that needs no more than a few matrices of n × n.
+    broadcasting and without a loop. The stub does it: `points[:, None]` has shape (n, 1, d). But the
+    difference has n × n × d numbers. Find a way that needs no more than a few matrices of n × n.
     """
 
     kind = "extend"
