@@ -45,7 +45,7 @@ def switch_inference_mode(bint enabled):
     return was
 
 
-# ---------------------------------------------------------------- contexts; tensorlab/autograd/grad_mode.py gives them their names
+# ---------------------------------------------------------------- contexts; autograd/grad_mode.py gives them their names
 cdef class GradContext:
     """Grad mode is on, or off, inside."""
     cdef bint enabled

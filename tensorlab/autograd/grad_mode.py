@@ -26,6 +26,8 @@ __all__ = [
 class _Mode:
     """A context that also decorates functions and generators; each call enters a context of its own."""
 
+    __slots__ = ()
+
     def __call__(self, function):
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
@@ -77,12 +79,14 @@ class no_grad(_Mode, GradContext):
     False
     """
 
+    __slots__ = ()
     __new__ = staticmethod(new_no_grad)
 
 
 class enable_grad(_Mode, GradContext):
     """Record inside, even within no_grad."""
 
+    __slots__ = ()
     __new__ = staticmethod(new_enable_grad)
 
 
