@@ -282,7 +282,52 @@ WAYS_TO_MAKE_A_TENSOR = """
     T.ones(2).new_empty_strided((2, 3), (1, 2)).stride()
 """
 
+SIZES_DEVICES_AND_STREAMS = """
+    T.Size([1, 2]) + T.Size([3])
+    type(T.Size([1, 2]) * 2).__name__
+    type(2 * T.Size([1, 2])).__name__
+    type((1,) + T.Size([2])).__name__
+    T.Size([1, 2]) == (1, 2)
+    T.Size(2)
+    T.Size()
+    T.Size([1.5])
+    T.Size(["a"])
+    T.Size([T.tensor(2)])
+    T.Size([1, 2])[0:1]
+    T.Size((1, 2)).numel()
+    T.ones(2, 3).size(dim=0)
+    T.ones(2, 3).size(5)
+    str(T.contiguous_format).split(".")[1]
+    str(T.strided).split(".")[1]
+    T.device("cpu") == "cpu"
+    repr(T.device("cuda:1"))
+    T.device("cpu:a")
+    T.device("cuda:0", 0)
+    T.zeros(2, device=0)
+    str(T.zeros(2, device="cpu:0").device)
+    T.nn.Linear(2, 2).half().weight.dtype
+    T.nn.Linear(2, 2).bfloat16()(T.ones(1, 2).bfloat16()).dtype
+    T.nn.Linear(2, 2).to(T.int8)
+    T.nn.Linear(2, 2, device="cuda")
+    T.set_default_dtype(T.int8)
+    T.manual_seed(-1).initial_seed()
+    T.rand(2, generator=3)
+    T.rand_like(T.ones(2), generator=T.Generator().manual_seed(1))
+    T.bernoulli(T.ones(3) * 0.5, generator=T.Generator().manual_seed(1))
+    T.multinomial(T.ones(3), 2, generator=T.Generator().manual_seed(1))
+    T.normal(0.0, 1.0, (2,), generator=T.Generator().manual_seed(1)).tolist()[0] < 1
+    T.ones(2).uniform_(generator=T.Generator().manual_seed(1))
+    T.ones(2).random_(5, generator=T.Generator().manual_seed(1))
+    T.nn.init.kaiming_uniform_(T.ones(2, 2), generator=T.Generator().manual_seed(1))
+    list(T.utils.data.random_split(range(5), [2, 3], generator=T.Generator().manual_seed(1))[0])
+    list(T.utils.data.RandomSampler(range(5), generator=T.Generator().manual_seed(1)))
+    (lambda state: (T.rand(2), T.set_rng_state(state), T.rand(2))[2])(T.manual_seed(4) and T.get_rng_state())
+    T.get_rng_state().shape
+    T.pi, T.e, T.inf, T.newaxis
+"""
+
 EVERY = [LIMITS_AND_PROMOTION, CASTS, BYTES_AS_ANOTHER_TYPE, FACTS, WAYS_TO_MAKE_A_TENSOR]
+EVERY += [SIZES_DEVICES_AND_STREAMS]
 EXPRESSIONS = [line.strip() for text in EVERY for line in text.strip().splitlines()]
 
 

@@ -118,14 +118,13 @@ class memory_format(str):
     __slots__ = ()
 
     def __repr__(self):
-        return (
-            f"tensorlab.{self}_format"
-            if self in ("contiguous", "preserve")
-            else f"tensorlab.{self}"
-        )
+        suffix = "_format" if self in ("contiguous", "preserve") else ""
+        return f"tensorlab.{str.__str__(self)}{suffix}"
+
+    __str__ = __repr__
 
     def __reduce__(self):
-        return memory_format, (str(self),)
+        return memory_format, (str.__str__(self),)
 
 
 contiguous_format = memory_format("contiguous")
@@ -140,10 +139,12 @@ class layout(str):
     __slots__ = ()
 
     def __repr__(self):
-        return f"tensorlab.{self}"
+        return f"tensorlab.{str.__str__(self)}"
+
+    __str__ = __repr__
 
     def __reduce__(self):
-        return layout, (str(self),)
+        return layout, (str.__str__(self),)
 
 
 strided = layout("strided")

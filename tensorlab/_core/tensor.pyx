@@ -12,6 +12,8 @@ from cpython.weakref cimport PyWeakref_NewRef
 
 from libc.stdlib cimport free, malloc
 
+from operator import index as operator_index
+
 from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -52,10 +54,20 @@ cdef class VersionCounter:
     """Counts in-place operations. One object for a tensor, its views and its detached aliases."""
 
 
+cdef object tuple_new = tuple.__new__
+
+
 class Size(tuple):
     """The shape of a tensor: a tuple of ints that knows its product."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        cdef tuple given = tuple(sizes)
+        for i, size in enumerate(given):
+            if not hasattr(size, "__index__"):
+                raise TypeError(f"Size: takes ints, and item {i} is a {type(size).__name__}, {size!r}")
+        return tuple_new(cls, [operator_index(size) for size in given])
 
     def numel(self):
         """The product of the sizes.
@@ -76,6 +88,14 @@ class Size(tuple):
     def __add__(self, other):
         return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
 
+    def __radd__(self, other):
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times):
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
     def __repr__(self):
         return f"tensorlab.Size({list(self)})"
 
@@ -83,7 +103,6 @@ class Size(tuple):
         return Size, (tuple(self),)
 
 cdef object size_class = Size
-cdef object tuple_new = tuple.__new__
 
 
 cdef object make_size(int ndim, const ssize* sizes):
