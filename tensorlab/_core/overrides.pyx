@@ -19,6 +19,7 @@ from cpython.object cimport PyObject
 from cpython.dict cimport PyDict_GetItem
 from cpython.tuple cimport PyTuple_GET_SIZE
 
+from tensorlab._core.call_pointer cimport Call, call_slot, turn
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
@@ -33,18 +34,11 @@ cdef extern from *:
     #endif
     static TL_THREAD struct { int no_classes; int quiet; } tl_overrides = {0, 0};
 
-    typedef PyObject* (*tl_call)(PyObject*, PyObject**, size_t, PyObject*);
-    /* where an object keeps the pointer that its calls go through: PEP 590 */
-    #define tl_call_slot(f) (*(tl_call*)((char*)(f) + Py_TYPE(f)->tp_vectorcall_offset))
     /* the body of a function of (*args, **kwargs), which has no such pointer before the switch */
     #define tl_body(f, args, kwargs) \\
         ((PyCFunctionWithKeywords)(void*)((PyCFunctionObject*)(f))->m_ml->ml_meth)((PyObject*)(f), args, kwargs)
-    #define tl_turn(f, call) (tl_call_slot(f) = (tl_call)(call))
     #define tl_type(x) ((PyObject*)Py_TYPE(x))
     """
-    ctypedef object (*Call "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
-    Call call_slot "tl_call_slot"(object function)
-    void turn "tl_turn"(object function, Call call)
     object run_body "tl_body"(PyObject* function, tuple args, dict kwargs)
     PyObject* type_of "tl_type"(PyObject* x)
     ctypedef struct ThreadOverrides:

@@ -7,16 +7,12 @@ without named arguments pays one comparison.
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_GET_SIZE
 
+from tensorlab._core.call_pointer cimport Call, call_slot, turn
+
 cdef extern from *:
     """
-    typedef PyObject* (*tl_call)(PyObject*, PyObject**, size_t, PyObject*);
-    #define tl_call_slot(f) (*(tl_call*)((char*)(f) + Py_TYPE(f)->tp_vectorcall_offset))
-    #define tl_turn(f, call) (tl_call_slot(f) = (tl_call)(call))
     #define tl_takes_names(f) (((PyCFunctionObject*)(f))->m_ml->ml_flags == (METH_FASTCALL | METH_KEYWORDS))
     """
-    ctypedef object (*Call "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
-    Call call_slot "tl_call_slot"(object function)
-    void turn "tl_turn"(object function, Call call)
     bint takes_names "tl_takes_names"(object function)
 
 cdef Call call_itself = NULL            # one code unpacks the arguments of all compiled functions that take names
