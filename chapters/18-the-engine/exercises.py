@@ -183,9 +183,18 @@ class Needed(Exercise):
 
 
 class WatchedNode(Node):
-    """A node that counts how often its slopes are read: once is enough."""
+    """A node that counts how often its slopes and its edges are read: once is enough."""
 
-    reads = 0
+    reads = looks = 0
+
+    @property
+    def next_functions(self):
+        self.looks += 1
+        return self.edges
+
+    @next_functions.setter
+    def next_functions(self, edges):
+        self.edges = edges
 
     @property
     def slopes(self):
@@ -278,6 +287,12 @@ class WithoutCounts(Exercise):
             says="is overwritten",
             why="What arrives second must be added to what waits.",
         ),
+        Wrong(
+            "def backward_without_counts(root):\n    backward(root)",
+            says="counting is back",
+            why="`backward` counts: `steps` calls `count`, and both look at every edge before the first "
+            "node runs.",
+        ),
     ]
 
     def check(backward_without_counts):
@@ -309,6 +324,8 @@ class WithoutCounts(Exercise):
         most = max(node.reads for node in made)
         require(most < 2, f"Twelve sums: a node ran {most} times, once for every path to it.")
         expect(made[0].grad, 4096.0, "the gradient of twelve sums")
+        remark = "Every node's edges were looked at three times: counting is back by another name."
+        require(max(node.looks for node in made) < 3, remark)
 
 
 class HuntInTheEngine(BugHunt):

@@ -114,6 +114,9 @@ class BugHunt(Exercise):
     def __init_subclass__(cls):
         super().__init_subclass__()
         cls.right = staticmethod(vars(cls)["right"])
+        subject = re.search(r"def test\((\w+)", cls.stub)
+        for function in [cls.right, *cls.bugs]:  # errors must not tell one from the other
+            function.__qualname__ = subject[1] if subject else "subject"
 
 
 @dataclass(frozen=True)

@@ -106,6 +106,13 @@ def test_a_hunt_says_which_half_failed(chapter):
     assert "the search begins at 0" in good.remark
 
 
+def test_errors_do_not_tell_the_right_function_from_a_bug(chapter):
+    hunt = chapter["90.3"]
+    verdict = judge(hunt, answer("def test(largest):\n    largest()"))
+    assert "largest() missing 1 required" in verdict.trace
+    assert {bug.__qualname__ for bug in hunt.bugs} == {"largest"}
+
+
 def test_a_test_that_fails_by_another_error_on_the_bug_finds_it(chapter):
     code = "def test(largest):\n    1 / largest([-1])"  # the bug gives 0
     assert judge(chapter["90.3"], answer(code)).is_right
