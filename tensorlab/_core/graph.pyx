@@ -211,14 +211,9 @@ cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
 
 
 cdef object copy_in_layout(TensorBase grad, TensorBase variable):
-    cdef object strides
-    if is_dense(variable.ndim_, variable.sizes, variable.strides):
-        strides = variable.stride()
-    else:
-        strides = None
-    if strides is None:
+    if not is_dense(variable.ndim_, variable.sizes, variable.strides):
         return grad.clone(memory_format="contiguous")
-    return grad.new_empty_strided(grad.shape, strides).copy_(grad)
+    return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
 
 
 # ---------------------------------------------------------------- reading a tensor's node

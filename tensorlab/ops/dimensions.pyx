@@ -153,9 +153,12 @@ def permute(TensorBase input not None, *order, dims=None):
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     elif len(order) > 0:
         raise TypeError("permute: dims is given twice")
-    if read_dims(dims, ndim_of(input), numbers, "permute") != input.ndim_:
+    if PyIndex_Check(dims):
+        dims = (dims,)
+    if isinstance(dims, (tuple, list)) and len(dims) != ndim_of(input):         # before any number is looked at, as PyTorch
         raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each "
                          f"once")
+    read_dims(dims, input.ndim_, numbers, "permute")
     return permute_to(input, numbers)
 
 
@@ -312,7 +315,7 @@ cdef Op SQUEEZE = Op("squeeze(x: Tensor, dims: int[]) -> Tensor")
 
 @SQUEEZE.derivative("x")
 def squeeze_derivative(grad, x_shape):
-    return grad.reshape(x_shape)
+    return grad if grad.shape == x_shape else grad.reshape(x_shape)
 
 cdef int squeezed(TensorBase x, object dims, ssize* sizes, ssize* strides, str where) except -1:
     """The layout without the dimensions of size 1 (among `dims`, unless that is None)."""

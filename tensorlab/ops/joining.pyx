@@ -74,19 +74,20 @@ cdef bint is_skipped(TensorBase x) noexcept:
     return x.ndim_ == 1 and x.sizes[0] == 0
 
 
+cdef TensorBase empty_joined(list tensors, int ndim, const ssize* sizes):
+    """An empty tensor for joined ones: in channels_last order if all of them are in it, else row-major."""
+    cdef ssize[MAX_NDIM] strides
+    for one in tensors:
+        if not lies_channels_last(<TensorBase>one):
+            return empty_tensor(common_dtype(tensors), ndim, sizes)
+    format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
+    return empty_strided_tensor(common_dtype(tensors), ndim, sizes, strides)
+
+
 cdef TensorBase join_into(list tensors, int dim, int ndim, const ssize* sizes):
     """A new tensor of the common dtype with the parts one after the other."""
-    cdef TensorBase out, x
-    cdef ssize[MAX_NDIM] strides
+    cdef TensorBase out = empty_joined(tensors, ndim, sizes), x
     cdef ssize start = 0
-    cdef bint channels_last = True
-    for one in tensors:
-        channels_last = channels_last and lies_channels_last(<TensorBase>one)
-    if channels_last:
-        format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
-        out = empty_strided_tensor(common_dtype(tensors), ndim, sizes, strides)
-    else:
-        out = empty_tensor(common_dtype(tensors), ndim, sizes)
     for one in tensors:
         x = <TensorBase>one
         if is_skipped(x) and ndim != 1:
@@ -231,18 +232,18 @@ cdef TensorBase run_stack(list parts, object dim, str where):
 
 cdef TensorBase stack_result(list parts, int dim):
     """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and
-    the rest."""
+    the rest; or, behind the last dimension, as that of the parts with the new dimension."""
     cdef TensorBase first = <TensorBase>parts[0]
     cdef ssize[MAX_NDIM] sizes, joined, strides
     cdef ssize n = len(parts)
     cdef int i
-    cdef bint channels_last = dim < first.ndim_
     for i in range(first.ndim_ + 1):
         sizes[i] = n if i == dim else first.sizes[i - (i > dim)]
+    if dim == first.ndim_:
+        return empty_joined([inserted(<TensorBase>one, dim) for one in parts], dim + 1, sizes)
     for one in parts:
-        channels_last = channels_last and lies_channels_last(<TensorBase>one)
-    if not channels_last:
-        return empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
+        if not lies_channels_last(<TensorBase>one):
+            return empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
     for i in range(first.ndim_):
         joined[i] = first.sizes[i] * (n if i == dim else 1)
     format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides,
@@ -259,7 +260,7 @@ cdef TensorBase inserted(TensorBase x, int dim):
     cdef int i
     for i in range(x.ndim_ + 1):
         sizes[i] = 1 if i == dim else x.sizes[i - (i > dim)]
-        strides[i] = 0 if i == dim else x.strides[i - (i > dim)]
+        strides[i] = x.strides[i - (i > dim)] if i != dim else x.sizes[dim] * x.strides[dim] if dim < x.ndim_ else 1
     return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
 
 

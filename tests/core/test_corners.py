@@ -448,3 +448,37 @@ def test_layer_norm_of_short_rows_equals_pytorchs_to_the_last_bit(dtype):
             for T in (tensorlab, torch)
         )
         assert ours.tolist() == theirs.tolist(), n
+
+
+# ------------------------------------------------------------ layouts
+def test_parts_stacked_behind_the_last_dimension_may_lie_channels_last():
+    def program(T):
+        x = T.arange(4.0).reshape(2, 2).unfold(1, 2, 1)  # strides (2, 1, 1)
+        return [T.stack([x, x], dim) for dim in range(4)]
+
+    agree(program)
+
+
+def test_squeezing_nothing_hands_the_gradient_on_as_it_is():
+    def program(T):
+        x = T.tensor(0.5, requires_grad=True)
+        x.squeeze().backward()
+        return [x.grad]
+
+    agree(program)
+
+
+def test_permute_counts_dimensions_before_it_looks_at_them():
+    agree(lambda T: [T.ones(3).permute((1, 0))])
+    agree(lambda T: [T.ones(3, 2).permute((0, 2))])
+
+
+def test_a_leaf_transposed_under_no_grad_refuses_the_gradient_of_its_old_shape():
+    def program(T):
+        x = T.ones(4, 3, requires_grad=True)
+        total = (x.reshape(12) * 2).sum()
+        with T.no_grad():
+            x.t_()
+        total.backward()
+
+    agree(program)
