@@ -12,6 +12,7 @@ Pages: every picture has alternative text, links within the book lead somewhere.
 import re
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,7 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 sys.path[:0] = [str(ROOT), str(DOCS), str(DOCS / "_ext")]
 
-from book_contents import load_parts  # noqa: E402
+from book_contents import api_target, load_chapters, load_parts, load_tracks  # noqa: E402
+from layer_map import load_layers  # noqa: E402
 from make_toc import toc_text  # noqa: E402
 from source_region import MOST_LINES  # noqa: E402
 
@@ -84,9 +86,52 @@ def check_contents(root, chapters):
     for path in chapters:
         if path.parent.name not in known:
             yield f"docs/contents.toml: chapter {path.parent.name} is not listed"
+    yield from check_entries(root / "docs/contents.toml")
     for entry in re.findall(r"(?:file|root): (\S+)", toc_text()):
         if not (root / f"{entry}.md").is_file():
             yield f"docs/_toc.yml: {entry} has no file {entry}.md"
+
+
+def check_entries(path):
+    """Check what the table of contents says of each chapter, and the order of the tracks."""
+    chapters, layers = load_chapters(path), load_layers()
+    modules = {
+        name for layer in layers for key in ("modules", "planned") for name in layer.get(key, [])
+    }
+    for number, chapter in chapters.items():
+        for required in chapter.requires:
+            if required not in chapters or required >= number:
+                yield f"docs/contents.toml: chapter {number} requires {required}; name an earlier one"
+        for module in chapter.modules:
+            if (module or "__init__") not in modules:
+                yield f"docs/contents.toml: chapter {number}: {module} is not in tests/layers.toml"
+        for name in chapter.names:
+            try:
+                api_target(name)
+            except LookupError as error:
+                yield f"docs/contents.toml: chapter {number}: {error}"
+        if chapter.is_written:
+            yield from check_promises(chapter)
+    for track in load_tracks(path):
+        passed = set()
+        for number in track.chapters:
+            if missing := sorted(set(chapters[number].requires) - passed):
+                yield f"docs/contents.toml: track {track.title!r} meets {number} before {missing}"
+            passed.add(number)
+
+
+def check_promises(chapter):
+    """Check that a written chapter speaks of the names it explains, and lists what it requires."""
+    text = (ROOT / f"{chapter.page}.md").read_text(encoding="utf-8")
+    for name in chapter.names:
+        if not re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", text):
+            yield f"{chapter.page}.md: docs/contents.toml says that it explains {name}; it never says it"
+    places = headings(text)
+    for (title, start), (_, end) in pairwise(places):
+        if title.startswith("After this chapter you can"):
+            named = re.findall(r"(?:\{chapter\}`|chapters? )(\d+)", text[start:end])
+            for number in sorted(set(map(int, named)) - {*chapter.requires, chapter.number}):
+                yield f"{chapter.page}.md needs chapter {number}, which docs/contents.toml does not say"
 
 
 def blank_code(text):

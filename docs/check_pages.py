@@ -1,21 +1,30 @@
 """Open every page of the built book in a browser, as a reader would, and report what is wrong.
 
-Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT]
+Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT] [--tabs N]
 
 Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to
-another host, a script error, a file that fails to load, and what check_pages.js sees in the page:
-sideways scrolling, maths that was not set, text that is hard to tell from its background.  Exits
-with 1 if there is any.  The browser is CHROMIUM or /usr/bin/chromium.
+another host, a script error, a file that fails to load, what check_pages.js sees in the page
+(sideways scrolling, maths that was not set, text that is hard to tell from its background), and
+what axe-core says against the WCAG 2.2, levels A and AA.  An address that leads nowhere must get the
+book's 404 page, whose links must work at any depth.  A table counts it all.  Exits with 1 if there is
+any finding.  The browser is CHROMIUM or /usr/bin/chromium.
+
+Axe spends seconds on each page with thousands of coloured words.  So once check_pages.js has
+judged the colours, listings become plain text and set formulas empty boxes of the same size.
 """
 
 import argparse
+import asyncio
 import os
 import sys
 import threading
+import time
+from collections import Counter
+from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.async_api import async_playwright
 
 from tensorlab.learn.server import BUILT, open_server
 
@@ -23,102 +32,175 @@ BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = {"desktop": (1280, 900), "phone": (375, 740)}
 MODES = ("light", "dark")
-CHECKS = Path(__file__).with_name("check_pages.js").read_text(encoding="utf-8")
+SETTINGS = [(width, mode) for mode in MODES for width in WIDTHS]
+LOST = ("no-such-page.html", "chapters/99-lost/deep/index.html")  # get the 404 page
+PATIENCE = 60_000  # milliseconds, for one step of one page on a busy machine
+
+HERE = Path(__file__).parent
+CHECKS = (HERE / "check_pages.js").read_text(encoding="utf-8")
+AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+FLATTEN = """() => {
+  for (const listing of document.querySelectorAll('.highlight pre')) {
+    listing.textContent = listing.textContent;
+  }
+  for (const formula of document.querySelectorAll('mjx-container > mjx-math')) {
+    const {width, height} = formula.getBoundingClientRect();
+    const box = document.createElement('span');
+    box.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
+    formula.replaceWith(box);
+  }
+}"""
+RUN_AXE = """async (tags) => {
+  const options = {resultTypes: ['violations'], runOnly: {type: 'tag', values: tags}};
+  const {violations} = await axe.run(document, {...options, preload: false});
+  return violations.flatMap(rule => rule.nodes.map(node =>
+    `${rule.id}: ${node.target.join(' ')}: ${node.html.slice(0, 100)}`));
+}"""
+
+# What the table counts, and how a finding of each kind begins.
+KINDS = {
+    "requests to other hosts": "request to another host",
+    "files that failed to load": "status",
+    "script errors": "script error",
+    "sideways scrolling": "scrolls sideways",
+    "maths not set": "maths not set",
+    "too little contrast": "contrast",
+    "axe violations": "axe",
+    "links of the 404 page": "404 page",
+}
 
 
-def visit(page, address):
-    """Open one page and yield one sentence for everything wrong with it."""
-    host = urlsplit(address).netloc
-    problems = []
+def watch(page, host, problems):
+    """Let a page note into `problems` what it should not do while it loads."""
 
     def note_request(request):
-        if (
-            urlsplit(request.url).scheme in ("http", "https")
-            and urlsplit(request.url).netloc != host
-        ):
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https") and parts.netloc != host:
             problems.append(f"request to another host: {request.url}")
 
     def note_response(response):
-        if response.status >= 400:
+        if response.status >= 400 and response.url != page.url:
             problems.append(f"status {response.status}: {response.url}")
 
-    def note_error(error):
-        problems.append(f"script error: {error}")
-
     def note_console(message):
-        if message.type == "error":
-            problems.append(f"console: {message.text}")
+        # That a lost reader's address leads nowhere, the console says too.
+        if message.type == "error" and "404 (Not Found)" not in message.text:
+            problems.append(f"script error: console: {message.text}")
 
-    listeners = {
-        "request": note_request,
-        "response": note_response,
-        "pageerror": note_error,
-        "console": note_console,
-    }
-    for event, listener in listeners.items():
-        page.on(event, listener)
-    page.goto(address, wait_until="load")
-    page.evaluate("() => window.MathJax?.startup?.promise")
-    findings = page.evaluate(CHECKS)
-    for event, listener in listeners.items():
-        page.remove_listener(event, listener)
-    return problems + findings
+    page.on("request", note_request)
+    page.on("response", note_response)
+    page.on("pageerror", lambda error: problems.append(f"script error: {error}"))
+    page.on("console", note_console)
 
 
-def check(address, paths, shots):
-    """Visit every path in every setting; return (visits, findings)."""
-    findings, visits = [], 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        for mode in MODES:
-            for width, (x, y) in WIDTHS.items():
-                context = browser.new_context(
+async def visit(page, address, shot):
+    """Open one page; return one sentence for everything wrong with it."""
+    problems = []
+    watch(page, urlsplit(address).netloc, problems)
+    page.set_default_timeout(PATIENCE)
+    answer = await page.goto(address, wait_until="load")
+    path = urlsplit(address).path.removeprefix("/")
+    expected = 404 if path in LOST else 200
+    if answer is None or answer.status != expected:
+        problems.append(f"status {answer and answer.status} instead of {expected}: {address}")
+    await page.evaluate("() => window.MathJax?.startup?.promise")
+    problems += await page.evaluate(CHECKS)
+    if path in LOST:
+        problems += await check_lost(page)
+    if shot:
+        await page.screenshot(path=shot, full_page=True)
+    await page.evaluate(FLATTEN)
+    await page.evaluate(AXE)
+    problems += [f"axe: {sentence}" for sentence in await page.evaluate(RUN_AXE, WCAG)]
+    return problems
+
+
+async def check_lost(page):
+    """Follow the links of the 404 page, wherever it was sent from."""
+    links = await page.evaluate("() => [...document.links].map(link => link.href)")
+    answers = [(link, (await page.request.get(link)).status) for link in links]
+    problems = [f"404 page: {link} answers {status}" for link, status in answers if status != 200]
+    return problems if links else ["404 page: it has no links"]
+
+
+async def check(address, paths, shots, tabs):
+    """Visit every path in every setting, in some tabs at once; return [(path, setting, finding)]."""
+    findings = []
+    visits = [(path, setting) for path in paths for setting in SETTINGS]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+
+        async def work():
+            while visits:
+                path, (width, mode) = visits.pop()
+                x, y = WIDTHS[width]
+                context = await browser.new_context(
                     viewport={"width": x, "height": y},
                     color_scheme=mode,
                     is_mobile=width == "phone",
+                    reduced_motion="reduce",
                 )
                 # The theme remembers the reader's choice here.
-                context.add_init_script(
+                await context.add_init_script(
                     f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
                 )
-                page = context.new_page()
-                for path in paths:
-                    problems = visit(page, address + path)
-                    visits += 1
-                    findings += [f"{path} ({width}, {mode}): {problem}" for problem in problems]
-                    if shots:
-                        name = path.removesuffix(".html").replace("/", "-")
-                        page.screenshot(path=shots / f"{name}-{width}-{mode}.png", full_page=True)
-                context.close()
-        browser.close()
-    return visits, findings
+                name = path.removesuffix(".html").replace("/", "-")
+                shot = shots and shots / f"{name}-{width}-{mode}.png"
+                page = await context.new_page()
+                for problem in await visit(page, address + path, shot):
+                    findings.append((path, f"{width}, {mode}", problem))
+                await context.close()
+
+        await asyncio.gather(*(work() for _ in range(tabs)))
+        await browser.close()
+    return sorted(findings)
+
+
+def table(paths, findings, seconds):
+    """Return the report: one line for each thing that was counted."""
+    counts = Counter(
+        next(kind for kind, start in KINDS.items() if problem.startswith(start))
+        for _, _, problem in findings
+    )
+    rows = [("pages", len(paths)), ("loads", len(paths) * len(SETTINGS))]
+    rows += [(kind, counts[kind]) for kind in KINDS]
+    lines = [f"{kind:<28}{count:>6,}" for kind, count in rows]
+    return "\n".join([*lines, f"{'seconds':<28}{seconds:>6.0f}"])
+
+
+def built_pages(only):
+    """Return the pages to visit, relative to the book; index.html only leads on at once."""
+    pages = [
+        path.relative_to(BUILT).as_posix()
+        for path in sorted(BUILT.rglob("*.html"))
+        if "_static" not in path.parts and path not in (BUILT / "index.html", BUILT / "404.html")
+    ]
+    return [path for path in (*pages, *LOST) if only in path] if pages else []
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--shots", type=Path, help="folder for a picture of every page")
     parser.add_argument("--only", default="", help="only pages whose path contains this")
+    parser.add_argument("--tabs", type=int, default=os.cpu_count() or 1, help="pages at once")
     options = parser.parse_args()
     if not Path(BROWSER).exists():
         sys.exit(f"check_pages: no browser at {BROWSER}; install chromium or set CHROMIUM")
-    paths = [
-        path.relative_to(BUILT).as_posix()
-        for path in sorted(BUILT.rglob("*.html"))
-        if "_static" not in path.parts
-        and options.only in path.as_posix()
-        and path != BUILT / "index.html"  # leads on to docs/index.html at once
-    ]
+    paths = built_pages(options.only)
     if not paths:
         sys.exit("check_pages: the book is not built; run make book-html first")
     if options.shots:
         options.shots.mkdir(parents=True, exist_ok=True)
     server = open_server(8600)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    visits, findings = check(f"http://127.0.0.1:{server.server_port}/", paths, options.shots)
+    started = time.monotonic()
+    address = f"http://127.0.0.1:{server.server_port}/"
+    findings = asyncio.run(check(address, paths, options.shots, options.tabs))
     server.shutdown()
-    for finding in findings:
-        print(finding)
-    print(f"{len(paths)} pages, {visits} visits, {len(findings)} finding(s)")
+    for path, setting, problem in findings:
+        print(f"{path} ({setting}): {problem}")
+    print(table(paths, findings, time.monotonic() - started))
     sys.exit(1 if findings else 0)
 
 

@@ -5,7 +5,8 @@
     ```
 
 documents the public names of `tensorlab` that were defined in, or below, one of the modules listed
-in `:from:`; without it, all of them.  Nothing is typed by hand, so no page can miss an op.
+in `:from:`; without it, all of them.  Nothing is typed by hand, so no page can miss an op.  What a
+chapter explains, as docs/contents.toml says, links to that chapter.
 """
 
 import importlib
@@ -13,6 +14,7 @@ import inspect
 import re
 from types import ModuleType
 
+from book_contents import CONTENTS, load_chapters
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
@@ -57,6 +59,20 @@ def is_documented(value, sources):
     return not sources or any(
         home == source or ("." in source and home.startswith(source + ".")) for source in sources
     )
+
+
+def say_where_explained(app, what, name, obj, options, lines):
+    """End a docstring with links to the chapters that explain the name, as far as written."""
+    app.env.note_dependency(str(CONTENTS))
+    called = name.removeprefix("tensorlab.").removeprefix("Tensor.")
+    links = [
+        f":doc:`{chapter.number:02d} {chapter.title} </{chapter.page}>`"
+        for chapter in load_chapters().values()
+        if chapter.is_written and called in chapter.names
+    ]
+    if links:
+        text = f"   Explained in {', '.join(links)}."
+        lines += ["", ".. container:: explained-in", "", text, ""]
 
 
 SIGNATURE = re.compile(r"\w+\(.*\)(?: -> .*)?")
@@ -111,5 +127,6 @@ def as_users_see_it(app, what, name, obj, options, signature, result):
 def setup(app):
     app.add_directive("api", ApiDirective)
     app.connect("autodoc-process-docstring", read_as_text, priority=400)  # before napoleon
+    app.connect("autodoc-process-docstring", say_where_explained, priority=900)  # after it
     app.connect("autodoc-process-signature", as_users_see_it)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,6 +3,7 @@
 import functools
 import http.server
 import sys
+from pathlib import Path
 
 from .exercise import PACKAGE_FOLDER
 
@@ -19,6 +20,20 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, format, *args):
         pass
+
+    def send_error(self, code, message=None, explain=None):
+        """Answer an address that leads nowhere with the book's own page."""
+        page = Path(self.directory, "404.html")
+        if code != 404 or not page.is_file():
+            super().send_error(code, message, explain)
+            return
+        body = page.read_bytes()
+        self.send_response(code, message)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def end_headers(self):
         self.send_header("Cache-Control", "no-cache")
