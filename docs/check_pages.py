@@ -148,8 +148,8 @@ async def check(address, paths, shots, tabs):
                 name = path.removesuffix(".html").replace("/", "-")
                 shot = shots and shots / f"{name}-{width}-{mode}.png"
                 page = await context.new_page()
-                for problem in await visit(page, address + path, shot):
-                    findings.append((path, f"{width}, {mode}", problem))
+                problems = await visit(page, address + path, shot)
+                findings.extend((path, f"{width}, {mode}", problem) for problem in problems)
                 await context.close()
 
         await asyncio.gather(*(work() for _ in range(tabs)))
