@@ -7,9 +7,10 @@
 #   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
 #   make stubs   write the type stubs again         make nightly  everything that takes long
 #   make clean   remove what was built              make doctor   say what is wrong with this copy
+#   make pdf     the whole book for paper
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint stubs book book-html book-check bench record wheel debug nightly doctor clean
+.PHONY: help build test oracle lint stubs book book-html book-check pdf bench record wheel debug nightly doctor clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -24,7 +25,7 @@ export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
-	@sed -n 's/^# \?//p' Makefile | sed -n '1,9p'
+	@sed -n 's/^# \?//p' Makefile | sed -n '1,10p'
 
 # ---------------------------------------------------------------- the environment
 
@@ -107,6 +108,10 @@ book: book-html
 # Opens every page in a browser: /usr/bin/chromium or CHROMIUM=...
 book-check: book-html
 	@$(PY) docs/check_pages.py
+
+# The whole book as docs/_build/tensorlab.pdf, printed by that browser.
+pdf: book-html
+	@$(PY) docs/make_pdf.py
 
 clean:
 	rm -rf build dist docs/_build docs/_toc.yml docs/notebooks tensorlab/_build_info.py *.egg-info

@@ -12,27 +12,30 @@ GUIDE = ["docs/architecture", "docs/practising", "docs/instructors"]
 APPENDICES = ["docs/glossary", "docs/appendix-differences"]
 
 
+def load_sections():
+    """Return the book in order as a list of (caption, [(page, title)]); "" is the page's own title."""
+    parts = [("Start here", [(page, "") for page in GUIDE])]
+    for caption, chapters in load_parts():  # with their numbers, which their headings leave out
+        written = [chapter for chapter in chapters if chapter.is_written]
+        parts.append((caption, [(c.page, f"{c.number:02d} {c.title}") for c in written]))
+    for caption, entries in (
+        ("Appendices", APPENDICES),
+        ("API reference", pages("api")),
+        ("Decisions", pages("decisions")),
+    ):
+        parts.append((caption, [(page, "") for page in entries]))
+    return [(caption, entries) for caption, entries in parts if entries]
+
+
 def toc_text():
     """Return the text of _toc.yml: the guide, written chapters by part, the reference pages."""
-    titles = {}  # of chapters: with their numbers, which their own headings leave out
-    for _, chapters in load_parts():
-        titles.update({c.page: f"{c.number:02d} {c.title}" for c in chapters})
-    parts = [("Start here", GUIDE)]
-    parts += [
-        (title, [chapter.page for chapter in chapters if chapter.is_written])
-        for title, chapters in load_parts()
-    ]
-    parts.append(("Appendices", APPENDICES))
-    parts.append(("API reference", pages("api")))
-    parts.append(("Decisions", pages("decisions")))
     lines = ["format: jb-book", "root: docs/index", "parts:"]
-    for title, entries in parts:
-        if entries:
-            lines += [f'  - caption: "{title}"', "    chapters:"]
-            for entry in entries:
-                lines.append(f"      - file: {entry}")
-                if entry in titles:
-                    lines.append(f'        title: "{titles[entry]}"')
+    for caption, entries in load_sections():
+        lines += [f'  - caption: "{caption}"', "    chapters:"]
+        for page, title in entries:
+            lines.append(f"      - file: {page}")
+            if title:
+                lines.append(f'        title: "{title}"')
     return "\n".join(lines) + "\n"
 
 
