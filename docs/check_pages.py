@@ -5,12 +5,9 @@ Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT] [--tabs N]
 Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to
 another host, a script error, a file that fails to load, what check_pages.js sees in the page
 (sideways scrolling, maths that was not set, text that is hard to tell from its background), and
-what axe-core says against the WCAG 2.2, levels A and AA.  An address that leads nowhere must get the
+what axe-core says against the WCAG 2.2, levels A and AA (check_axe.js).  An address that leads nowhere must get the
 book's 404 page, whose links must work at any depth.  A table counts it all.  Exits with 1 if there is
 any finding.  The browser is CHROMIUM or /usr/bin/chromium.
-
-Axe spends seconds on each page with thousands of coloured words.  So once check_pages.js has
-judged the colours, listings become plain text and set formulas empty boxes of the same size.
 """
 
 import argparse
@@ -38,26 +35,9 @@ PATIENCE = 60_000  # milliseconds, for one step of one page on a busy machine
 
 HERE = Path(__file__).parent
 CHECKS = (HERE / "check_pages.js").read_text(encoding="utf-8")
+RUN_AXE = (HERE / "check_axe.js").read_text(encoding="utf-8")
 AXE = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-FLATTEN = """() => {
-  for (const listing of document.querySelectorAll('.highlight pre')) {
-    listing.textContent = listing.textContent;
-  }
-  for (const formula of document.querySelectorAll('mjx-container > mjx-math')) {
-    const {width, height} = formula.getBoundingClientRect();
-    const box = document.createElement('span');
-    box.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
-    formula.replaceWith(box);
-  }
-}"""
-RUN_AXE = """async (tags) => {
-  const options = {resultTypes: ['violations'], runOnly: {type: 'tag', values: tags}};
-  const {violations} = await axe.run(document, {...options, preload: false});
-  return violations.flatMap(rule => rule.nodes.map(node =>
-    `${rule.id}: ${node.target.join(' ')}: ${node.html.slice(0, 100)}`));
-}"""
-
 # What the table counts, and how a finding of each kind begins.
 KINDS = {
     "requests to other hosts": "request to another host",
@@ -110,7 +90,6 @@ async def visit(page, address, shot):
         problems += await check_lost(page)
     if shot:
         await page.screenshot(path=shot, full_page=True)
-    await page.evaluate(FLATTEN)
     await page.evaluate(AXE)
     problems += [f"axe: {sentence}" for sentence in await page.evaluate(RUN_AXE, WCAG)]
     return problems
@@ -124,33 +103,41 @@ async def check_lost(page):
     return problems if links else ["404 page: it has no links"]
 
 
+async def open_contexts(browser):
+    """Return a browser context for each setting; pages in one share what was loaded already."""
+    contexts = {}
+    for width, mode in SETTINGS:
+        x, y = WIDTHS[width]
+        context = await browser.new_context(
+            viewport={"width": x, "height": y},
+            color_scheme=mode,
+            is_mobile=width == "phone",
+            reduced_motion="reduce",
+        )
+        # The theme remembers the reader's choice here.
+        await context.add_init_script(
+            f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
+        )
+        contexts[width, mode] = context
+    return contexts
+
+
 async def check(address, paths, shots, tabs):
     """Visit every path in every setting, in some tabs at once; return [(path, setting, finding)]."""
     findings = []
-    visits = [(path, setting) for path in paths for setting in SETTINGS]
+    visits = [(path, setting) for setting in SETTINGS for path in paths]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        contexts = await open_contexts(browser)
 
         async def work():
             while visits:
-                path, (width, mode) = visits.pop()
-                x, y = WIDTHS[width]
-                context = await browser.new_context(
-                    viewport={"width": x, "height": y},
-                    color_scheme=mode,
-                    is_mobile=width == "phone",
-                    reduced_motion="reduce",
-                )
-                # The theme remembers the reader's choice here.
-                await context.add_init_script(
-                    f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
-                )
-                name = path.removesuffix(".html").replace("/", "-")
-                shot = shots and shots / f"{name}-{width}-{mode}.png"
-                page = await context.new_page()
-                problems = await visit(page, address + path, shot)
-                findings.extend((path, f"{width}, {mode}", problem) for problem in problems)
-                await context.close()
+                path, setting = visits.pop()
+                name = "-".join([path.removesuffix(".html").replace("/", "-"), *setting])
+                page = await contexts[setting].new_page()
+                problems = await visit(page, address + path, shots and shots / f"{name}.png")
+                findings.extend((path, ", ".join(setting), problem) for problem in problems)
+                await page.close()
 
         await asyncio.gather(*(work() for _ in range(tabs)))
         await browser.close()

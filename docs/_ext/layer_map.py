@@ -48,7 +48,7 @@ def draw(boxes, docname):
         inside = [f"<li>{box}</li>" for box in boxes(layer, docname)]
         planned = "" if layer["modules"] else ' class="planned"'
         lines.append(
-            f'<li value="{number}"{planned}><p class="layer-name">{html.escape(about)}'
+            f'<li value="{number}"{planned}><p class="layer-name">{number} · {html.escape(about)}'
             f"{'' if layer['modules'] else ' (planned)'}</p>"
             + (f"<ul>{''.join(inside)}</ul>" if inside else "")
             + "</li>"

@@ -1,0 +1,24 @@
+// A box that scrolls sideways must be within reach of the keyboard: it gets a tab stop while it does.
+(() => {
+  const BOXES = '.bd-article pre, .bd-article table, .bd-article .math, .bd-article mjx-container, .cell_output';
+  const mark = () => {
+    for (const box of document.querySelectorAll(BOXES)) {
+      const scrolls = box.scrollWidth > box.clientWidth && box.clientWidth > 0 &&
+        ['auto', 'scroll'].includes(getComputedStyle(box).overflowX);
+      if (scrolls && !box.hasAttribute('tabindex')) {
+        box.tabIndex = 0;
+        box.dataset.scrolls = '';
+      } else if (!scrolls && 'scrolls' in box.dataset) {
+        box.removeAttribute('tabindex');
+        delete box.dataset.scrolls;
+      }
+    }
+  };
+  const wait = async () => {
+    await window.MathJax?.startup?.promise;  // maths has its width only now
+    mark();
+    new ResizeObserver(mark).observe(document.documentElement);
+  };
+  addEventListener('load', wait);
+  addEventListener('toggle', mark, true);  // what <details> hid has a width now
+})();
