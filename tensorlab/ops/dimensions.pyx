@@ -85,7 +85,9 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
 cdef Op RELABEL = Op("relabel(x: Tensor) -> Tensor")
 
 @RELABEL.derivative("x")
-def relabel_derivative(grad):
+def relabel_derivative(grad, x_shape):
+    if [n for n in grad.shape if n != 1] == [n for n in x_shape if n != 1]:
+        return grad.reshape(x_shape)
     return grad                             # the engine sums it to the old shape, or raises if that cannot be
 
 cdef int keep_meta_true(TensorBase x) except -1:
@@ -420,8 +422,8 @@ def unsqueeze_(TensorBase self not None, dim):
 cdef Op EXPAND = Op("expand(x: Tensor, sizes: int[]) -> Tensor")
 
 @EXPAND.derivative("x")
-def expand_derivative(grad):
-    return grad                             # the engine sums it over what was repeated
+def expand_derivative(grad, x_shape):
+    return grad if x_shape else grad.sum()  # the engine sums it over what was repeated
 
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
     """Sizes of -1 keep the size of x."""

@@ -197,7 +197,7 @@ cdef Op STACK = Op("stack(tensors: Tensor[], dim: int) -> Tensor")
 
 @STACK.derivative("tensors", is_list=True)
 def stack_derivative(grad, dim):
-    return list(grad.unbind(dim))
+    return [grad.select(dim, i) for i in range(grad.shape[dim])]       # not unbind: views of one call refuse in-place ops
 
 
 cdef TensorBase run_stack(list parts, object dim, str where):

@@ -482,3 +482,47 @@ def test_a_leaf_transposed_under_no_grad_refuses_the_gradient_of_its_old_shape()
         total.backward()
 
     agree(program)
+
+
+# ------------------------------------------------------------ gradients that are views keep the memory they show
+@pytest.mark.parametrize("n", [1, 2])
+def test_gradients_of_a_product_with_itself_are_added_where_pytorch_adds_them(n):
+    def program(T):
+        x = T.full((n, n), -0.5).requires_grad_()
+        y = x @ x
+        return list(T.autograd.grad((y * y).sum(), [x]))
+
+    agree(program)
+
+
+def test_the_gradient_of_an_expanded_number_is_a_sum():
+    def program(T):
+        x = T.tensor(-1.5, requires_grad=True)
+        y = x.expand(())
+        return list(T.autograd.grad((y * y).sum(), [x]))
+
+    agree(program)
+
+
+def test_the_gradient_of_stacked_parts_may_be_written():
+    def program(T):
+        x = T.ones(3, requires_grad=True) * 1
+        y = T.stack([x, x], 0)
+        (grad,) = T.autograd.grad((y * y).sum(), [x], create_graph=True)
+        grad[2] *= 3
+        return [grad]
+
+    agree(program)
+
+
+def test_a_shape_changed_under_no_grad_is_undone_on_the_way_back():
+    def program(T):
+        x = T.full((1, 1), -1.5, requires_grad=True)
+        y = x.min(1)[0]
+        with T.no_grad():
+            y.squeeze_()
+        z = T.add(y, x, alpha=2)
+        (z * z).sum().backward()
+        return [x.grad]
+
+    agree(program)

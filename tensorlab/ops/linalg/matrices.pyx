@@ -94,13 +94,13 @@ cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_turned: bool, y_is_turned: bool) 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_turned):
     if x_is_turned:
-        return transposed(run_mm(y, transposed(grad)))
+        return run_mm(y, transposed(grad)).t()
     return run_mm(grad, transposed(y))
 
 @MM.derivative("y")
 def mm_derivative_y(grad, x, y_is_turned):
     if y_is_turned:
-        return transposed(run_mm(transposed(grad), x))
+        return run_mm(transposed(grad), x).t()
     return run_mm(transposed(x), grad)
 
 cdef object YES = True
@@ -396,7 +396,7 @@ def matmul_derivative_x(grad, y):
 def matmul_derivative_y(grad, x, y_is_turned, y_shape):
     if len(y_shape) == 2:                               # sum over the batch inside the product
         if y_is_turned:
-            return transposed(run_mm(transposed(as_rows(grad)), as_rows(x)))
+            return run_mm(transposed(as_rows(grad)), as_rows(x)).t()
         return run_mm(transposed(as_rows(x)), as_rows(grad))
     return run_matmul(transposed(x), grad)
 
