@@ -3,13 +3,15 @@
 Runs under tensorlab and, with `import torch as T`, under PyTorch.
 """
 
+from typing import ClassVar
+
 import tensorlab as T
 
 
 class LoggingTensor(T.Tensor):
     """Behaves as a plain tensor, and keeps a line for each call in `LoggingTensor.log`."""
 
-    log = []  # noqa: RUF012 - one for all, on purpose
+    log: ClassVar = []  # one for all
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
