@@ -70,6 +70,10 @@ class AllocationError(TensorlabError, RuntimeError):
     """The machine has not enough memory."""
 
 
+class MissingExtra(TensorlabError, ImportError):
+    """A feature needs a package that tensorlab itself does not, and that is not installed."""
+
+
 class DivisionByZero(TensorlabError, RuntimeError):
     """A whole number is divided by zero, which integers have no value for."""
 

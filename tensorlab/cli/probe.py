@@ -10,6 +10,7 @@ import pkgutil
 
 import tensorlab
 from tensorlab import __config__, _build_info, threads
+from tensorlab.errors import MissingExtra
 
 TOLERANCE = 1e-5
 
@@ -29,6 +30,8 @@ def check_modules():
         count += 1
         try:
             importlib.import_module(module.name)
+        except MissingExtra:
+            continue
         except Exception as error:
             failed.append(f"{module.name} ({type(error).__name__}: {error})")
     if failed:

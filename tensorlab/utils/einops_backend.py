@@ -4,10 +4,12 @@ einops asks each subclass of its AbstractBackend whether it knows the type of a 
 (`einops.array_api` needs no such thing: it goes through `x.__array_namespace__()`.)
 """
 
+from tensorlab.errors import MissingExtra
+
 try:
     from einops._backends import AbstractBackend
 except ImportError as error:
-    raise ImportError("tensorlab.utils.einops_backend: needs einops; pip install einops") from error
+    raise MissingExtra("tensorlab.utils.einops_backend: needs einops; pip install einops") from error
 
 from tensorlab._core.exchange import from_numpy
 from tensorlab._tensor import Tensor

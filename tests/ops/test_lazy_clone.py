@@ -125,6 +125,7 @@ def test_the_last_user_takes_the_bytes_over():
 
 
 def test_memory_goes_with_the_last_tensor():
+    gc.collect()  # what other tests left behind
     before = tensorlab.memory_stats()["allocated_bytes"]
     x = tensorlab.zeros(1000)
     y = x._lazy_clone()
