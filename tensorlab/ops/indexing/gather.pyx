@@ -64,13 +64,20 @@ cdef bint check_line(void* x, const int64_t* index, void* flat, ssize n, ssize x
 
 cdef bint take_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
                     ssize jump, ssize bound) noexcept nogil:
-    cdef ssize i
+    cdef ssize i = 0
+    cdef word a, b, c, d
     if not check_line(x, index, flat, n, x_step, index_step, flat_step, jump, bound):
         return False
     if index_step == 1 and flat_step == 1:
         if x_step == 0 and jump == 1:
-            for i in range(n):
+            # four loads before four stores: the compiler must assume that a store changes what is read next
+            while i + 4 <= n:
+                a, b, c, d = x[index[i]], x[index[i + 1]], x[index[i + 2]], x[index[i + 3]]
+                flat[i], flat[i + 1], flat[i + 2], flat[i + 3] = a, b, c, d
+                i += 4
+            while i < n:
                 flat[i] = x[index[i]]
+                i += 1
         else:
             for i in range(n):
                 flat[i] = x[i * x_step + index[i] * jump]
