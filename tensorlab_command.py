@@ -5,12 +5,24 @@ It stands outside of the package because importing anything inside imports all o
 """
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 
 def main():
-    """Run the command line; `doctor` alone runs without importing the package."""
+    """Run the command line; return its exit code."""
+    try:
+        code = choose()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # who read the output, `head` say, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def choose():
+    """Run `doctor` without importing the package, every other command with it."""
     if sys.argv[1:2] == ["doctor"] and "-h" not in sys.argv and "--help" not in sys.argv:
         return doctor()
     try:

@@ -2,7 +2,7 @@
 
 import sys
 
-from tensorlab.cli import main
+from tensorlab_command import main
 
 if __name__ == "__main__":
     sys.exit(main())

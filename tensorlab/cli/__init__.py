@@ -44,8 +44,5 @@ def main(arguments=None):
     except ExerciseError as error:
         print(f"tensorlab {options.command}: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader has closed `less`
-        sys.stderr.close()
-        return 1
     except KeyboardInterrupt:
         return 130

@@ -25,8 +25,6 @@ def check_modules():
     failed = []
     count = 0
     for module in pkgutil.walk_packages(tensorlab.__path__, "tensorlab."):
-        if module.name == "tensorlab.__main__":  # would run the command line
-            continue
         count += 1
         try:
             importlib.import_module(module.name)

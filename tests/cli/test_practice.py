@@ -170,3 +170,11 @@ def test_importing_the_package_does_not_import_its_command_line():
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
     assert answer.stdout.strip() == "[]"
+
+
+def test_a_reader_of_the_output_may_leave_early():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    command = f"{sys.executable} -m tensorlab status | head -1"
+    answer = subprocess.run(command, shell=True, capture_output=True, text=True, env=environment)
+    assert answer.stdout.startswith("01 ")
+    assert answer.stderr == ""
