@@ -37,6 +37,7 @@ cdef class Op:
     cdef bint takes_list                # the only differentiable parameter is a sequence of tensors
     cdef unsigned int saved_once        # arguments that some formula needs,
     cdef unsigned int shared            # and those that several do
+    cdef unsigned int wants_shape       # the derivatives whose formulas ask for their input's shape (a bit each)
 
 cdef class OpNode(Node):
     cdef Op op
@@ -44,6 +45,7 @@ cdef class OpNode(Node):
     cdef unsigned int saved_tensors     # which of them are tensors (a bit each),
     cdef unsigned int computed_tensors  # and of these, which were computed then
     cdef unsigned long[MAX_SAVED] versions  # of those tensors
+    cdef dict shapes            # derivative: shape of its input, where the input's node says another
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released       # something that was saved is gone

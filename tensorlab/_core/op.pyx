@@ -142,6 +142,7 @@ cdef class Op:
                     saves |= <unsigned int>SAVES_OUTPUT
                 elif name == param + "_shape":
                     code = SHAPE
+                    self.wants_shape |= <unsigned int>1 << self.derivative_count
                 elif name == param + "_dtype":
                     code = DTYPE
                 else:
@@ -265,6 +266,8 @@ cdef class OpNode(Node):
         if code == GRADS:
             return grad if self.output_count != 1 else [grad]
         if code == SHAPE:
+            if self.shapes is not None and j in self.shapes:
+                return self.shapes[j]
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
@@ -336,6 +339,10 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
                 if node.edge_outputs == NULL:
                     raise MemoryError()
             node.edge_outputs[j] = x.output_number
+        if edge is not None and op.wants_shape >> j & 1 and not has_shape(x, &(<Node>edge).metas[x.output_number]):
+            if node.shapes is None:
+                node.shapes = {}
+            node.shapes[j] = make_size(x.ndim_, x.sizes)
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
         Py_DECREF(None)                         # which was there; the macro does not count it down
@@ -348,6 +355,17 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     node.wants_output = (mask & SAVES_OUTPUT) != 0
     node.sequence = next_sequence()
     return node
+
+
+cdef bint has_shape(TensorBase x, const Meta* meta) noexcept:
+    """Has x the shape that its node knows? Not if that was changed in place under no_grad."""
+    cdef int i
+    if x.ndim_ != meta.ndim:
+        return False
+    for i in range(x.ndim_):
+        if x.sizes[i] != meta.sizes[i]:
+            return False
+    return True
 
 
 cdef tuple empty_edges(int n):

@@ -14,14 +14,10 @@ from cpython.object cimport PyObject
 from tensorlab._core.op cimport Op, OpNode, run_view, start_record
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
-    Meta,
-    Node,
     bump_version,
     check_inplace,
     is_followed,
     ndim_of,
-    next_sequence,
-    set_edges,
     set_history,
     write_meta,
 )
@@ -77,37 +73,7 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     if node is not None:
         write_meta(&node.first_meta, x)
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
-    elif x.node is not None and x.base is None:
-        keep_meta_true(x)
     return x
-
-
-cdef Op RELABEL = Op("relabel(x: Tensor) -> Tensor")
-
-@RELABEL.derivative("x")
-def relabel_derivative(grad, x_shape):
-    if [n for n in grad.shape if n != 1] == [n for n in x_shape if n != 1]:
-        return grad.reshape(x_shape)
-    return grad                             # the engine sums it to the old shape, or raises if that cannot be
-
-cdef int keep_meta_true(TensorBase x) except -1:
-    """Under no_grad x got another shape than its node says: give it a node that says the new one, which formulas rely on."""
-    cdef Node old = <Node>x.node
-    cdef Meta* meta = &old.metas[x.output_number]
-    cdef OpNode node
-    cdef bint same = meta.ndim == x.ndim_
-    cdef int d
-    for d in range(x.ndim_ if same else 0):
-        same = same and meta.sizes[d] == x.sizes[d]
-    if same:
-        return 0
-    node = OpNode.__new__(OpNode)
-    node.op = RELABEL
-    node.sequence = next_sequence()
-    set_edges(node, (x,))
-    write_meta(&node.first_meta, x)
-    set_history(x, node, 0)
-    return 0
 
 
 # ---------------------------------------------------------------- permute

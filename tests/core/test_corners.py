@@ -526,3 +526,27 @@ def test_a_shape_changed_under_no_grad_is_undone_on_the_way_back():
         return [x.grad]
 
     agree(program)
+
+
+def test_shapes_changed_under_no_grad_leave_formulas_and_retained_gradients_as_they_were():
+    def program(T):
+        x = T.tensor([1.25, 0.0, -0.5, 1.0], requires_grad=True)
+        y = T.sin(x)
+        with T.no_grad():
+            y.unsqueeze_(0)
+        y.retain_grad()
+        (y[T.tensor([-1, 0, 0])] ** 2).sum().backward()
+        return [x.grad, y.grad]
+
+    agree(program, 1e-6)
+
+
+def test_a_gradient_that_cannot_be_brought_to_the_old_shape_is_refused():
+    def program(T):
+        x = T.tensor([-0.5], requires_grad=True) * 1
+        y = x @ x
+        with T.no_grad():
+            x.squeeze_()
+        (T.stack([y, x], 0) ** 2).sum().backward()
+
+    agree(program)
