@@ -98,3 +98,15 @@ def test_the_idea_to_look_at_again_is_a_heading_of_the_chapter(chapter, exercise
     text = (chapter.folder / "index.md").read_text(encoding="utf-8")
     headings = re.findall(r"^#{2,4} (.+?)\s*$", text, re.M)
     assert exercise.idea in headings
+
+
+def test_programs_that_exercises_import_have_names_of_their_own():
+    # They are all loaded into one process, where a name stands for one module.
+    owners = {}
+    for chapter in CHAPTERS:
+        text = (chapter.folder / "exercises.py").read_text(encoding="utf-8")
+        imported = set(re.findall(r"^(?:from|import) (\w+)", text, re.M))
+        beside = {path.stem for path in chapter.folder.glob("*.py")} & imported
+        assert {name.removesuffix(".py") for name in chapter.files} <= beside
+        for name in beside:
+            assert owners.setdefault(name, chapter.number) == chapter.number
