@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tensorlab._core.engine import grad as tensorlab_grad
 
 import tensorlab
 from tests.ops.samples import is_floating, make_tensor
@@ -25,6 +26,7 @@ ROUNDED_TWICE = {
     "cross_entropy": 1.5,  # the terms of a smoothed target are
     "binary_cross_entropy_with_logits": 1.5,  # the loss is rounded, then multiplied by the weight
     "binary_cross_entropy": 1,  # the same
+    "gradient": 6,  # differences and their quotients are, one by one
     "smooth_l1_loss": 1,  # the piece near 0 is rounded, then divided
 }
 FLOATING = [sample for sample in SAMPLES if any(is_floating(array) for array in sample.arrays())]
@@ -100,3 +102,82 @@ def test_float32_rounds_to_the_nearest_half_and_ties_to_even():
             ours = tensorlab.from_numpy(between.numpy()).to(getattr(tensorlab, dtype))
             expected = between.to(getattr(torch, dtype))
             assert ours.view(tensorlab.int16).tolist() == expected.view(torch.int16).tolist()
+
+
+# ---------------------------------------------------------------- gradients, in place, out=
+def half_gradients(T, grad, sample, arrays, dtype):
+    """The gradients by all floating inputs, weighted at random."""
+    tensors = [make_tensor(T, array, dtype, is_floating(array)) for array in arrays]
+    results = [y for y in call(sample, T, tensors) or () if getattr(y, "requires_grad", False)]
+    rng = np.random.default_rng(1)
+    weights = [make_tensor(T, rng.standard_normal(tuple(y.shape)), dtype_name(y)) for y in results]
+    leaves = [x for x in tensors if x.requires_grad]
+    return grad(results, leaves, weights, allow_unused=True) if results else ()
+
+
+@np.errstate(invalid="ignore", over="ignore")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(
+    "sample",
+    [sample for sample in FLOATING if sample.derivatives and sample.name != "topk many"],  # ties
+    ids=lambda sample: sample.name.replace(" ", "-"),
+)
+def test_a_half_gradient_is_pytorchs_or_that_of_float64(sample, dtype):
+    arrays = sample.arrays()
+    try:
+        theirs = half_gradients(torch, torch.autograd.grad, sample, arrays, dtype)
+    except (RuntimeError, TypeError):
+        return
+    if not theirs:  # PyTorch refuses this type
+        return
+    ours = half_gradients(tensorlab, tensorlab_grad, sample, arrays, dtype)
+    exact = half_gradients(torch, torch.autograd.grad, sample, arrays, "float64")
+    for x, y, z in zip(ours, theirs, exact, strict=True):
+        if y is None:
+            assert x is None
+            continue
+        assert (dtype_name(x), tuple(x.shape)) == (dtype_name(y), tuple(y.shape))
+        x, y, z = numbers(x), numbers(y), numbers(z)
+        allowed = 8 * EPSILON[dtype] * np.maximum(np.abs(y), np.nanmax(np.abs(y), initial=1e-3))
+        same = (x == y) | (np.isnan(x) & np.isnan(y))
+        assert np.all(same | (np.abs(x - y) <= allowed) | (np.abs(x - z) <= allowed))
+
+
+WRITING = [
+    pytest.param(sample, how, id=f"{sample.name.replace(' ', '-')}-{how}")
+    for sample in FLOATING
+    for how in ("inplace", "out")
+    if getattr(sample, how)
+]
+
+
+def written(sample, how, T, dtype):
+    """What is in the tensor that was written, or None where the package refuses."""
+    tensors = [make_tensor(T, array, dtype) for array in sample.arrays()]
+    results = call(sample, T, tensors)
+    if results is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if how == "inplace":
+                return sample.inplace(T, *tensors)
+            out = T.empty(0, dtype=results[0].dtype)
+            sample.out(T, *tensors, out=out)
+            return out
+    except (RuntimeError, TypeError):
+        return None
+
+
+@np.errstate(invalid="ignore", over="ignore")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("sample", "how"), WRITING)
+def test_what_is_written_over_a_half_tensor_is_what_pytorch_writes(sample, how, dtype):
+    x, y = written(sample, how, tensorlab, dtype), written(sample, how, torch, dtype)
+    if y is None:
+        assert x is None or dtype not in sample.dtypes
+        return
+    assert (dtype_name(x), tuple(x.shape)) == (dtype_name(y), tuple(y.shape))
+    x, y = numbers(x), numbers(y)
+    scale = np.max(np.abs(y), initial=1e-3, where=np.isfinite(y))
+    np.testing.assert_allclose(x, y, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype] * scale)
