@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from playwright.async_api import TimeoutError as Timeout
 from playwright.async_api import async_playwright
 
 from tensorlab.learn.server import BUILT, open_server
@@ -31,7 +32,7 @@ WIDTHS = {"desktop": (1280, 900), "phone": (375, 740)}
 MODES = ("light", "dark")
 SETTINGS = [(width, mode) for mode in MODES for width in WIDTHS]
 LOST = ("no-such-page.html", "chapters/99-lost/deep/index.html")  # get the 404 page
-PATIENCE = 60_000  # milliseconds, for one step of one page on a busy machine
+PATIENCE = 120_000  # milliseconds, for one step of one page on a busy machine
 
 HERE = Path(__file__).parent
 CHECKS = (HERE / "check_pages.js").read_text(encoding="utf-8")
@@ -42,6 +43,7 @@ WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 KINDS = {
     "requests to other hosts": "request to another host",
     "files that failed to load": "status",
+    "pages that came too late": "no answer",
     "script errors": "script error",
     "sideways scrolling": "scrolls sideways",
     "maths not set": "maths not set",
@@ -78,7 +80,6 @@ async def visit(page, address, shot):
     """Open one page; return one sentence for everything wrong with it."""
     problems = []
     watch(page, urlsplit(address).netloc, problems)
-    page.set_default_timeout(PATIENCE)
     answer = await page.goto(address, wait_until="load")
     path = urlsplit(address).path.removeprefix("/")
     expected = 404 if path in LOST else 200
@@ -135,7 +136,11 @@ async def check(address, paths, shots, tabs):
                 path, setting = visits.pop()
                 name = "-".join([path.removesuffix(".html").replace("/", "-"), *setting])
                 page = await contexts[setting].new_page()
-                problems = await visit(page, address + path, shots and shots / f"{name}.png")
+                page.set_default_timeout(PATIENCE)
+                try:
+                    problems = await visit(page, address + path, shots and shots / f"{name}.png")
+                except Timeout:
+                    problems = [f"no answer within {PATIENCE // 1000} seconds"]
                 findings.extend((path, ", ".join(setting), problem) for problem in problems)
                 await page.close()
 

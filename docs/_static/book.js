@@ -2,9 +2,11 @@
 (() => {
   const BOXES = '.bd-article pre, .bd-article table, .bd-article .math, .bd-article mjx-container, .cell_output';
   const mark = () => {
-    for (const box of document.querySelectorAll(BOXES)) {
-      const scrolls = box.scrollWidth > box.clientWidth && box.clientWidth > 0 &&
-        ['auto', 'scroll'].includes(getComputedStyle(box).overflowX);
+    // First look at all, then change: looking after a change would lay the page out again.
+    const boxes = [...document.querySelectorAll(BOXES)].map(box => [box,
+      box.scrollWidth > box.clientWidth && box.clientWidth > 0 &&
+      ['auto', 'scroll'].includes(getComputedStyle(box).overflowX)]);
+    for (const [box, scrolls] of boxes) {
       if (scrolls && !box.hasAttribute('tabindex')) {
         box.tabIndex = 0;
         box.dataset.scrolls = '';
