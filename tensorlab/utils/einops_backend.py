@@ -9,7 +9,9 @@ from tensorlab.errors import MissingExtra
 try:
     from einops._backends import AbstractBackend
 except ImportError as error:
-    raise MissingExtra("tensorlab.utils.einops_backend: needs einops; pip install einops") from error
+    raise MissingExtra(
+        "tensorlab.utils.einops_backend: needs einops; pip install einops"
+    ) from error
 
 from tensorlab._core.exchange import from_numpy
 from tensorlab._tensor import Tensor

@@ -20,24 +20,25 @@ def scalar():
     return module
 
 
+OPERATIONS = {
+    "add": lambda x, y: x + y,
+    "mul": lambda x, y: x * y,
+    "sub": lambda x, y: x - y,
+    "tanh": lambda x, y: x.tanh(),
+    "constant": lambda x, y: 2.0 * x + 0.5,
+}
+
+
 def run(leaves, steps):
     """Compute a result from leaves by steps (what, i, j), each on what there is by then."""
     numbers = list(leaves)
     for what, i, j in steps:
         x, y = numbers[i % len(numbers)], numbers[j % len(numbers)]
-        numbers.append(
-            {
-                "add": lambda: x + y,
-                "mul": lambda: x * y,
-                "sub": lambda: x - y,
-                "tanh": lambda: x.tanh(),
-                "constant": lambda: 2.0 * x + 0.5,
-            }[what]()
-        )
+        numbers.append(OPERATIONS[what](x, y))
     return numbers[-1]
 
 
-kinds = st.sampled_from(["add", "mul", "sub", "tanh", "constant"])
+kinds = st.sampled_from(list(OPERATIONS))
 places = st.integers(0, 30)
 programs = st.lists(st.tuples(kinds, places, places), min_size=1, max_size=12)
 values = st.lists(st.floats(-1, 1), min_size=3, max_size=3)

@@ -27,7 +27,7 @@ def test_shapes_broadcast_as_in_the_library(tiny, three):
     try:
         expected = (T.zeros(three[0]) + T.zeros(three[1]) + T.zeros(three[2])).shape
     except RuntimeError:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="from the right"):
             tiny.broadcast(*three)
     else:
         assert tiny.broadcast(*three) == expected
