@@ -53,8 +53,12 @@ KINDS = {
 }
 
 
-def watch(page, host, problems):
-    """Let a page note into `problems` what it should not do while it loads."""
+def watch(page, address, problems):
+    """Let a page note into `problems` what it should not do while it loads.
+
+    How the address itself is answered, `visit` judges: a lost reader's leads nowhere.
+    """
+    host = urlsplit(address).netloc
 
     def note_request(request):
         parts = urlsplit(request.url)
@@ -62,12 +66,11 @@ def watch(page, host, problems):
             problems.append(f"request to another host: {request.url}")
 
     def note_response(response):
-        if response.status >= 400 and response.url != page.url:
+        if response.status >= 400 and response.url != address:
             problems.append(f"status {response.status}: {response.url}")
 
     def note_console(message):
-        # That a lost reader's address leads nowhere, the console says too.
-        if message.type == "error" and "404 (Not Found)" not in message.text:
+        if message.type == "error" and message.location["url"] != address:
             problems.append(f"script error: console: {message.text}")
 
     page.on("request", note_request)
@@ -79,7 +82,7 @@ def watch(page, host, problems):
 async def visit(page, address, shot):
     """Open one page; return one sentence for everything wrong with it."""
     problems = []
-    watch(page, urlsplit(address).netloc, problems)
+    watch(page, address, problems)
     answer = await page.goto(address, wait_until="load")
     path = urlsplit(address).path.removeprefix("/")
     expected = 404 if path in LOST else 200
