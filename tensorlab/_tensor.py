@@ -3,6 +3,8 @@
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
 """
 
+from typing import Any
+
 from tensorlab._core import autograd_fields, dlpack, exchange, overrides, subclass
 from tensorlab._core.spellings import accept_spellings
 from tensorlab._core.tensor import TensorBase, set_tensor_class
@@ -85,7 +87,7 @@ class Tensor(TensorBase):
     # subclasses
     _make_subclass = staticmethod(subclass.make_subclass)
     as_subclass = subclasses.as_subclass
-    __tensor_function__ = classmethod(subclasses.default_tensor_function)
+    __tensor_function__: Any = classmethod(subclasses.default_tensor_function)
     __torch_function__ = __tensor_function__
 
     def __init_subclass__(cls, **keywords):

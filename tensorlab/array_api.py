@@ -580,8 +580,8 @@ def take(x, indices, /, *, axis=None):
     return _rows.index_select(x, 0 if axis is None else axis, indices)
 
 
-_Counts = namedtuple("UniqueCountsResult", "values counts")
-_Inverse = namedtuple("UniqueInverseResult", "values inverse_indices")
+UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
+UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices")
 
 
 def unique_values(x, /):
@@ -591,12 +591,12 @@ def unique_values(x, /):
 
 def unique_counts(x, /):
     """The different values, in order, and how often each occurs."""
-    return _Counts(*uniques.unique(x, return_counts=True))
+    return UniqueCountsResult(*uniques.unique(x, return_counts=True))
 
 
 def unique_inverse(x, /):
     """The different values, in order, and for each element the index of its value."""
-    return _Inverse(*uniques.unique(x, return_inverse=True))
+    return UniqueInverseResult(*uniques.unique(x, return_inverse=True))
 
 
 exchange.set_array_namespace(sys.modules[__name__])

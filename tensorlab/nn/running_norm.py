@@ -22,7 +22,7 @@ __all__ = [
 class _RunningNorm(Module):
     """What both share: scale and shift, and the running averages."""
 
-    dims = ()  # how many dimensions the input may have
+    dims: tuple[int, ...] = ()  # how many dimensions the input may have
     axes = ""  # what they are, for messages
 
     def __init__(
