@@ -61,10 +61,17 @@ cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
 
 cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
                     ssize run_step) noexcept nogil:
-    cdef ssize i, j
+    cdef ssize i = 0, j
+    cdef word a, b, c, d
     if run == 1 and index_step == 1:
-        for i in range(count):
+        # four loads before four stores: the compiler must assume that a store changes what is read next
+        while i + 4 <= count:
+            a, b, c, d = x[offsets[i]], x[offsets[i + 1]], x[offsets[i + 2]], x[offsets[i + 3]]
+            flat[i], flat[i + 1], flat[i + 2], flat[i + 3] = a, b, c, d
+            i += 4
+        while i < count:
             flat[i] = x[offsets[i]]
+            i += 1
     elif run < 16:
         for i in range(count):
             for j in range(run):
