@@ -184,6 +184,8 @@ def test_what_is_written_over_a_half_tensor_is_what_pytorch_writes(sample, how, 
     assert (dtype_name(x), tuple(x.shape)) == (dtype_name(y), tuple(y.shape))
     x, y = numbers(x), numbers(y)
     scale = np.max(np.abs(y), initial=1e-3, where=np.isfinite(y))
-    if not np.allclose(x, y, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype] * scale, equal_nan=True):
+    if not np.allclose(
+        x, y, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype] * scale, equal_nan=True
+    ):
         y = numbers(written(sample, how, torch, dtype, in_double=True))
     np.testing.assert_allclose(x, y, rtol=8 * EPSILON[dtype], atol=8 * EPSILON[dtype] * scale)
