@@ -260,7 +260,9 @@ class BuildExtensions(build_ext):
 
     def write_build_info(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "_build_info.py").write_text(self.build_info)
+        file = folder / "_build_info.py"
+        if not file.exists() or file.read_text() != self.build_info:  # else the book would be made again
+            file.write_text(self.build_info)
 
     def get_outputs(self):
         return [*super().get_outputs(), os.path.join(self.build_lib, PACKAGE, "_build_info.py")]
