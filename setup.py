@@ -261,7 +261,8 @@ class BuildExtensions(build_ext):
     def write_build_info(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
         file = folder / "_build_info.py"
-        if not file.exists() or file.read_text() != self.build_info:  # else the book would be made again
+        # Not if it is the same: its time would say that the book must be made again.
+        if not file.exists() or file.read_text() != self.build_info:
             file.write_text(self.build_info)
 
     def get_outputs(self):
