@@ -87,28 +87,28 @@ cdef bint amin_line(number* x, const int64_t* index, number* flat, ssize n, ssiz
     return True
 
 
+cdef line_loop line_of(int kind, number one) noexcept:
+    """For the type of `one`, whose value does not matter."""
+    if kind == PROD:
+        return <line_loop>prod_line[number]
+    return <line_loop>amax_line[number] if kind == AMAX else <line_loop>amin_line[number]
+
+
 cdef line_loop line_for(int kind, int dtype) noexcept:
     """By the type that is computed in."""
     if dtype == FLOAT32:
-        return (<line_loop>prod_line[float] if kind == PROD else <line_loop>amax_line[float] if kind == AMAX else
-                <line_loop>amin_line[float])
+        return line_of(kind, <float>1)
     if dtype == FLOAT64:
-        return (<line_loop>prod_line[double] if kind == PROD else <line_loop>amax_line[double] if kind == AMAX else
-                <line_loop>amin_line[double])
+        return line_of(kind, <double>1)
     if dtype == INT64:
-        return (<line_loop>prod_line[int64_t] if kind == PROD else <line_loop>amax_line[int64_t] if kind == AMAX else
-                <line_loop>amin_line[int64_t])
+        return line_of(kind, <int64_t>1)
     if dtype == INT32:
-        return (<line_loop>prod_line[int32_t] if kind == PROD else <line_loop>amax_line[int32_t] if kind == AMAX else
-                <line_loop>amin_line[int32_t])
+        return line_of(kind, <int32_t>1)
     if dtype == INT16:
-        return (<line_loop>prod_line[int16_t] if kind == PROD else <line_loop>amax_line[int16_t] if kind == AMAX else
-                <line_loop>amin_line[int16_t])
+        return line_of(kind, <int16_t>1)
     if dtype == INT8:
-        return (<line_loop>prod_line[int8_t] if kind == PROD else <line_loop>amax_line[int8_t] if kind == AMAX else
-                <line_loop>amin_line[int8_t])
-    return (<line_loop>prod_line[uint8_t] if kind == PROD else <line_loop>amax_line[uint8_t] if kind == AMAX else
-            <line_loop>amin_line[uint8_t])
+        return line_of(kind, <int8_t>1)
+    return line_of(kind, <uint8_t>1)
 
 
 # ---------------------------------------------------------------- forward
