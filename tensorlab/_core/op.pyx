@@ -297,7 +297,7 @@ cdef class OpNode(Node):
 
 
 cdef bint holds_list(tuple saved):
-    """Is one of the saved values a list of SavedTensors? (Any other list was kept as the tuple it came in.)"""
+    """Is one of the saved values a list with a SavedTensor in it, as `save_value` makes of a sequence of tensors?"""
     for value in saved:
         if isinstance(value, list):
             for one in value:
