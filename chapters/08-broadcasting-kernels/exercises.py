@@ -164,7 +164,7 @@ class Distances(Exercise):
             return ((points[:, None] - points) ** 2).sum(2)  # right, but large
     """
     hints = [
-        "Multiply out: $|a - b|^2 = |a|^2 - 2 a \\\\cdot b + |b|^2$. Which of the three is a matrix product?",
+        "Multiply out: $|a - b|^2 = |a|^2 - 2 a \\cdot b + |b|^2$. Which of the three is a matrix product?",
         "`points @ points.t()` has all products. The squares are a column for $a$ and a row for $b$.",
     ]
     solution = """

@@ -147,7 +147,7 @@ class ForwardMode(Exercise):
             return function(Dual(x, 1.0)).slope
     """
     hints = [
-        "The product rule: $(ab)' = a'b + ab'$. And $(\\\\tanh a)' = (1 - \\\\tanh^2 a)\\\\, a'$.",
+        "The product rule: $(ab)' = a'b + ab'$. And $(\\tanh a)' = (1 - \\tanh^2 a)\\, a'$.",
         "A plain number is a Dual with slope 0. Turn `other` into one first, as `number` does in the engine.",
         "`__radd__` and `__rmul__` are the same as `__add__` and `__mul__`. `__rsub__` is not the same as `__sub__`.",
     ]
@@ -228,7 +228,7 @@ class ForwardMode(Exercise):
                 return function(Dual(x, 1.0)).slope
             """,
             says="derivative of a product",
-            why="It is not the product of the derivatives. Try $x \\\\cdot x$.",
+            why="It is not the product of the derivatives. Try $x \\cdot x$.",
         ),
         Wrong(
             """

@@ -56,7 +56,7 @@ ROLE = re.compile(r"\{[\w:-]+\}`(?:([^`<]+?)\s*<[^`>]*>|([^`]+))`")
 MATHS = re.compile(r"\$\$?([^$]+)\$\$?")
 PAIRS = r"\times × \cdot · \sum Σ \to → \le ≤ \ge ≥ \lfloor ⌊ \rfloor ⌋ \dots …"  # noqa: RUF001
 SIGNS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
-SIGNS |= {r"\,": " ", r"\;": " ", r"\mathrm": "", r"\text": "", r"\bar": ""}
+SIGNS |= {r"\,": " ", r"\;": " ", r"\mathrm": "", r"\text": "", r"\bar": "grad"}
 COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)")
 
 

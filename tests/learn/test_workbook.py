@@ -80,6 +80,7 @@ def test_markdown_reads_as_text_in_a_terminal():
         (r"$2^{18} = 262\,144$", "2^(18) = 262 144"),
         (r"$-\log p_y$", "-log p_y"),
         (r"$e^{x}$", "e^x"),
+        (r"$\bar x$", "grad x"),
     ],
 )
 def test_formulas_read_as_text_in_a_terminal(formula, text):
