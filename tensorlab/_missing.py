@@ -18,8 +18,6 @@ CHAPTERS = {
     "autograd.detect_anomaly": "25-hooks-and-anomaly",
     "autograd.forward_ad": "23-higher-order",
     "autograd.functional": "23-higher-order",
-    "autograd.gradcheck": "24-gradcheck",
-    "autograd.gradgradcheck": "24-gradcheck",
     "autograd.graph": "25-hooks-and-anomaly",
     "autograd.profiler": "43-profiling",
     "autograd.set_detect_anomaly": "25-hooks-and-anomaly",

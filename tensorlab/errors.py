@@ -17,6 +17,7 @@ PyTorch catches ours too.
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
+    |-- GradcheckError    (RuntimeError)         gradcheck: backward and finite differences disagree
     `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
         `-- VersionError                         a saved tensor was changed in place
 """
@@ -80,6 +81,10 @@ class DivisionByZero(TensorlabError, RuntimeError):
 
 class GeneratorError(TensorlabError, RuntimeError, ValueError):
     """A random generator cannot take this seed or state."""
+
+
+class GradcheckError(TensorlabError, RuntimeError):
+    """gradcheck found backward to be wrong: other numbers than finite differences give, or a rule that it breaks."""
 
 
 class GradientError(TensorlabError, RuntimeError):

@@ -9,6 +9,7 @@ from tensorlab.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tensorlab.autograd.gradcheck import gradcheck, gradgradcheck
 from tensorlab.autograd.variable import Variable
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "backward",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "no_grad",
     "set_grad_enabled",

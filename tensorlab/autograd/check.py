@@ -1,0 +1,223 @@
+"""One check of gradcheck: the function, its inputs, and the comparison of two Jacobians.
+
+Slow mode compares whole Jacobians: the one from moving every element of every input, the other from backward with every
+unit vector.  Fast mode compares one number of each: v·(J u) from moving the input along a random direction u, and
+(v·J) u from backward with a random vector v.  That costs two calls and one backward however large the tensors are, but
+one wrong entry of many can drown in the tolerance.
+"""
+
+import functools
+import warnings
+
+from tensorlab._core.random import Generator
+from tensorlab._tensor import Tensor
+from tensorlab.autograd import backward_rules
+from tensorlab.autograd.mismatch import is_close, mismatch
+from tensorlab.autograd.numerical import (
+    FLOAT64,
+    Evaluation,
+    as_tuple,
+    is_floating,
+    numerical_jacobian,
+    numerical_slope,
+)
+from tensorlab.errors import GradcheckError, MemoryLayoutError
+from tensorlab.ops.random_factories import rand
+
+
+class Check:
+    """A function, the inputs at which it is checked, how closely, and what things are called in reports.
+
+    `leaves` are the inputs that require grad, `outputs` the results that do: pairs (position, tensor), the position
+    among all arguments or results.
+    """
+
+    def __init__(self, func, inputs, title, input_names=None, output_names=None, **settings):
+        self.func, self.inputs, self.title = func, as_tuple(inputs), title
+        self.input_names = input_names or [f"input {i}" for i in range(len(self.inputs))]
+        self.output_names = output_names
+        self.__dict__.update(settings)
+        self.generator = Generator()  # of its own: the user's stream stays where it is
+        self.leaves = self.checked_inputs()
+        self.forward()
+
+    def checked_inputs(self):
+        """The inputs to differentiate by, once they are such that this can be done."""
+        leaves = [
+            (position, x)
+            for position, x in enumerate(self.inputs)
+            if isinstance(x, Tensor) and x.requires_grad
+        ]
+        if not leaves:
+            raise ValueError(
+                f"{self.title}: none of the {len(self.inputs)} inputs requires grad; call requires_grad_() on "
+                f"those that are to be checked"
+            )
+        for position, x in leaves:
+            if x.dtype is not FLOAT64:
+                warnings.warn(
+                    f"{self.title}: {self.input_names[position]} is {x.dtype}; finite differences are that "
+                    f"precise in float64 only, and the check will likely fail",
+                    stacklevel=5,
+                )
+            if any(step == 0 < size - 1 for step, size in zip(x.stride(), x.shape, strict=True)):
+                raise MemoryLayoutError(
+                    f"{self.title}: {self.input_names[position]} has a dimension with stride 0, so that its "
+                    f"elements cannot be moved one by one; call .contiguous() on it before"
+                )
+        return leaves
+
+    def forward(self):
+        """Call the function, and note its differentiable results."""
+        results = as_tuple(self.func(*self.inputs))
+        for position, result in enumerate(results):
+            if not isinstance(result, Tensor):
+                raise TypeError(
+                    f"{self.title}: result {position} of the function is of type {type(result).__name__}; "
+                    f"a Tensor or a tuple of Tensors is needed"
+                )
+        self.outputs = [(i, result) for i, result in enumerate(results) if result.requires_grad]
+        self.floating = [i for i, result in enumerate(results) if is_floating(result)]
+        return [result for _, result in self.outputs]
+
+    def output_name(self, position):
+        return self.output_names[position] if self.output_names else f"output {position}"
+
+    @property
+    def tensors(self):
+        return [x for _, x in self.leaves]
+
+    @property
+    def leaf_names(self):
+        return [self.input_names[position] for position, _ in self.leaves]
+
+    def evaluation(self, positions=None):
+        if positions is None:
+            positions = [position for position, _ in self.outputs]
+        return Evaluation(self.func, self.inputs, positions)
+
+    # ------------------------------------------------------------ the two modes
+    def slow(self):
+        """Compare all entries of all Jacobians."""
+        backward = [self.analytical(output) for _, output in self.outputs]
+        for leaf, (_, x) in enumerate(self.leaves):
+            numerical = numerical_jacobian(self.evaluation(), x, self.eps)
+            for output, matrix in enumerate(numerical):
+                if not is_close(backward[output][leaf], matrix, self.atol, self.rtol).all().item():
+                    raise self.report(output, leaf, backward[output][leaf], matrix)
+
+    def fast(self):
+        """Compare v J u for one random u of each input and one random v of each output, both of length 1."""
+        along = [self.direction(x) for x in self.tensors]
+        across = [self.direction(output) for _, output in self.outputs]
+        backward = [
+            self.analytical(output, vector)
+            for (_, output), vector in zip(self.outputs, across, strict=True)
+        ]
+        for leaf, (_, x) in enumerate(self.leaves):
+            u = along[leaf]
+            for output, slope in enumerate(numerical_slope(self.evaluation(), x, u, self.eps)):
+                v = across[output]
+                numerical = v.double().reshape(-1).dot(slope.double())
+                analytical = backward[output][leaf].reshape(-1).dot(u.double().reshape(-1))
+                # atol is meant for one entry: an error of atol in each adds up to atol * sum(u) * sum(v).
+                atol = self.atol * u.sum().item() * v.sum().item()
+                if not is_close(analytical, numerical, atol, self.rtol).item():
+                    raise self.fast_report(output, leaf, analytical.item(), numerical.item())
+
+    def direction(self, x):
+        """Random numbers of no sign, in the shape of x, of length 1."""
+        vector = rand(x.numel(), generator=self.generator, dtype=x.dtype)
+        return (vector / vector.norm()).view(x.shape)
+
+    def analytical(self, output, vector=None):
+        """What backward says twice over: rows for each element of the output, or the one for `vector`."""
+        both = []
+        for _ in range(2):
+            if vector is None:
+                matrices, strange = backward_rules.analytical_jacobian(output, self.tensors)
+            else:
+                matrices, strange = backward_rules.analytical_product(output, self.tensors, vector)
+            both.append(matrices)
+        if self.check_grad_dtypes:
+            backward_rules.check_dtypes(strange, self.tensors, self.leaf_names, self.title)
+        for first, second in zip(*both, strict=True):
+            backward_rules.check_deterministic(first, second, self.nondet_tol, self.title)
+        return both[0]
+
+    def constant(self):
+        """Without differentiable outputs, none may change with an input."""
+        for name, (_, x) in zip(self.leaf_names, self.leaves, strict=True):
+            matrices = numerical_jacobian(self.evaluation(self.floating), x, self.eps)
+            for output, matrix in zip(self.floating, matrices, strict=True):
+                if matrix.numel() and (matrix.abs().max() > self.nondet_tol).item():
+                    raise GradcheckError(
+                        f"{self.title}: numerical gradient for function expected to be zero: no output requires "
+                        f"grad, but {self.output_name(output)} changes with {name}, by up to "
+                        f"{backward_rules.largest(matrix)!r} per unit"
+                    )
+
+    # ------------------------------------------------------------ reports
+    def heading(self, output, leaf):
+        position, _ = self.outputs[output]
+        return (
+            f"{self.title}: Jacobian mismatch for {self.output_name(position)} with respect to "
+            f"{self.leaf_names[leaf]}"
+        )
+
+    def report(self, output, leaf, analytical, numerical):
+        position, tensor = self.outputs[output]
+        return mismatch(
+            self.heading(output, leaf),
+            (self.output_name(position), tensor),
+            (self.leaf_names[leaf], self.tensors[leaf]),
+            analytical,
+            numerical,
+            self.evaluation([position]),
+            self,
+        )
+
+    def fast_report(self, output, leaf, analytical, numerical):
+        """Look for the entry in slow mode; where all are close, say that too."""
+        self.forward()
+        position, tensor = self.outputs[output]
+        matrices, _ = backward_rules.analytical_jacobian(tensor, self.tensors)
+        (slow,) = numerical_jacobian(self.evaluation([position]), self.tensors[leaf], self.eps)
+        seen = f"fast mode, v J u:\n  numerical:  {numerical!r}\n  analytical: {analytical!r}"
+        if is_close(matrices[leaf], slow, self.atol, self.rtol).all().item():
+            return GradcheckError(
+                f"{self.heading(output, leaf)}\n{seen}\nEntry by entry the differences are small: "
+                f"fast_mode=False might pass."
+            )
+        report = self.report(output, leaf, matrices[leaf], slow)
+        return GradcheckError(f"{report}\n{seen}")
+
+    # ------------------------------------------------------------ all of it
+    def run(self):
+        """Make every comparison; raise GradcheckError at the first that fails."""
+        if not self.outputs:
+            self.constant()
+            return
+        if self.fast_mode:
+            self.fast()
+        else:
+            self.slow()
+        outputs = [output for _, output in self.outputs]
+        named = {"names": self.leaf_names, "what": self.title}
+        if self.check_batched_grad:
+            for output in outputs:
+                backward_rules.check_batched(output, self.tensors, self.generator, **named)
+        backward_rules.check_zeros(outputs, self.tensors, masked=self.masked, **named)
+        if self.check_undefined_grad:
+            backward_rules.check_missing(self.forward, self.tensors, **named)
+
+
+def function_name(func):
+    """What to call a function in a report: `Square.apply`, `mul`, or the class of a callable object."""
+    while isinstance(func, functools.partial):
+        func = func.func
+    owner = getattr(func, "__self__", None)
+    name = getattr(func, "__name__", None)
+    if isinstance(owner, type) and name:
+        return f"{owner.__name__}.{name}"
+    return name or type(func).__name__

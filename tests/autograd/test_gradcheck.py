@@ -1,0 +1,321 @@
+"""gradcheck and gradgradcheck: they pass what is right, fail what is wrong, and say where and why."""
+
+import importlib
+import math
+import warnings
+
+import pytest
+
+import tensorlab
+from tensorlab.autograd import backward_rules, gradcheck, gradgradcheck, numerical
+from tensorlab.errors import GradcheckError, MemoryLayoutError
+from tests.autograd.functions import CASES, WRONG, WRONG_SECOND, doubles, function, square, verdict
+from tests.oracle import require_torch
+
+CONSTANT = ["only_a_constant_output", "no_gradient_at_all"]  # nothing to differentiate twice
+both_modes = pytest.mark.parametrize("fast_mode", [False, True], ids=["slow", "fast"])
+
+
+def failure(checker, func, inputs, **settings):
+    """The text of the GradcheckError."""
+    with pytest.raises(GradcheckError) as caught:
+        checker(func, inputs, **settings)
+    return str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------ verdicts
+@both_modes
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_first_derivatives_fail_and_right_ones_pass(name, fast_mode):
+    assert verdict(tensorlab, name, "gradcheck", fast_mode=fast_mode) is (name not in WRONG)
+
+
+@both_modes
+@pytest.mark.parametrize("name", WRONG_SECOND)
+def test_wrong_second_derivatives_fail(name, fast_mode):
+    assert verdict(tensorlab, name, "gradgradcheck", fast_mode=fast_mode) is False
+
+
+@both_modes
+@pytest.mark.parametrize("checker", ["gradcheck", "gradgradcheck"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_verdict_is_that_of_pytorch(name, checker, fast_mode):
+    torch = require_torch()
+    if checker == "gradgradcheck" and name in CONSTANT:
+        with pytest.raises(ValueError, match="no output requires grad"):
+            gradgradcheck(*CASES[name](tensorlab)[:2])
+        return
+    ours = verdict(tensorlab, name, checker, fast_mode=fast_mode)
+    assert ours == verdict(torch, name, checker, fast_mode=fast_mode)
+
+
+def test_fast_mode_misses_what_slow_mode_finds_in_one_entry_of_many():
+    factors = tensorlab.ones(30, dtype=tensorlab.float64)
+    factors[7] = 1.005
+    func = square(tensorlab, lambda x, grad: 2 * x * grad * factors)
+    x = doubles(tensorlab, 30)
+    assert gradcheck(func, x, fast_mode=True)
+    assert "input 0 [7]" in failure(gradcheck, func, x)
+
+
+def test_fast_mode_calls_the_function_as_often_for_large_inputs_as_for_small_ones():
+    calls = []
+
+    def counted(x):
+        calls.append(x.numel())
+        return x.tanh().sum()
+
+    for size in (2, 200):
+        gradcheck(counted, doubles(tensorlab, size), fast_mode=True)
+    assert calls.count(2) == calls.count(200)
+    gradcheck(counted, doubles(tensorlab, 100))
+    assert calls.count(100) > 200
+
+
+def test_without_raise_exception_only_failed_checks_become_false():
+    assert gradcheck(tensorlab.relu, doubles(tensorlab, 3) * 0, raise_exception=False) is False
+    with pytest.raises(RuntimeError, match="matmul"):
+        gradcheck(lambda x: x @ tensorlab.ones(5, 5), doubles(tensorlab, 3), raise_exception=False)
+
+
+# ------------------------------------------------------------------------------------------------ reports
+def test_the_report_names_function_input_output_entry_and_both_values():
+    class Twins(tensorlab.autograd.Function):
+        @staticmethod
+        def forward(ctx, n, x, y):
+            ctx.save_for_backward(x, y)
+            return x * 1, x * y
+
+        @staticmethod
+        def backward(ctx, first, second):
+            x, y = ctx.saved_tensors
+            wrong = tensorlab.tensor([[1.0, 1.0, 1.0], [1.0, 3.0, 1.0]], dtype=tensorlab.float64)
+            return None, first + second * y, second * x * wrong
+
+    x, y = doubles(tensorlab, 2, 3), doubles(tensorlab, 2, 3, start=1.0)
+    text = failure(gradcheck, Twins.apply, (7, x, y))
+    assert text.startswith(
+        "gradcheck of Twins.apply: Jacobian mismatch for output 1 with respect to input 2\n1 of 36 entries"
+    )
+    assert "d output 1 [1, 1] / d input 2 [1, 1]:" in text
+    numbers = dict(line.split() for line in text.splitlines()[2:4])
+    assert float(numbers["numerical:"]) == pytest.approx(x[1, 1].item())
+    assert float(numbers["analytical:"]) == pytest.approx(3 * x[1, 1].item())
+
+
+@pytest.mark.parametrize(
+    ("name", "clue"),
+    [
+        ("half_the_gradient", "every analytical entry is 0.5 times the numerical one"),
+        ("the_wrong_sign", "every analytical entry is -1 times"),
+        ("a_transpose_forgotten", "the other transposed"),
+        ("no_gradient_for_one_input", "nothing but zeros"),
+        ("a_detached_factor", "every analytical entry is 0.5 times"),
+        ("a_kink", "the slope there is 0 to the left and 1 to the right"),
+        ("nan_from_backward", "infinities or NaN"),
+        ("noise_in_backward", "backward is not deterministic (not reentrant)"),
+        ("a_small_constant_added", "backward not multiplied by grad_output: for gradients of zero"),
+        (
+            "no_gradient_at_all",
+            "expected to be zero: no output requires grad, but output 0 changes",
+        ),
+        ("a_missing_gradient_replaced_by_ones", "undefined"),
+    ],
+)
+def test_the_report_says_what_the_mistake_looks_like(name, clue):
+    func, inputs, settings = CASES[name](tensorlab)
+    assert clue in failure(gradcheck, func, inputs, **settings)
+
+
+def test_a_jump_is_told_from_a_wrong_formula():
+    name = "a_jump_in_the_first_derivative"
+    func, inputs, _ = CASES[name](tensorlab)
+    assert "At a jump there is no derivative" in failure(gradgradcheck, func, inputs)
+
+
+def test_low_precision_is_warned_of_and_named_in_the_report():
+    x = doubles(tensorlab, 3).detach().float().requires_grad_()
+    with (
+        pytest.warns(UserWarning, match="input 0 is tensorlab.float32"),
+        pytest.raises(GradcheckError, match="finite differences need float64"),
+    ):
+        gradcheck(lambda x: (x * 1000).tanh() + x * 100, x)
+
+
+def test_fast_mode_reports_the_entry_and_says_if_only_the_combination_differs():
+    func, inputs, _ = CASES["half_the_gradient"](tensorlab)
+    text = failure(gradcheck, func, inputs, fast_mode=True)
+    assert "fast mode, v J u:" in text
+    assert "d output 0 [" in text
+    u = tensorlab.rand(2, generator=tensorlab.Generator(), dtype=tensorlab.float64)  # as fast mode
+    slope = tensorlab.stack([u[1], -u[0]])  # across u, where nothing changes
+    wrong = slope * tensorlab.tensor([1.0005, 1.0], dtype=tensorlab.float64)
+    func = function(tensorlab, lambda ctx, x: (x * slope).sum(), lambda ctx, grad: grad * wrong)
+    text = failure(gradcheck, func, doubles(tensorlab, 2), fast_mode=True)
+    assert "fast_mode=False might pass" in text
+    assert gradcheck(func, doubles(tensorlab, 2))
+
+
+def test_gradgradcheck_names_gradients_and_grad_outputs():
+    func, inputs, _ = CASES["a_backward_that_detaches"](tensorlab)
+    text = failure(gradgradcheck, func, inputs)
+    assert "mismatch for gradient of input 0 with respect to input 0" in text
+    func = square(tensorlab, lambda x, grad: 2 * x * grad.detach())
+    text = failure(gradgradcheck, func, doubles(tensorlab, 3))
+    assert "mismatch for gradient of input 0 with respect to grad_output 0" in text
+
+
+# ------------------------------------------------------------------------------------------------ arguments
+def test_gradcheck_error_is_where_pytorch_has_it():
+    module = importlib.import_module("tensorlab.autograd.gradcheck")
+    assert module.GradcheckError is GradcheckError
+    assert issubclass(GradcheckError, RuntimeError)
+    assert tensorlab.autograd.gradcheck is gradcheck
+
+
+def test_inputs_of_which_none_requires_grad_are_refused():
+    with pytest.raises(ValueError, match="none of the 2 inputs requires grad"):
+        gradcheck(tensorlab.add, (tensorlab.ones(2), 3))
+
+
+def test_an_expanded_input_is_refused():
+    x = tensorlab.ones(3, 1, dtype=tensorlab.float64).expand(3, 2).requires_grad_()
+    with pytest.raises(MemoryLayoutError, match="stride 0"):
+        gradcheck(tensorlab.exp, x)
+
+
+@pytest.mark.parametrize("name", ["check_forward_ad", "check_batched_forward_grad"])
+def test_forward_mode_is_refused_clearly(name):
+    with pytest.raises(NotImplementedError, match=f"{name}=True asks for forward-mode"):
+        gradcheck(tensorlab.exp, doubles(tensorlab, 2), **{name: True})
+
+
+def test_forward_over_reverse_is_refused_clearly():
+    with pytest.raises(NotImplementedError, match="check_fwd_over_rev=True asks for forward-mode"):
+        gradgradcheck(tensorlab.exp, doubles(tensorlab, 2), check_fwd_over_rev=True)
+
+
+def test_leaving_nothing_to_check_is_refused():
+    with pytest.raises(AssertionError, match="nothing to check"):
+        gradcheck(tensorlab.exp, doubles(tensorlab, 2), check_backward_ad=False)
+    with pytest.raises(AssertionError, match="nothing to check"):
+        gradgradcheck(tensorlab.exp, doubles(tensorlab, 2), check_rev_over_rev=False)
+
+
+def test_a_function_must_return_tensors():
+    with pytest.raises(TypeError, match="result 1 of the function is of type NoneType"):
+        gradcheck(lambda x: (x * 2, None), doubles(tensorlab, 2))
+
+
+def test_an_output_may_not_change_its_shape_with_the_value():
+    x = tensorlab.tensor([1.0, 2.0], dtype=tensorlab.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match=r"shape \(1,\) .* to one side of the input, \(2,\)"):
+        gradcheck(lambda x: x[x > 1 - 1e-9] * 2, x)
+
+
+def test_a_step_that_rounding_swallows_is_refused():
+    x = tensorlab.tensor([1e12], dtype=tensorlab.float64, requires_grad=True)
+    assert "nothing lies so near to it" in failure(gradcheck, lambda x: 2 * x, x)
+    assert gradcheck(lambda x: 2 * x, x, eps=1e3)
+
+
+def test_given_grad_outputs_are_used():
+    seen = []
+
+    def backward(x, grad):
+        seen.append(grad.tolist())
+        return 2 * x * grad
+
+    grad = tensorlab.tensor([1.0, 5.0], dtype=tensorlab.float64, requires_grad=True)
+    assert gradgradcheck(square(tensorlab, backward), doubles(tensorlab, 2), grad)
+    assert seen[0] == [1.0, 5.0]
+
+
+def test_non_contiguous_gradients_can_be_asked_for():
+    strides = set()
+
+    def backward(x, grad):
+        strides.add(grad.stride())
+        return 2 * x * grad
+
+    func, x = square(tensorlab, backward), doubles(tensorlab, 3)
+    assert gradgradcheck(func, x)
+    assert (2,) not in strides
+    assert gradgradcheck(func, x, gen_non_contig_grad_outputs=True)
+    assert (2,) in strides
+
+
+def test_masked_forgives_rounding_where_zero_is_expected():
+    func, x, _ = CASES["a_small_constant_added"](tensorlab)
+    assert not gradcheck(func, x, raise_exception=False)
+    assert gradcheck(func, x, masked=True)
+
+
+def test_a_gradient_of_another_dtype_is_reported():
+    x = doubles(tensorlab, 2)
+    with pytest.raises(GradcheckError, match="that of input 0 is tensorlab.float32"):
+        backward_rules.check_dtypes({(0, tensorlab.float32)}, [x], ["input 0"], "gradcheck of f")
+
+
+# ------------------------------------------------------------------------------------------------ what is left behind
+def test_the_inputs_keep_their_values_versions_and_gradients_also_when_it_fails():
+    def exploding(x):
+        if x[0].item() != 0.3:
+            raise KeyError("on purpose")
+        return x * x
+
+    for func, error in (
+        (lambda x: x * x, None),
+        (lambda x: x * x.detach(), GradcheckError),
+        (exploding, KeyError),
+    ):
+        x = tensorlab.tensor([0.3, 1 / 3], dtype=tensorlab.float64, requires_grad=True)
+        if error is None:
+            gradcheck(func, x)
+        else:
+            with pytest.raises(error):
+                gradcheck(func, x)
+        assert x.tolist() == [0.3, 1 / 3]
+        assert x._version == 0
+        assert x.grad is None
+
+
+def test_the_users_random_stream_stays_where_it_is():
+    before = tensorlab.get_rng_state()
+    gradcheck(tensorlab.tanh, doubles(tensorlab, 3), fast_mode=True)
+    gradgradcheck(tensorlab.tanh, doubles(tensorlab, 3))
+    assert tensorlab.equal(tensorlab.get_rng_state(), before)
+
+
+# ------------------------------------------------------------------------------------------------ finite differences
+def test_the_central_difference_is_exact_for_a_parabola():
+    x = tensorlab.tensor([1.5, -2.0], dtype=tensorlab.float64)
+    evaluate = numerical.Evaluation(lambda x: x * x, [x], [0])
+    (matrix,) = numerical.numerical_jacobian(evaluate, x, 2.0**-10)
+    assert matrix.tolist() == [[3.0, 0.0], [0.0, -4.0]]
+
+
+def test_the_error_of_the_central_difference_has_a_minimum():
+    x = tensorlab.tensor(0.7, dtype=tensorlab.float64)
+    evaluate = numerical.Evaluation(tensorlab.exp, [x], [0])
+
+    def error(eps):
+        (matrix,) = numerical.numerical_jacobian(evaluate, x, eps)
+        return abs(matrix.item() - math.exp(0.7))
+
+    assert error(1e-2) > 100 * error(1e-5) < error(1e-11)
+
+
+def test_the_slope_along_a_direction_is_the_jacobian_times_it():
+    x = doubles(tensorlab, 2, 3).detach()
+    evaluate = numerical.Evaluation(lambda x: x.sum(0) * x, [x], [0])
+    direction = doubles(tensorlab, 2, 3, start=0.1).detach()
+    (matrix,) = numerical.numerical_jacobian(evaluate, x, 1e-6)
+    (slope,) = numerical.numerical_slope(evaluate, x, direction, 1e-6)
+    tensorlab.testing.assert_close(slope, matrix @ direction.reshape(-1), rtol=1e-7, atol=1e-7)
+
+
+def test_nothing_warns_on_the_way():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gradcheck(tensorlab.tanh, doubles(tensorlab, 3), fast_mode=True)
