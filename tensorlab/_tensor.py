@@ -104,6 +104,7 @@ class Tensor(TensorBase):
     retain_grad = autograd_fields.retain_grad
     retains_grad = property(autograd_fields.get_retains_grad)
     register_hook = autograd_fields.register_hook
+    register_post_accumulate_grad_hook = autograd_fields.register_post_accumulate_grad_hook
     detach = autograd_fields.detach
     detach_ = autograd_fields.detach_
     data = property(autograd_fields.get_data, autograd_fields.set_data)

@@ -78,9 +78,9 @@ BUGS = [
     ),
     Bug(
         "a node owns the output it saves",
-        "tensorlab/_core/graph.pyx",
-        "    saved.tensor = alias(x) if is_output else x",
-        "    saved.tensor = x",
+        "tensorlab/_core/saved.pyx",
+        "        saved.tensor = alias(x)",
+        "        saved.tensor = x",
     ),
     Bug(
         "retain_graph is ignored",

@@ -2,17 +2,16 @@
 
 Each function here becomes a property or a method of class Tensor; what it does is a few lines around graph.pyx.
 """
-from cpython.weakref cimport PyWeakref_NewRef
-
+from tensorlab._core.anomaly cimport is_data_watched
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport Node, grad_fn_of, needs_grad
+from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain_at
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
 
 import warnings
 
-from tensorlab._core.engine import backward as run_backward
+from tensorlab._core.backward import backward as run_backward
 from tensorlab._core.hooks import RemovableHandle
 from tensorlab.errors import DTypeError, GradientError, ShapeError
 
@@ -127,9 +126,7 @@ def retain_grad(TensorBase self not None):
     if node is None or self.retains_grad_:
         return
     self.retains_grad_ = True
-    if node.retaining is None:
-        node.retaining = {}
-    node.retaining[self.output_number] = PyWeakref_NewRef(self, None)
+    retain_at(node, self)
 
 
 def get_retains_grad(TensorBase x not None):
@@ -145,6 +142,7 @@ def register_hook(TensorBase self not None, hook):
     RemovableHandle, whose remove() takes the hook away
     """
     cdef Node node
+    cdef NodeExtras extras
     if not needs_grad(self):
         raise GradientError("register_hook: the tensor does not require grad, so no gradient will come")
     if not callable(hook):
@@ -156,11 +154,38 @@ def register_hook(TensorBase self not None, hook):
             self.hooks = []
         self.hooks.append((key, hook))
         return RemovableHandle(self.hooks, key)
-    if node.tensor_hooks is None:
-        node.tensor_hooks = []
+    extras = extras_of(node)
+    if extras.tensor_hooks is None:
+        extras.tensor_hooks = []
     # the key is a one-tuple, so that it cannot be taken for the output number beside it
-    node.tensor_hooks.append((self.output_number, (key,), hook))
-    return RemovableHandle(node.tensor_hooks, (key,))
+    extras.tensor_hooks.append((self.output_number, (key,), hook))
+    return RemovableHandle(extras.tensor_hooks, (key,))
+
+
+def register_post_accumulate_grad_hook(TensorBase self not None, hook):
+    """Call `hook(tensor)` when backward has added a gradient to this leaf's `.grad`; it may use it up and set it to None.
+
+    Returns
+    -------
+    RemovableHandle, whose remove() takes the hook away
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor is not a leaf that requires grad.
+    """
+    if not needs_grad(self):
+        raise GradientError("register_post_accumulate_grad_hook: the tensor does not require grad, so no gradient will come")
+    if grad_fn_of(self) is not None:
+        raise GradientError("register_post_accumulate_grad_hook: only leaves accumulate gradients, and this tensor was computed; "
+                            "use register_hook")
+    if not callable(hook):
+        raise TypeError(f"register_post_accumulate_grad_hook: the hook must be callable, not {type(hook).__name__}")
+    if self.after_hooks is None:
+        self.after_hooks = {}
+    handle = RemovableHandle(self.after_hooks)
+    self.after_hooks[handle.id] = hook
+    return handle
 
 
 # ---------------------------------------------------------------- outside the graph
@@ -186,8 +211,13 @@ def detach_(TensorBase self not None):
 
 
 def get_data(TensorBase x not None):
-    """The same memory, out of autograd's sight: writes through it are *not* noticed. Prefer detach()."""
+    """The same memory, out of autograd's sight: writes through it are *not* noticed. Prefer detach().
+
+    `autograd.set_detect_data_writes(True)` makes them noticed.
+    """
     cdef TensorBase out = alias(x)
+    if is_data_watched():
+        return out
     out.counter = VersionCounter.__new__(VersionCounter)
     return out
 
@@ -202,6 +232,8 @@ def set_data(TensorBase x not None, value):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
     if x.accumulator != NULL and (x.dtype_ != source.dtype_ or x.shape != source.shape):
         x.accumulator = NULL            # gradients will have another form from now on
+    if is_data_watched():
+        bump_version(x)
     x.storage_ = source.storage_
     if x.storage_.guard == BORROWED:
         note_borrower(x)
@@ -218,3 +250,14 @@ def get_base(TensorBase x not None):
 def is_view(TensorBase self not None):
     """True if this tensor is a view that autograd knows of."""
     return self.base is not None
+
+
+def increment_version(tensor):
+    """Count an in-place write that autograd could not see: to this tensor, or to each of several.
+
+    Parameters
+    ----------
+    tensor : Tensor, or an iterable of them
+    """
+    for one in [tensor] if isinstance(tensor, TensorBase) else list(tensor):
+        bump_version(<TensorBase?>one)

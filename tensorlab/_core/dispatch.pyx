@@ -323,7 +323,7 @@ cdef object run_binary_inplace(Op op, TensorBase x, object y):
     if (not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
             and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
-        x.counter.value += 1
+        bump_version(x)
         return x
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y

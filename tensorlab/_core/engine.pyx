@@ -18,26 +18,30 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from libc.stdlib cimport free, realloc
 
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
+from threading import Thread
+
+from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
+from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport (
     AccumulateGrad,
     GraphTask,
     Meta,
     Node,
-    grad_fn_of,
     gradient_edge,
     is_wanted,
-    needs_grad,
-    thread_state,
 )
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.loops cimport fill_with
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, empty_tensor, make_size
+from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
+from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import GradientError
 
 cdef extern from *:
     Py_ssize_t references "Py_REFCNT"(PyObject*)
+
+cdef enum:
+    DEEP = 60                   # nested backward passes in one thread; the next one runs in a thread of its own
 
 cdef unsigned long task_serial = 0
 cdef int tasks_running = 0
@@ -256,49 +260,6 @@ cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
     return 0
 
 
-cdef object run_tensor_hooks(Node node, object grad):
-    """Call the hooks of the tensors that the node made; each may replace the gradient. Retained gradients come last."""
-    cdef list grads = [grad] if node.output_count == 1 else grad if grad is not None else [None] * node.output_count
-    cdef int number
-    cdef TensorBase holder
-    if node.tensor_hooks is not None:
-        for number, _, function in list(node.tensor_hooks):
-            grads[number] = checked_hook_result(function(grads[number]), grads[number])
-    if node.retaining is not None:
-        for number, reference in list(node.retaining.items()):
-            holder = <TensorBase>reference()
-            if holder is not None and grads[number] is not None and not is_stale(holder):
-                holder.gradient = (grads[number].clone() if holder.gradient is None
-                                   else holder.gradient + grads[number])
-    return grads[0] if node.output_count == 1 else grads
-
-
-cdef bint is_stale(TensorBase x) noexcept:
-    """Has a view got another node meanwhile, to which its retained gradient belongs, though nobody has looked yet?"""
-    return x.base is not None and x.creation == VIEW_DEFAULT and x.counter.value != x.view_version
-
-
-cdef object run_leaf_hooks(TensorBase leaf, object grad):
-    for _, function in list(leaf.hooks):
-        grad = checked_hook_result(function(grad), grad)
-    return grad
-
-
-cdef object checked_hook_result(object result, object grad):
-    if result is None:
-        return grad
-    if not isinstance(result, TensorBase):
-        raise TypeError(f"hook: must return None or a Tensor, not {type(result).__name__}")
-    if grad is None:
-        raise GradientError("hook: there was no gradient (None), so a hook cannot replace it with one")
-    if result.shape != grad.shape:
-        raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in place of one of shape "
-                            f"{tuple(grad.shape)}")
-    if result.dtype != grad.dtype:
-        raise GradientError(f"hook: returned a gradient of type {result.dtype} in place of one of type {grad.dtype}")
-    return result
-
-
 # ---------------------------------------------------------------- the run
 cdef int run(Task task, ReadyQueue ready) except -1:
     """Run every node whose gradients have all arrived, until none is left."""
@@ -313,7 +274,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         grad = task.waiting[slot]
         task.waiting[slot] = None
         task.nodes[slot] = None             # the node will not run again: it may be freed as soon as its users let go
-        if node.tensor_hooks is not None or node.retaining is not None:
+        if node.extras is not None and (node.extras.tensor_hooks is not None or node.extras.retaining is not None):
             grad = run_tensor_hooks(node, grad)
         if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks:
             grad = run_leaf_hooks((<AccumulateGrad>node).variable, grad)
@@ -325,7 +286,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         if task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
             out = (None,) * n               # a target: the way ends here
         else:
-            out = node.apply(grad, task)
+            out = node.apply(grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
             if not task.keep_graph:
                 node.release_saved()
         grad = None
@@ -333,13 +294,14 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             if <object>PyTuple_GET_ITEM(edges, i) is None:
                 continue
             next_node = <Node>PyTuple_GET_ITEM(edges, i)
-            if task.is_selective and next_node not in task.needed:
-                continue
             number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
-            slot = task.find(next_node)
             one = take(out, i)
             if one is not None:
                 one = fit(one, &next_node.metas[number], node)
+            if task.is_selective and next_node not in task.needed:
+                continue
+            slot = task.find(next_node)
+            if one is not None:
                 deliver(task, next_node, slot, number, one)
                 one = None
             task.missing[slot] -= 1
@@ -347,6 +309,30 @@ cdef int run(Task task, ReadyQueue ready) except -1:
                 ready.push(next_node)
         out = None
     return 0
+
+
+cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
+    """Run a node between its hooks; in anomaly mode, say where its forward op was called if it fails or makes NaN."""
+    cdef PyObject* outer = thread_state().running
+    cdef tuple out
+    cdef bint watched = is_watching()
+    if watched:
+        thread_state().running = <PyObject*>node
+    try:
+        if node.extras is not None and node.extras.prehooks:
+            grad = run_prehooks(node, grad)
+        out = node.apply(grad, task)
+        if node.extras is not None and node.extras.posthooks:
+            out = run_posthooks(node, out, grad)
+        if watched:
+            find_nan(node, out)
+        return out
+    except Exception as error:
+        if watched:
+            tell_where(node, error)
+        raise
+    finally:
+        thread_state().running = outer
 
 
 cdef inline object take(tuple out, Py_ssize_t i):
@@ -366,8 +352,19 @@ cdef bint leads_on(Task task, Node node):
     return False
 
 
-cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph, list targets, bint accumulate):
-    """Run one backward pass and return the gradients captured at `targets`, a list of tensors.
+cdef Node edge_of(object end, int* output_number):
+    """The node that the gradient of a tensor or a GradientEdge goes to, and which of its outputs that is."""
+    cdef Node node
+    if isinstance(end, TensorBase):
+        node = gradient_edge(<TensorBase>end)
+        output_number[0] = (<TensorBase>end).output_number
+        return node
+    output_number[0] = end.output_nr
+    return <Node?>end.node
+
+
+cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, list targets, bint accumulate):
+    """Run one backward pass from `ends` and return the gradients captured at `targets`: lists of tensors and GradientEdges.
 
     Without targets every leaf is reached. With `accumulate` the targets that are leaves get their `.grad`, else nothing does.
     """
@@ -376,11 +373,14 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
     cdef ReadyQueue ready = ReadyQueue()
     cdef list roots = [], target_nodes = []
     cdef bint was_enabled = thread_state().grad_enabled
+    cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
     cdef Node node
-    cdef TensorBase x
-    for tensor in tensors:
-        roots.append(gradient_edge(<TensorBase>tensor))
+    cdef int number = 0
+    if thread_state().backward_depth >= DEEP:
+        return execute_elsewhere([ends, grads, keep_graph, create_graph, targets, accumulate])
+    for end in ends:
+        roots.append(edge_of(end, &number))
     task = Task()
     task.keep_graph = keep_graph
     task.create_graph = create_graph
@@ -388,24 +388,23 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
     tasks_running += 1
     thread_state().backward_depth += 1
     thread_state().grad_enabled = create_graph
+    thread_state().task = <PyObject*>task
     try:
         count(task, roots)
         if targets is not None:
             task.captures = {}
             task.captured = [None] * len(targets)
             for i in range(len(targets)):
-                x = <TensorBase>targets[i]
-                node = gradient_edge(x)
+                node = edge_of(targets[i], &number)
                 if node is None:            # a view made under no_grad: nothing leads there
                     continue
                 target_nodes.append(node)
                 if not accumulate or type(node) is not AccumulateGrad:
-                    task.captures.setdefault(node, []).append((x.output_number, i))
+                    task.captures.setdefault(node, []).append((number, i))
             select(task, target_nodes)
-        for i in range(len(tensors)):
-            x = <TensorBase>tensors[i]
-            node = <Node>roots[i]
-            deliver(task, node, task.find(node), x.output_number, fit(grads[i], &node.metas[x.output_number], node))
+        for i in range(len(ends)):
+            node = edge_of(ends[i], &number)
+            deliver(task, node, task.find(node), number, fit(grads[i], &node.metas[number], node))
         for node in set(roots):
             slot = task.find(node)
             if task.missing[slot] == 0 and is_wanted(task, node):       # else another root leads to this one
@@ -414,127 +413,43 @@ cdef object execute(list tensors, list grads, bint keep_graph, bint create_graph
     finally:
         thread_state().grad_enabled = was_enabled
         thread_state().backward_depth -= 1
+        thread_state().task = outer
         tasks_running -= 1
     return task.captured
 
 
-# ---------------------------------------------------------------- the public functions
-cdef list first_gradients(list tensors, object given, str where):
-    """The gradients to start from: those given, or 1 for a single-element tensor."""
-    cdef list grads = list(given)
-    cdef Py_ssize_t i
-    cdef TensorBase x
-    if len(grads) != len(tensors):
-        raise GradientError(f"{where}: {len(tensors)} tensors but {len(grads)} gradients are given")
-    for i in range(len(tensors)):
-        x = <TensorBase?>tensors[i]
-        if not needs_grad(x) or (grad_fn_of(x) is None and not x.wants_grad):
-            raise GradientError(f"{where}: tensor {i} does not require grad and was not computed from one that does; "
-                                f"call requires_grad_() on the leaves before computing it")
-        if not is_floating(x.dtype_):
-            raise GradientError(f"{where}: gradients exist for floating types only, not {x.dtype}")
-        if grads[i] is None:
-            if x.numel_ != 1:
-                raise GradientError(f"{where}: the tensor has shape {shape_text(x.ndim_, x.sizes)}; a gradient can be made "
-                                    f"up only for one element. Reduce it, as in .sum(), or pass gradient=")
-            grads[i] = one_like(x)
-        elif not isinstance(grads[i], TensorBase):
-            raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grads[i]).__name__}")
-        elif (<TensorBase>grads[i]).shape != x.shape:
-            raise GradientError(f"{where}: the gradient has shape {tuple(grads[i].shape)}, but the tensor has shape "
-                                f"{tuple(x.shape)}")
-        elif (<TensorBase>grads[i]).dtype_ != x.dtype_:
-            grads[i] = grads[i].to(x.dtype)
-    return grads
+def current_task():
+    """The number of the backward pass that calls us, from a hook say; -1 outside one."""
+    return (<Task>thread_state().task).serial if thread_state().task != NULL else -1
 
 
-cdef TensorBase one_like(TensorBase x):
-    """A 1 in the shape and type of x, which has one element."""
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
-    cdef double one = 1
-    fill_with(out, &one, FLOAT64)
-    return out
+def will_run(Node node not None):
+    """Does a gradient come to this node in the backward pass that calls us?"""
+    cdef Task task
+    if thread_state().task == NULL:
+        raise GradientError("will_run: no backward pass is running; call it in a hook")
+    task = <Task>thread_state().task
+    return task.find(node) >= 0 and is_wanted(task, node)
 
 
-cdef list as_list(object value):
-    return [value] if isinstance(value, TensorBase) or value is None else list(value)
+cdef list execute_elsewhere(list arguments):
+    """Run a backward pass inside many others in a new thread, whose stack is empty, and wait for it."""
+    cdef list outcome = []
+    worker = Thread(target=execute_as, args=(<size_t>thread_state(), arguments, outcome))
+    worker.start()
+    worker.join()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
-    """Add to the `.grad` of each leaf the gradient of the sum of `tensors` by that leaf.
-
-    Parameters
-    ----------
-    tensors : Tensor or sequence of Tensor
-    grad_tensors : Tensor, None, or a sequence of them; the vectors of the vector-Jacobian product, one for each tensor of
-        its shape; may be None for a tensor of one element
-    retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
-    create_graph : bool; record the backward pass itself, for higher derivatives
-    inputs : Tensor or sequence of Tensor; only these get a `.grad`
-
-    Raises
-    ------
-    GradientError
-        If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
-    """
-    cdef list roots = as_list(tensors), targets = None, found
-    cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
-    cdef TensorBase x
-    if inputs is not None:
-        targets = []
-        if len(as_list(inputs)) == 0:
-            raise GradientError("backward: inputs is empty; leave it away to reach all leaves")
-        for tensor in as_list(inputs):
-            x = <TensorBase?>tensor
-            if not needs_grad(x):
-                raise GradientError("backward: one of the inputs does not require grad")
-            targets.append(x)
-    grads = first_gradients(roots, grads, "backward")
-    found = execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
-    if targets is not None:
-        for x, gradient in zip(targets, found):         # those that are no leaves
-            if gradient is not None:
-                x.gradient = gradient if x.gradient is None else x.gradient + gradient
-
-
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
-         is_grads_batched=False, materialize_grads=False):
-    """The gradient of the sum of `outputs` by each of `inputs`, as a tuple; no `.grad` is touched.
-
-    Parameters
-    ----------
-    outputs, inputs : Tensor or sequence of Tensor
-    grad_outputs : as `grad_tensors` of `backward`
-    retain_graph, create_graph : as in `backward`
-    allow_unused : bool; give None for an input that the outputs do not depend on, instead of raising
-    materialize_grads : bool; give zeros in place of None
-
-    Returns
-    -------
-    tuple of Tensor, one of each input's shape
-    """
-    cdef list roots = as_list(outputs), wanted = as_list(inputs), found
-    cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
-    cdef TensorBase x
-    cdef Py_ssize_t i
-    if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched is not supported; call grad once for each gradient")
-    if materialize_grads and allow_unused is False:
-        raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
-    if allow_unused is None:
-        allow_unused = materialize_grads
-    grads = first_gradients(roots, grads, "grad")
-    for tensor in wanted:
-        x = <TensorBase?>tensor
-        if not needs_grad(x):
-            raise GradientError("grad: one of the inputs does not require grad; call requires_grad_() on it before "
-                                "computing the outputs")
-    found = execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, wanted, False)
-    for i in range(len(found)):
-        if found[i] is None:
-            if materialize_grads:
-                found[i] = wanted[i].new_zeros(wanted[i].shape)
-            elif not allow_unused:
-                raise GradientError(f"grad: input {i} was not used to compute the outputs; pass allow_unused=True to get "
-                                    f"None for it")
-    return tuple(found)
+def execute_as(size_t state, list arguments, list outcome):
+    """In a new thread: run `execute` in the modes of the thread that waits, whose state is at this address."""
+    cdef ThreadState* mine = thread_state()
+    mine[0] = (<ThreadState*>state)[0]
+    mine.backward_depth = 0
+    mine.packing = NULL
+    try:
+        outcome.append(execute(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]))
+    except BaseException as error:
+        outcome.append(error)

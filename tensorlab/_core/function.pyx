@@ -6,21 +6,20 @@ from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport (
     GraphTask,
     Node,
-    SavedTensor,
     already_released,
     as_view,
     bump_version,
     check_inplace,
     grad_fn_of,
     needs_grad,
-    next_sequence,
     rebase_history,
-    save_tensor,
     set_edges,
     set_history,
     set_metas,
-    thread_state,
+    stamp,
 )
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
     VIEW_IN_FUNCTION,
@@ -67,7 +66,7 @@ cdef class FunctionNode(Node):
                 raise already_released(self.label())
             return self.to_save or ()
         for one in self.saved:
-            out.append(None if one is None else (<SavedTensor>one).unpack(self))
+            out.append(None if one is None else (<SavedTensor>one).restore(self))
         return tuple(out)
 
     def mark_dirty(self, *tensors):
@@ -81,6 +80,12 @@ cdef class FunctionNode(Node):
     def set_materialize_grads(self, bint value):
         """Choose whether missing gradients reach backward as zeros (the default) or as None."""
         self.materializes = value
+
+    cdef int release_saved(self) except -1:
+        if self.saved is not None:
+            free_saved(self.saved)
+            self.saved = None
+        return 0
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef list grads = [grad] if self.output_count == 1 else (
@@ -130,7 +135,7 @@ def apply_function(cls, tuple arguments):
     node.needs_input_grad = tuple(flags)
     if is_recorded:
         set_edges(node, arguments)
-        node.sequence = next_sequence()
+        stamp(node)
     thread_state().grad_enabled = False
     try:
         if cls._has_setup_context:

@@ -1,4 +1,4 @@
-"""What forward writes down: nodes, edges, saved tensors, view records."""
+"""What forward writes down: nodes, edges, view records."""
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
@@ -16,14 +16,20 @@ cdef class Node:
     cdef int output_count       # outputs of the forward op = gradients that come in
     cdef Meta* metas            # one for each output
     cdef Meta first_meta        # where metas points if there is one output
-    cdef list tensor_hooks      # (output number, key, function), in order of registration
-    cdef dict retaining         # output number: weak reference to a tensor that retains its gradient
+    cdef NodeExtras extras      # hooks and other things that few nodes have, or None
     cdef unsigned long task     # serial of the backward pass that uses `slot`
     cdef Py_ssize_t slot        # position in that pass's tables
     cdef object __weakref__
     cdef tuple apply(self, object grad, GraphTask task)
     cdef int release_saved(self) except -1
     cdef str label(self)
+
+cdef class NodeExtras:
+    cdef list tensor_hooks      # (output number, key, function), in order of registration
+    cdef dict retaining         # output number: weak reference to a tensor that retains its gradient
+    cdef dict prehooks          # key: function(gradients that come in),
+    cdef dict posthooks         # key: function(gradients that go out, gradients that came in)
+    cdef dict metadata          # the user's own, and in anomaly mode the stack of the forward op
 
 cdef class GraphTask:
     """One running backward pass, as nodes see it."""
@@ -42,17 +48,9 @@ cdef inline int ndim_of(TensorBase x) except -1:
         grad_fn_of(x)
     return x.ndim_
 
-cdef class SavedTensor:
-    cdef TensorBase tensor      # the tensor itself; for an output of the node, a detached alias of it
-    cdef unsigned long version
-    cdef bint is_output
-    cdef bint was_computed      # it had a node then
-    cdef object slices          # of an output that was written into a view: weak reference to the base's CopySlices
-    cdef int check(self, Node owner) except -1
-    cdef TensorBase unpack(self, Node owner)
-
 cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable      # the leaf
+    cdef int add_to_leaf(self, TensorBase new) except -1
 
 cdef class CopySlices(Node):      # `saved`: the node of the in-place op
     cdef Meta base_meta
@@ -75,18 +73,15 @@ cdef Node grad_fn_of(TensorBase x)
 cdef Node gradient_edge(TensorBase x)
 cdef int set_edges(Node node, object inputs) except -1
 cdef int set_metas(Node node, object outputs) except -1
-cdef unsigned long long next_sequence() noexcept
+cdef int stamp(Node node) except -1
+cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
 cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1
 cdef int rebase_history(TensorBase x, Node node) except -1
 cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
-cdef SavedTensor save_tensor(TensorBase x, bint is_output)
-cdef unsigned long saved_version(TensorBase x) except? -1
-cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1
-cdef object save_value(object value)
-cdef object unpack_value(object saved, Node owner)
 cdef int write_meta(Meta* meta, TensorBase x) except -1
 cdef int set_as_strided(object function) except -1
 cdef object already_released(str name)
+cdef int retain_at(Node node, TensorBase x) except -1
 cdef int move_retained(TensorBase x, Node old, Node new) except -1

@@ -1,4 +1,4 @@
-"""The graph that forward writes: nodes, edges, saved tensors, and what is known of views.
+"""The graph that forward writes: nodes, edges, and what is known of views.
 
     y = x * w        a Node "mul"; its edges point at the nodes of x and w; y.node points at it
 
@@ -15,19 +15,32 @@ what it holds aside, and the outermost one lets go of that, one thing after the 
 """
 cimport cython
 from cpython.object cimport PyObject
+from cpython.pythread cimport (
+    NOWAIT_LOCK,
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_get_thread_ident,
+    PyThread_release_lock,
+    PyThread_type_lock,
+)
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdlib cimport calloc, free
 
+from collections import namedtuple
+
+from tensorlab._core.anomaly cimport forward_stack, here, is_watching
 from tensorlab._core.dtypes cimport dtype_object, is_floating, item_size
-from tensorlab._core.layout cimport is_dense, shape_text
+from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, alias, alias_as,
     check_writable, make_size, offset_of,
 )
 
+from tensorlab._core.hooks import RemovableHandle
 from tensorlab._core.modes import switch_grad_mode
-from tensorlab.errors import GradientError, VersionError
+from tensorlab.errors import GradientError
 
 cdef extern from *:
     Py_ssize_t references "Py_REFCNT"(PyObject*)
@@ -60,10 +73,26 @@ cdef int release(Node node) except -1:
 # ---------------------------------------------------------------- nodes
 cdef unsigned long long sequence_counter = 0
 
-cdef unsigned long long next_sequence() noexcept:
+cdef int stamp(Node node) except -1:
+    """Number a new node; in anomaly mode, note where in the user's program it was made."""
     global sequence_counter
     sequence_counter += 1
-    return sequence_counter
+    node.sequence = sequence_counter
+    if is_watching():
+        extras_of(node).metadata = {"traceback_": forward_stack()}
+        if thread_state().running != NULL:
+            node.extras.metadata["parent_"] = <object>thread_state().running
+    return 0
+
+
+cdef class NodeExtras:
+    """What few nodes have: hooks, tensors that retain their gradient, metadata."""
+
+
+cdef NodeExtras extras_of(Node node):
+    if node.extras is None:
+        node.extras = NodeExtras.__new__(NodeExtras)
+    return node.extras
 
 
 cdef class Node:
@@ -107,8 +136,68 @@ cdef class Node:
         """Nodes with larger numbers were made later and run earlier."""
         return self.sequence
 
+    @property
+    def requires_grad(self):
+        """True: a node exists because a gradient is wanted."""
+        return True
+
+    @property
+    def metadata(self):
+        """A dict for whatever you want to keep with this node."""
+        cdef NodeExtras extras = extras_of(self)
+        if extras.metadata is None:
+            extras.metadata = {}
+        return extras.metadata
+
+    @property
+    def _input_metadata(self):
+        """What the gradients that come in look like: a tuple of (shape, dtype), one for each output of the forward op."""
+        return tuple([GradientForm(make_size(self.metas[i].ndim, self.metas[i].sizes), dtype_object(self.metas[i].dtype))
+                      for i in range(self.output_count)])
+
+    def register_prehook(self, hook):
+        """Call `hook(grad_outputs)` before this node runs, with the tuple of gradients that come in.
+
+        What the hook returns, unless None, takes their place.
+
+        Returns
+        -------
+        RemovableHandle, whose remove() takes the hook away
+        """
+        cdef NodeExtras extras = extras_of(self)
+        if extras.prehooks is None:
+            extras.prehooks = {}
+        return add_hook(extras.prehooks, hook, "register_prehook")
+
+    def register_hook(self, hook):
+        """Call `hook(grad_inputs, grad_outputs)` after this node has run; a tuple that it returns replaces grad_inputs.
+
+        Parameters
+        ----------
+        hook : function of two tuples: the gradients that go out, one for each edge in `next_functions`; and those that came in
+
+        Returns
+        -------
+        RemovableHandle, whose remove() takes the hook away
+        """
+        cdef NodeExtras extras = extras_of(self)
+        if extras.posthooks is None:
+            extras.posthooks = {}
+        return add_hook(extras.posthooks, hook, "register_hook")
+
     def __repr__(self):
         return f"<{self.label()} object at {<size_t><void*>self:#x}>"
+
+
+GradientForm = namedtuple("GradientForm", "shape dtype")
+
+
+cdef object add_hook(dict hooks, object hook, str where):
+    if not callable(hook):
+        raise TypeError(f"{where}: the hook must be callable, not {type(hook).__name__}")
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
 
 
 cdef int write_meta(Meta* meta, TensorBase x) except -1:
@@ -182,8 +271,21 @@ cdef class AccumulateGrad(Node):
                                 "more; its gradient has no place to go")
         if not variable.wants_grad:
             return ()
+        take_turn()
+        try:
+            self.add_to_leaf(new)
+        finally:
+            give_turn()
+        if variable.after_hooks:
+            for function in list(variable.after_hooks.values()):
+                if function(variable) is not None:
+                    raise GradientError("post-accumulate-grad hook: must return None; it may change .grad in place")
+        return ()
+
+    cdef int add_to_leaf(self, TensorBase new) except -1:
+        cdef TensorBase variable = self.variable
         if variable.gradient is None:
-            # 2 references, the engine's and ours: nobody else holds this tensor, so it is taken over without a copy. (As in
+            # 2 references, the engine's and apply's: nobody else holds this tensor, so it is taken over without a copy. (As in
             # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)
             if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
                 variable.gradient = alias(new) if new.base is not None or needs_grad(new) else new
@@ -193,10 +295,37 @@ cdef class AccumulateGrad(Node):
             variable.gradient = variable.gradient + new
         else:
             variable.gradient.add_(new)
-        return ()
+        return 0
 
     cdef str label(self):
         return "AccumulateGrad"
+
+
+# Backward passes of several threads may reach one leaf at the same time, and a thread may be interrupted between reading .grad
+# and writing it. So they take turns; one lock for all leaves, because it is held for so short a time.
+cdef PyThread_type_lock turn = PyThread_allocate_lock()
+cdef long turn_owner = 0            # the thread that has it,
+cdef int turn_depth = 0             # and how often: adding gradients of a subclass may run any code, another backward included
+
+
+cdef int take_turn() except -1:
+    global turn_owner, turn_depth
+    cdef long me = PyThread_get_thread_ident()
+    if turn_depth == 0 or turn_owner != me:
+        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):
+            with nogil:
+                PyThread_acquire_lock(turn, WAIT_LOCK)
+        turn_owner = me
+    turn_depth += 1
+    return 0
+
+
+cdef int give_turn() except -1:
+    global turn_depth
+    turn_depth -= 1
+    if turn_depth == 0:
+        PyThread_release_lock(turn)
+    return 0
 
 
 cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
@@ -295,13 +424,19 @@ cdef int move_retained(TensorBase x, Node old, Node new) except -1:
     """A tensor that retains its gradient got a new node: so retain the gradient there."""
     if not x.retains_grad_ or new is None:
         return 0
-    if old is not None and old.retaining is not None:
-        for number, reference in list(old.retaining.items()):
+    if old is not None and old.extras is not None and old.extras.retaining is not None:
+        for number, reference in list(old.extras.retaining.items()):
             if reference() is x:
-                del old.retaining[number]
-    if new.retaining is None:
-        new.retaining = {}
-    new.retaining[x.output_number] = PyWeakref_NewRef(x, None)
+                del old.extras.retaining[number]
+    return retain_at(new, x)
+
+
+cdef int retain_at(Node node, TensorBase x) except -1:
+    """Let backward keep x's gradient, which comes in at `node`."""
+    cdef NodeExtras extras = extras_of(node)
+    if extras.retaining is None:
+        extras.retaining = {}
+    extras.retaining[x.output_number] = PyWeakref_NewRef(x, None)
     return 0
 
 
@@ -309,6 +444,8 @@ cdef int bump_version(TensorBase x) except -1:
     """An in-place operation has written to x."""
     if x.counter is not None:
         x.counter.value += 1
+        if is_watching():
+            x.counter.written_at = here()
     elif not thread_state().inference:
         raise GradientError("an inference tensor cannot be changed in place outside inference_mode; clone it first")
     return 0
@@ -362,7 +499,7 @@ cdef int rebase_history(TensorBase x, Node node) except -1:
         return move_retained(x, old, node)
     base = x.base
     slices = CopySlices.__new__(CopySlices)
-    slices.sequence = next_sequence()
+    stamp(slices)
     write_meta(&slices.first_meta, base)
     write_meta(&slices.base_meta, base)
     write_meta(&slices.view_meta, x)
@@ -466,79 +603,3 @@ cdef object already_released(str name):
     """The error for a second backward through a graph whose saved tensors are gone."""
     return GradientError(f"backward: {name} has run before, and what it had saved was freed then. Call the first "
                          f"backward with retain_graph=True to run it twice.")
-
-
-# ---------------------------------------------------------------- saved tensors
-@cython.final
-@cython.freelist(256)
-cdef class SavedTensor:
-    """A tensor that a node keeps for backward, and the version it had then.
-
-    An input is kept as it is. An output is kept as a detached alias: were it kept as it is, the tensor and its node would
-    own each other.
-    """
-
-    cdef int check(self, Node owner) except -1:
-        """Raise if somebody has written to the tensor since."""
-        return check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
-
-    cdef TensorBase unpack(self, Node owner):
-        """The tensor, checked to be unchanged."""
-        cdef TensorBase out
-        self.check(owner)
-        if not self.is_output:
-            return self.tensor
-        if self.slices is not None:
-            return (<CopySlices>self.slices()).view_again(self.tensor)
-        out = alias(self.tensor)
-        out.node = owner
-        return out
-
-
-cdef unsigned long saved_version(TensorBase x) except? -1:
-    """The version at which x is being saved."""
-    if x.counter is None:
-        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
-    return x.counter.value
-
-
-cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1:
-    """Raise if somebody has written to x since it was saved at `version`, or detached it in place."""
-    if x.counter.value != version:
-        raise VersionError(
-            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
-            f"{' (its own output)' if is_output else ''} that is at version {x.counter.value} but was saved at {version}: "
-            f"an in-place operation changed it. Clone it before that operation, or use the out-of-place one.")
-    if was_computed and x.node is None:
-        raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
-                            f"had been saved; use detach() instead")
-    return 0
-
-
-cdef SavedTensor save_tensor(TensorBase x, bint is_output):
-    """Keep x for backward. For an output, call it after the output's version has been bumped."""
-    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
-    saved.version = saved_version(x)
-    saved.is_output = is_output
-    saved.tensor = alias(x) if is_output else x
-    saved.was_computed = not is_output and x.node is not None
-    return saved
-
-
-cdef object save_value(object value):
-    """Tensors, and tensors in a tuple or list, become SavedTensors; anything else is kept as it is."""
-    if isinstance(value, TensorBase):
-        return save_tensor(<TensorBase>value, False)
-    if isinstance(value, (tuple, list)):
-        for one in value:
-            if isinstance(one, TensorBase):
-                return [save_value(each) for each in value]
-    return value
-
-
-cdef object unpack_value(object saved, Node owner):
-    if isinstance(saved, SavedTensor):
-        return (<SavedTensor>saved).unpack(owner)
-    if isinstance(saved, list):
-        return [unpack_value(one, owner) for one in saved]
-    return saved

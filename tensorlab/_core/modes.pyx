@@ -10,7 +10,10 @@ cdef extern from *:
     #else
     #define TL_THREAD __thread
     #endif
-    static TL_THREAD struct { int grad_enabled; int inference; int backward_depth; } tl_state = {1, 0, 0};
+    static TL_THREAD struct {
+        int grad_enabled, inference, backward_depth;
+        PyObject *packing, *task, *running;
+    } tl_state = {1, 0, 0, NULL, NULL, NULL};
     """
     ThreadState tl_state
 

@@ -1,8 +1,9 @@
 """The Op record, and the recording of calls."""
 from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport NUM_DTYPES
-from tensorlab._core.graph cimport GraphTask, Meta, Node, SavedTensor
+from tensorlab._core.graph cimport GraphTask, Meta, Node
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.saved cimport SavedTensor
 from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:
@@ -54,6 +55,8 @@ cdef class OpNode(Node):
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)
     cdef Meta* input_meta(self, Py_ssize_t j)
+    cdef dict saved_names(self)
+    cdef object raw_saved(self, int j)
 
 # Recording. `arguments` are the op's arguments in the order of its parameters.
 cdef OpNode start_record(Op op, PyObject** arguments, int n)

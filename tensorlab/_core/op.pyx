@@ -42,29 +42,33 @@ from tensorlab._core.graph cimport (
     GraphTask,
     Meta,
     Node,
-    SavedTensor,
     already_released,
     as_view,
     bump_version,
     check_inplace,
-    check_saved_tensor,
     gradient_edge,
     is_wanted,
     needs_grad,
-    next_sequence,
     rebase_history,
-    save_tensor,
-    save_value,
-    saved_version,
     set_edges,
     set_history,
     set_metas,
-    unpack_value,
+    stamp,
     write_meta,
 )
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport refuse_self_overlap
 from tensorlab._core.overrides cimport be_quiet, somebody_listens
+from tensorlab._core.saved cimport (
+    SavedTensor,
+    check_saved_tensor,
+    free_saved,
+    save_tensor,
+    save_value,
+    saved_again,
+    saved_version,
+    unpack_value,
+)
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
 from tensorlab.errors import GradientError
@@ -85,6 +89,7 @@ cdef enum:
     GRADS = -5
 
 REGISTRY = {}                   # name: Op
+PUBLIC_NAMES = {"x": "self", "y": "other"}      # what PyTorch calls the operands that we call x and y
 
 
 # ---------------------------------------------------------------- declaring an op
@@ -214,12 +219,13 @@ cdef class OpNode(Node):
         """Keep the arguments in `mask`; of a tensor also its version."""
         cdef tuple saved = PyTuple_New(n)
         cdef object value
+        cdef bint packs = thread_state().packing != NULL
         cdef int j
         for j in range(n):
             value = None
             if mask >> j & 1:
                 value = <object>arguments[j]
-                if isinstance(value, TensorBase):
+                if isinstance(value, TensorBase) and not packs:
                     self.versions[j] = saved_version(<TensorBase>value)
                     self.saved_tensors |= <unsigned int>1 << j
                     if (<TensorBase>value).node is not None:
@@ -243,7 +249,7 @@ cdef class OpNode(Node):
                                    self.computed_tensors >> j & 1, False, self)
             tensors >>= 1
             j += 1
-        if self.wants_output:
+        if self.saved_output is not None:
             self.saved_output.check(self)
         return 0
 
@@ -271,8 +277,10 @@ cdef class OpNode(Node):
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
+        if self.is_released:                # by a pass in another thread, since check_saved looked
+            raise already_released(self.op.node_name)
         if code == OUT:
-            return self.saved_output.unpack(self)
+            return self.saved_output.restore(self)
         if self.saved_tensors >> code & 1:
             return <object>PyTuple_GET_ITEM(<tuple>self.saved, code)        # check_saved has looked at it
         return unpack_value(<object>PyTuple_GET_ITEM(<tuple>self.saved, code), self)
@@ -284,10 +292,11 @@ cdef class OpNode(Node):
     cdef int release_saved(self) except -1:
         # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
         # a 0-d tensor is gone as one would be
-        if self.saved is not None and (self.saved_tensors or self.op.wraps_numbers or holds_list(<tuple>self.saved)):
+        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
             self.saved = None
             self.is_released = True
-        if self.wants_output:
+        if self.saved_output is not None:
+            self.saved_output.free()
             self.saved_output = None
             self.is_released = True
         return 0
@@ -295,15 +304,51 @@ cdef class OpNode(Node):
     cdef str label(self):
         return self.op.node_name
 
+    # ------------------------------------------------------------ what was saved, as users see it
+    def __getattr__(self, str name):
+        """`_saved_other` is argument `other` as backward will get it; `_raw_saved_other` is what is kept of it."""
+        cdef bint is_raw = name.startswith("_raw_saved_")
+        cdef object key = name[len("_raw_saved_") if is_raw else len("_saved_"):]
+        if not name.startswith(("_saved_", "_raw_saved_")) or key not in self.saved_names():
+            raise AttributeError(f"{self.label()} has no attribute {name!r}")
+        if self.is_released:
+            raise already_released(self.op.node_name)
+        if key == "result":
+            return self.saved_output if is_raw else self.saved_output.restore(self)
+        code = self.saved_names()[key]
+        if is_raw:
+            return self.raw_saved(code)
+        if self.saved_tensors >> <int>code & 1:
+            check_saved_tensor(<TensorBase>(<tuple>self.saved)[code], self.versions[code], self.computed_tensors >> code & 1,
+                               False, self)
+        return unpack_value((<tuple>self.saved)[code], self)
 
-cdef bint holds_list(tuple saved):
-    """Is one of the saved values a list with a SavedTensor in it, as `save_value` makes of a sequence of tensors?"""
-    for value in saved:
-        if isinstance(value, list):
-            for one in value:
-                if isinstance(one, SavedTensor):
-                    return True
-    return False
+    def __dir__(self):
+        names = [*object.__dir__(self)]
+        for key in self.saved_names():
+            names.append("_saved_" + key)
+            if key == "result" or isinstance(self.raw_saved(self.saved_names()[key]), SavedTensor):
+                names.append("_raw_saved_" + key)
+        return sorted(names)
+
+    cdef dict saved_names(self):
+        """The name that PyTorch gives each saved value: its position among the arguments."""
+        cdef dict names = {}
+        for j, value in enumerate(self.saved or ()):
+            if value is not None:
+                names[PUBLIC_NAMES.get(self.op.params[j], self.op.params[j])] = j
+        if self.saved_output is not None:
+            names["result"] = OUT
+        return names
+
+    cdef object raw_saved(self, int j):
+        """The SavedTensor of argument j (made now, if the node kept the tensor bare); for other values the value."""
+        cdef list saved = list(<tuple>self.saved)
+        if self.saved_tensors >> j & 1:
+            saved[j] = saved_again(<TensorBase>saved[j], self.versions[j], self.computed_tensors >> j & 1)
+            self.saved = tuple(saved)
+            self.saved_tensors &= ~(<unsigned int>1 << j)
+        return saved[j]
 
 
 cdef OpNode start_record(Op op, PyObject** arguments, int n):
@@ -353,7 +398,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     if mask & ~<unsigned int>SAVES_OUTPUT:
         node.save_arguments(mask, arguments, n)
     node.wants_output = (mask & SAVES_OUTPUT) != 0
-    node.sequence = next_sequence()
+    stamp(node)
     return node
 
 
@@ -392,7 +437,7 @@ cdef OpNode start_list_record(Op op, PyObject** arguments, int n):
     node.op = op
     set_edges(node, tensors)
     node.saved = tuple([save_value(<object>arguments[i]) if op.saves[0] >> i & 1 else None for i in range(n)])
-    node.sequence = next_sequence()
+    stamp(node)
     return node
 
 

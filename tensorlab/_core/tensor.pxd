@@ -14,6 +14,7 @@ cdef enum:
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
+    cdef str written_at         # the line of the last one, if it ran in anomaly mode
 
 cdef class TensorBase:
     # --- where the elements are
@@ -38,6 +39,7 @@ cdef class TensorBase:
     cdef unsigned long view_version     # counter value when `node` was last right for this view
     cdef PyObject* accumulator  # borrowed: the AccumulateGrad node of a leaf while one lives
     cdef list hooks             # of a leaf: (key, function)
+    cdef dict after_hooks       # of a leaf: key: function, called when a gradient has been added to .grad
 
 cdef inline ssize offset_of(TensorBase x) noexcept:
     """Elements from the start of the storage to the first element (of an empty storage, too: its address is 0)."""

@@ -1,7 +1,13 @@
 """Autograd as users see it: backward, grad, modes, custom functions."""
 
 from tensorlab import _missing
-from tensorlab._core.engine import backward, grad
+from tensorlab._core.backward import backward, grad
+from tensorlab.autograd import graph
+from tensorlab.autograd.anomaly_mode import (
+    detect_anomaly,
+    set_detect_anomaly,
+    set_detect_data_writes,
+)
 from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import (
     enable_grad,
@@ -16,12 +22,16 @@ __all__ = [
     "Function",
     "Variable",
     "backward",
+    "detect_anomaly",
     "enable_grad",
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "no_grad",
+    "set_detect_anomaly",
+    "set_detect_data_writes",
     "set_grad_enabled",
 ]
 

@@ -14,6 +14,7 @@ from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
+from tensorlab._core.backward import set_stack
 from tensorlab.errors import ShapeError
 
 
@@ -285,6 +286,9 @@ def stack(tensors, dim=0, *, out=None):
     cdef list parts = read_tensors(tensors, "stack")
     cdef TensorBase result = run_stack(parts, dim, "stack")
     return result if out is None else join_out("stack", result, out, parts)
+
+
+set_stack(stack)
 
 
 # ---------------------------------------------------------------- hstack and its relatives

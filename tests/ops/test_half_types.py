@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tensorlab._core.engine import grad as tensorlab_grad
+from tensorlab._core.backward import grad as tensorlab_grad
 
 import tensorlab
 from tests.ops.samples import is_floating, make_tensor

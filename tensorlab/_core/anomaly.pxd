@@ -1,0 +1,8 @@
+"""Anomaly mode: remembering lines of the user's program."""
+
+cdef bint is_watching() noexcept
+cdef bint is_data_watched() noexcept
+cdef str here()
+cdef list forward_stack()
+cdef int find_nan(object node, tuple out) except -1
+cdef int tell_where(object node, object error) except -1

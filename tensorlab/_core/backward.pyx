@@ -1,0 +1,219 @@
+"""backward and grad: what users call to start the engine.
+
+They check what is asked for, make the gradients to start from, run the engine (engine.pyx), and hand out what it found.
+"""
+from collections import namedtuple
+
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
+from tensorlab._core.engine cimport edge_of, execute
+from tensorlab._core.graph cimport AccumulateGrad, Meta, Node, grad_fn_of, needs_grad, write_meta
+from tensorlab._core.layout cimport shape_text
+from tensorlab._core.loops cimport fill_with
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, make_size
+
+from tensorlab.errors import GradientError
+
+
+# ---------------------------------------------------------------- where a pass starts and ends
+GradientEdge = namedtuple("GradientEdge", "node output_nr ownership_token", defaults=[None])
+GradientEdge.__doc__ = """A place in the graph where a gradient goes: a node, and which output of its forward op.
+
+It can stand for a tensor in `backward` and `grad`, and holds no memory of the tensor. Made by `autograd.graph.get_gradient_edge`.
+"""
+
+
+def get_gradient_edge(TensorBase tensor not None):
+    """The GradientEdge of a tensor: where its gradient goes.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor does not require grad.
+    """
+    cdef Node node
+    cdef int number = 0
+    if not needs_grad(tensor):
+        raise GradientError("get_gradient_edge: the tensor does not require grad, so no gradient will come")
+    node = edge_of(tensor, &number)
+    return GradientEdge(node, number)
+
+
+cdef list first_gradients(list ends, object given, str where):
+    """The gradients to start from: those given, or 1 for a single element."""
+    cdef list grads = list(given)
+    cdef Py_ssize_t i
+    cdef TensorBase x
+    cdef Meta form
+    if len(grads) != len(ends):
+        raise GradientError(f"{where}: {len(ends)} tensors but {len(grads)} gradients are given")
+    for i in range(len(ends)):
+        if not isinstance(ends[i], GradientEdge):
+            x = <TensorBase?>ends[i]
+            if not needs_grad(x) or (grad_fn_of(x) is None and not x.wants_grad):
+                raise GradientError(f"{where}: tensor {i} does not require grad and was not computed from one that does; "
+                                    f"call requires_grad_() on the leaves before computing it")
+        form_of(ends[i], &form, where)
+        grads[i] = first_gradient(grads[i], &form, where)
+    return grads
+
+
+cdef int form_of(object end, Meta* form, str where) except -1:
+    """Shape and type of the gradient of a tensor or a GradientEdge."""
+    cdef int number = 0
+    cdef Node node
+    if isinstance(end, TensorBase):
+        return write_meta(form, <TensorBase>end)
+    node = edge_of(end, &number)
+    if not 0 <= number < node.output_count:
+        raise GradientError(f"{where}: a GradientEdge names output {number} of {node.name()}, which has {node.output_count}")
+    form[0] = node.metas[number]
+    return 0
+
+
+cdef object first_gradient(object grad, Meta* form, str where):
+    """`grad` in the type of `form`, after a look at its shape; a 1 if it is None and the form has one element."""
+    cdef int i
+    if not is_floating(form.dtype):
+        raise GradientError(f"{where}: gradients exist for floating types only, not {dtype_object(form.dtype)}")
+    if grad is None:
+        for i in range(form.ndim):
+            if form.sizes[i] != 1:
+                raise GradientError(f"{where}: the tensor has shape {shape_text(form.ndim, form.sizes)}; a gradient can be "
+                                    f"made up only for one element. Reduce it, as in .sum(), or pass gradient=")
+        return filled(form, 1)
+    if not isinstance(grad, TensorBase):
+        raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grad).__name__}")
+    if grad.shape != make_size(form.ndim, form.sizes):
+        raise GradientError(f"{where}: the gradient has shape {tuple(grad.shape)}, but the tensor has shape "
+                            f"{shape_text(form.ndim, form.sizes)}")
+    return grad if (<TensorBase>grad).dtype_ == form.dtype else grad.to(dtype_object(form.dtype))
+
+
+cdef TensorBase filled(Meta* form, double value):
+    cdef TensorBase out = empty_tensor(form.dtype, form.ndim, form.sizes)
+    fill_with(out, &value, FLOAT64)
+    return out
+
+
+cdef list as_list(object value):
+    return [value] if isinstance(value, (TensorBase, GradientEdge)) or value is None else list(value)
+
+
+cdef list checked_targets(object inputs, str where):
+    """The tensors and edges whose gradients are asked for."""
+    cdef list targets = as_list(inputs)
+    for target in targets:
+        if not isinstance(target, GradientEdge) and not needs_grad(<TensorBase?>target):
+            raise GradientError(f"{where}: one of the inputs does not require grad; call requires_grad_() on it before "
+                                f"computing the outputs")
+    return targets
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+    """Add to the `.grad` of each leaf the gradient of the sum of `tensors` by that leaf.
+
+    Parameters
+    ----------
+    tensors : Tensor, GradientEdge, or a sequence of them
+    grad_tensors : Tensor, None, or a sequence of them; the vectors of the vector-Jacobian product, one for each tensor of
+        its shape; may be None for a tensor of one element
+    retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
+    create_graph : bool; record the backward pass itself, for higher derivatives
+    inputs : Tensor or sequence of Tensor; only these get a `.grad`
+
+    Raises
+    ------
+    GradientError
+        If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
+    """
+    cdef list roots = as_list(tensors), targets = None, found
+    cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
+    cdef TensorBase x
+    if inputs is not None:
+        targets = checked_targets(inputs, "backward")
+        if len(targets) == 0:
+            raise GradientError("backward: inputs is empty; leave it away to reach all leaves")
+        for target in targets:
+            if isinstance(target, GradientEdge) and type(target.node) is not AccumulateGrad:
+                raise GradientError(f"backward: the edge to {target.node.name()} among the inputs belongs to no leaf: there is "
+                                    f"no tensor to keep its gradient; use autograd.grad")
+    grads = first_gradients(roots, grads, "backward")
+    found = execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
+    if targets is not None:
+        for target, gradient in zip(targets, found):    # those that are no leaves
+            if gradient is not None:
+                x = <TensorBase>target
+                x.gradient = gradient if x.gradient is None else x.gradient + gradient
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
+         is_grads_batched=False, materialize_grads=False):
+    """The gradient of the sum of `outputs` by each of `inputs`, as a tuple; no `.grad` is touched.
+
+    Parameters
+    ----------
+    outputs, inputs : Tensor, GradientEdge, or a sequence of them
+    grad_outputs : as `grad_tensors` of `backward`
+    retain_graph, create_graph : as in `backward`
+    allow_unused : bool; give None for an input that the outputs do not depend on, instead of raising
+    is_grads_batched : bool; each of `grad_outputs` holds several vectors along a first dimension more, and so do the results.
+        The pass is run once for each of them; nothing is gained but the loop
+    materialize_grads : bool; give zeros in place of None
+
+    Returns
+    -------
+    tuple of Tensor, one of each input's shape
+    """
+    cdef list roots = as_list(outputs), found
+    cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
+    cdef Py_ssize_t i
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
+    if allow_unused is None:
+        allow_unused = materialize_grads
+    keep_graph = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        found = execute_batch(roots, grads, keep_graph, create_graph, checked_targets(inputs, "grad"))
+    else:
+        grads = first_gradients(roots, grads, "grad")
+        found = execute(roots, grads, keep_graph, create_graph, checked_targets(inputs, "grad"), False)
+    for i in range(len(found)):
+        if found[i] is None:
+            if materialize_grads:
+                found[i] = zeros_for(as_list(inputs)[i])
+            elif not allow_unused:
+                raise GradientError(f"grad: input {i} was not used to compute the outputs; pass allow_unused=True to get "
+                                    f"None for it")
+    return tuple(found)
+
+
+cdef TensorBase zeros_for(object target):
+    cdef Meta form
+    form_of(target, &form, "grad")
+    return filled(&form, 0)
+
+
+# ---------------------------------------------------------------- several vectors at once
+cdef object stack = None
+
+def set_stack(function):
+    """The op that puts gradients of a batch together; handed down by tensorlab/ops/joining.pyx."""
+    global stack
+    stack = function
+
+
+cdef list execute_batch(list ends, list batches, bint keep_graph, bint create_graph, list targets):
+    """Run one pass for each vector of a batch and stack what they find; None where none found anything."""
+    cdef list passes = []
+    cdef Py_ssize_t i, n = -1
+    for batch in batches:
+        if not isinstance(batch, TensorBase) or batch.ndim == 0:
+            raise ValueError("grad: with is_grads_batched each of grad_outputs must be a Tensor whose first dimension counts the "
+                             "vectors")
+        if n >= 0 and len(batch) != n:
+            raise ValueError(f"grad: the batches of grad_outputs have {n} and {len(batch)} vectors; all must have as many")
+        n = len(batch)
+    for i in range(n):
+        passes.append(execute(ends, first_gradients(ends, [batch[i] for batch in batches], "grad"), keep_graph or i < n - 1,
+                              create_graph, targets, False))
+    return [None if column[0] is None else stack(column) for column in zip(*passes)]

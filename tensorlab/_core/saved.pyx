@@ -1,0 +1,223 @@
+"""Saved tensors: a node keeps a tensor and its version, and raises if somebody has written to it since.
+
+A node of an op keeps its arguments bare, and their versions beside them (op.pyx), which is cheaper. A SavedTensor object is
+needed for an output, for tensors in a list, for what a custom Function saves, and for what is packed.
+
+Packing. `saved_tensors_hooks(pack, unpack)` gives every tensor that is saved to `pack`, keeps what that returns, and gives it
+to `unpack` when backward needs the tensor: compressed, on disk, or as a recipe to compute it again (utils.checkpoint).
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+
+from tensorlab._core.dtypes cimport dtype_object
+from tensorlab._core.graph cimport CopySlices, Node, already_released, gradient_edge, needs_grad
+from tensorlab._core.layout cimport shape_text
+from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.tensor cimport TensorBase, alias
+
+from tensorlab._core.modes import switch_grad_mode
+from tensorlab.errors import GradientError, VersionError
+
+
+@cython.final
+@cython.freelist(256)
+cdef class SavedTensor:
+    """A tensor that a node keeps for backward, and the version it had then.
+
+    An input is kept as it is. An output is kept as a detached alias: were it kept as it is, the tensor and its node would
+    own each other.
+    """
+
+    cdef int check(self, Node owner) except -1:
+        """Raise if it was freed, or if somebody has written to the tensor since. What was packed is not followed."""
+        if self.is_released:
+            raise already_released(owner.label())
+        if self.unpacker is not None:
+            return 0
+        return check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
+
+    cdef TensorBase restore(self, Node owner):
+        """The tensor, checked to be unchanged; or what `unpack` makes of it, with the history of the original."""
+        cdef TensorBase out
+        self.check(owner)
+        if self.unpacker is None and not self.is_output:
+            return self.tensor
+        if self.slices is not None and self.unpacker is None:
+            return (<CopySlices>self.slices()).view_again(self.tensor)
+        out = alias(self.tensor) if self.unpacker is None else self.call_unpacker()
+        if self.is_output:
+            out.node = owner
+        elif self.edge is not None:
+            # of a leaf the edge is its AccumulateGrad: gradients reach the leaf, whose memory need not be kept
+            out = alias(out)
+            out.node = self.edge
+            out.output_number = self.output_number
+        return out
+
+    cdef TensorBase call_unpacker(self):
+        result = self.unpacker(self.packed)
+        if not isinstance(result, TensorBase):
+            raise TypeError(f"saved_tensors_hooks: unpack returned {type(result).__name__}, but backward needs the Tensor that "
+                            f"was given to pack")
+        return alias(<TensorBase>result) if self.is_output else <TensorBase>result
+
+    cdef int pack_with(self, object pack, object unpack) except -1:
+        """Replace the tensor by what `pack` makes of it."""
+        cdef TensorBase x = self.tensor
+        cdef unsigned long version = saved_version(x)
+        cdef bint was_enabled = switch_grad_mode(False)
+        try:
+            self.packed = pack(x if self.is_output else alias(x))
+        finally:
+            switch_grad_mode(was_enabled)
+        if x.counter.value != version:
+            raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which other code still reads; work on a "
+                                "clone")
+        self.unpacker = unpack
+        if not self.is_output and needs_grad(x):
+            self.edge = gradient_edge(x)
+            self.output_number = x.output_number
+        self.tensor = None
+        return 0
+
+    cdef int free(self) except -1:
+        """Backward is through: nobody needs the tensor any more."""
+        self.tensor = self.packed = self.unpacker = self.edge = None
+        self.is_released = True
+        return 0
+
+    # ------------------------------------------------------------ as users see it (`grad_fn._raw_saved_self`)
+    def register_hooks(self, pack, unpack):
+        """Pack this one saved tensor: keep `pack(tensor)` in its place, and call `unpack` on that in backward.
+
+        Raises
+        ------
+        RuntimeError
+            If it has been packed before, or backward has freed it.
+        """
+        if not callable(pack) or not callable(unpack):
+            raise TypeError("register_hooks: pack and unpack must both be callable")
+        if self.is_released:
+            raise GradientError("register_hooks: this saved tensor has been freed by backward")
+        if self.unpacker is not None:
+            raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
+        self.pack_with(pack, unpack)
+
+    def __repr__(self):
+        if self.is_released:
+            return "<SavedTensor, freed>"
+        if self.unpacker is not None:
+            return f"<SavedTensor, packed as {type(self.packed).__name__}>"
+        return f"<SavedTensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} at version {self.version}>"
+
+
+# ---------------------------------------------------------------- saving
+cdef unsigned long saved_version(TensorBase x) except? -1:
+    """The version at which x is being saved."""
+    if x.counter is None:
+        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
+    return x.counter.value
+
+
+cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1:
+    """Raise if somebody has written to x since it was saved at `version`, or detached it in place."""
+    if x.counter.value != version:
+        where = (f" (the last one at {x.counter.written_at})" if x.counter.written_at is not None
+                 else "; set_detect_anomaly(True) would show its line")
+        raise VersionError(
+            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
+            f"{' (its own output)' if is_output else ''} that is at version {x.counter.value} but was saved at {version}: "
+            f"an in-place operation changed it{where}. Clone it before that operation, or use the out-of-place one.")
+    if was_computed and x.node is None:
+        raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
+                            f"had been saved; use detach() instead")
+    return 0
+
+
+cdef SavedTensor save_tensor(TensorBase x, bint is_output):
+    """Keep x for backward, packed if this thread packs. For an output, call it after the output's version has been bumped."""
+    cdef SavedTensor saved = saved_again(x, saved_version(x), not is_output and x.node is not None)
+    cdef PyObject* packing = thread_state().packing
+    saved.is_output = is_output
+    if is_output:
+        saved.tensor = alias(x)
+    if packing != NULL:
+        saved.pack_with((<tuple>packing)[0], (<tuple>packing)[1])
+    return saved
+
+
+cdef SavedTensor saved_again(TensorBase x, unsigned long version, bint was_computed):
+    """An object for an input that a node has kept bare."""
+    cdef SavedTensor saved = SavedTensor.__new__(SavedTensor)
+    saved.tensor = x
+    saved.version = version
+    saved.was_computed = was_computed
+    return saved
+
+
+cdef object save_value(object value):
+    """Tensors, and tensors in a tuple or list, become SavedTensors; anything else is kept as it is."""
+    if isinstance(value, TensorBase):
+        return save_tensor(<TensorBase>value, False)
+    if isinstance(value, (tuple, list)):
+        for one in value:
+            if isinstance(one, TensorBase):
+                return [save_value(each) for each in value]
+    return value
+
+
+cdef object unpack_value(object saved, Node owner):
+    if isinstance(saved, SavedTensor):
+        return (<SavedTensor>saved).restore(owner)
+    if isinstance(saved, list):
+        return [unpack_value(one, owner) for one in saved]
+    return saved
+
+
+cdef bint free_saved(object values):
+    """Free the SavedTensors among these values and in lists among them; were there any?"""
+    cdef bint found = False
+    for value in values:
+        if isinstance(value, SavedTensor):
+            (<SavedTensor>value).free()
+            found = True
+        elif isinstance(value, list):
+            found = free_saved(value) or found
+    return found
+
+
+# ---------------------------------------------------------------- packing everything that a thread saves
+cdef str why_not = None             # the message of disable_saved_tensors_hooks, for all threads
+
+
+def push_packing(pack, unpack):
+    """From now on this thread packs what it saves."""
+    cdef ThreadState* state = thread_state()
+    if why_not is not None:
+        raise RuntimeError(why_not)
+    top = (pack, unpack, None if state.packing == NULL else <object>state.packing)
+    Py_INCREF(top)
+    if state.packing != NULL:
+        Py_DECREF(<object>state.packing)
+    state.packing = <PyObject*>top
+
+
+def pop_packing():
+    """Back to what was before the last push_packing."""
+    cdef ThreadState* state = thread_state()
+    cdef object top = <object>state.packing, before = (<tuple>top)[2]
+    Py_DECREF(top)
+    state.packing = NULL
+    if before is not None:
+        Py_INCREF(before)
+        state.packing = <PyObject*>before
+
+
+def forbid_packing(message):
+    """Let push_packing raise this message (None: allow it again); return the message so far."""
+    global why_not
+    if message is not None and thread_state().packing != NULL:
+        raise RuntimeError(message)
+    was, why_not = why_not, message
+    return was
