@@ -111,9 +111,9 @@ class Picture:
 
 
 # ---------------------------------------------------------------- shapes
-def rectangle(x, y, width, height, *, radius=0, dashed=False, shaded=False):
+def rectangle(x, y, width, height, *, radius=0, dashed=False, shaded=False, thick=False):
     """Return a box with its outline in ink; `shaded` fills it with a tenth of the ink."""
-    dashes = ' stroke-dasharray="3 3"' if dashed else ""
+    dashes = ' stroke-dasharray="3 3"' if dashed else ' stroke-width="2.5"' if thick else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" '
         f'fill-opacity="{0.1 if shaded else 0}" stroke="currentColor"{dashes}/>'

@@ -7,7 +7,6 @@ import pytest
 
 import tensorlab as T
 from tensorlab import viz
-from tensorlab.viz.graph import Vertex, crossings, order_layers, place, split_layers, spread
 from tests.oracle import require_torch
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -137,32 +136,6 @@ def apart(one, other):
     return one[1] < other[0] or other[1] < one[0] or one[3] < other[2] or other[3] < one[2]
 
 
-def test_layers_follow_the_longest_path():
-    bottom = Vertex("c")
-    middle = Vertex("b", edges=[(bottom, 0)])
-    top = Vertex("a", edges=[(bottom, 0), (middle, 0)])
-    layers = split_layers([top, middle, bottom])
-    assert [vertex.layer for vertex in (top, middle, bottom)] == [0, 1, 2]
-    assert len(layers[1]) == 2  # a stand-in for the edge that passes
-
-
-def test_ordering_takes_a_crossing_away():
-    left, right = Vertex("left"), Vertex("right")
-    layers = [[Vertex("a", edges=[(right, 0)]), Vertex("b", edges=[(left, 0)])], [left, right]]
-    assert crossings(layers) == 1
-    order_layers(layers)
-    assert crossings(layers) == 0
-
-
-def test_places_keep_the_distances_and_come_near_to_the_wish():
-    layer = [Vertex(lines=["1234"]) for _ in range(3)]
-    spread(layer, [5.0, 0.0, 400.0])
-    distance = layer[0].width + 20
-    assert layer[1].x - layer[0].x == pytest.approx(distance)
-    assert (layer[0].x + layer[1].x) / 2 == pytest.approx(2.5)
-    assert layer[2].x == 400.0
-
-
 def test_the_same_graph_gives_the_same_picture():
     assert viz.graph(diamond()[2])._repr_svg_() == viz.graph(diamond()[2])._repr_svg_()
 
@@ -178,13 +151,6 @@ def test_the_drawing_says_in_words_what_it_shows():
 def test_the_ink_is_the_page_s():
     picture = viz.graph(diamond()[2])
     assert not re.search(r"#[0-9a-f]{6}", picture._repr_html_())
-
-
-def test_a_layer_with_one_vertex_is_centred_under_its_parents():
-    target = Vertex(lines=["t"])
-    parents = [Vertex(lines=["a"], edges=[(target, 0)]), Vertex(lines=["b"], edges=[(target, 0)])]
-    place([parents, [target]])
-    assert target.x == pytest.approx((parents[0].x + parents[1].x) / 2)
 
 
 # ---------------------------------------------------------------- of a module
