@@ -2,9 +2,10 @@
 
 from .copies import Copies
 from .graph import graph
+from .histories import Histories
 from .picture import Picture
 from .storage import storage
 from .strides import strides
 from .versions import Versions
 
-__all__ = ["Copies", "Picture", "Versions", "graph", "storage", "strides"]
+__all__ = ["Copies", "Histories", "Picture", "Versions", "graph", "storage", "strides"]

@@ -12,6 +12,8 @@ that gets its gradient, so the result stands on top and the leaves stand below: 
 Only public attributes of tensors and nodes are used, so a graph of PyTorch is drawn as well.
 """
 
+import re
+
 from . import modules
 from .layered import Edge, Vertex, draw, order_layers, place, split_layers
 from .picture import Picture
@@ -86,53 +88,80 @@ def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
 # ---------------------------------------------------------------- reading the live graph
 def read_graph(tensors, names, notes, most_nodes):
     """Return a vertex for each result, node and leaf: results, nodes last made first, leaves."""
-    nodes = collect(tensors, most_nodes)
-    leaves = [node for node in nodes if hasattr(node, "variable")]
-    made = sorted(
-        (node for node in nodes if not hasattr(node, "variable")),
-        key=lambda node: node._sequence_nr(),
-    )
-    called = {id(tensor): name for name, tensor in names.items()}
-    vertices = {}
-    for number, leaf in enumerate(leaves, 1):
-        name = called.get(id(leaf.variable), f"leaf{number}")
-        lines = [f"{name} {shape_text(leaf.variable)}", *note_of(leaf, notes)]
-        vertices[leaf] = Vertex(name, lines, is_tensor=True)
-    for number, node in enumerate(made, 1):
-        vertices[node] = Vertex(f"#{number}", [f"#{number} {node.name()}", *note_of(node, notes)])
+    nodes = in_order(collect(tensors, most_nodes, "viz.graph"))
+    vertices = read_nodes(nodes, names)
+    for node, note in notes.items():
+        if node in vertices:
+            vertices[node].lines.append(note)
     for name, tensor in names.items():
         if tensor.grad_fn in vertices and not any(tensor is result for result in tensors):
             vertices[tensor.grad_fn].lines.insert(1, f"made {name} {shape_text(tensor)}")
-    for node, vertex in vertices.items():
-        vertex.edges = [
-            Edge(vertices[child], k) for child, k in node.next_functions if child is not None
-        ]
+    called = {id(tensor): name for name, tensor in names.items()}
     results = []
     for number, tensor in enumerate(tensors, 1):
         name = called.get(id(tensor), "result" if len(tensors) == 1 else f"result{number}")
         edge = Edge(vertices[tensor.grad_fn], tensor.output_nr)
         lines = [f"{name} {shape_text(tensor)}"]
         results.append(Vertex(name, lines, is_tensor=True, edges=[edge]))
-    return [*results, *(vertices[node] for node in reversed(made)), *map(vertices.get, leaves)]
+    return [*results, *vertices.values()]
 
 
-def collect(tensors, most_nodes):
+def read_nodes(nodes, names, numbers=None):
+    """Return {node: vertex} for some nodes in order, with the edges between them.
+
+    Nodes get the numbers that are given, else they are counted from the first that was made.
+    """
+    made = sum(not is_leaf(node) for node in nodes)
+    called = {id(tensor): name for name, tensor in names.items()}
+    vertices = {}
+    for position, node in enumerate(nodes):
+        if is_leaf(node):
+            name = called.get(id(node.variable), f"leaf{position - made + 1}")
+            lines = [f"{name} {shape_text(node.variable)}"]
+        else:
+            name = f"#{made - position if numbers is None else numbers[node]}"
+            lines = [f"{name} {node.name()}"]
+        vertices[node] = Vertex(name, lines, is_tensor=is_leaf(node))
+    for node, vertex in vertices.items():
+        vertex.edges = [
+            Edge(vertices[child], k) for child, k in node.next_functions if child is not None
+        ]
+    return vertices
+
+
+def in_order(nodes):
+    """Return the nodes that forward made, the last first, and then those of the leaves."""
+    made = [node for node in nodes if not is_leaf(node)]
+    made.sort(key=lambda node: -node._sequence_nr())
+    return [*made, *filter(is_leaf, nodes)]
+
+
+def is_leaf(node):
+    return hasattr(node, "variable")
+
+
+def collect(tensors, most_nodes, where):
     """Return every node that can be reached from the results, each once."""
     if not tensors:
-        raise ValueError("viz.graph: no tensors are given; pass the result whose graph to draw")
+        raise ValueError(f"{where}: no tensors are given; pass the result whose graph to draw")
     for tensor in tensors:
         if not hasattr(tensor, "grad_fn"):
             raise TypeError(
-                f"viz.graph: a {type(tensor).__name__} is given; expected Tensors that require "
+                f"{where}: a {type(tensor).__name__} is given; expected Tensors that require "
                 "grad, or a Module and its inputs"
             )
         if tensor.grad_fn is None:
             raise ValueError(
-                "viz.graph: the tensor has no graph: it is a leaf, or was computed from nothing "
+                f"{where}: the tensor has no graph: it is a leaf, or was computed from nothing "
                 "that requires grad; pass a result"
             )
-    stack = [tensor.grad_fn for tensor in reversed(tensors)]
-    found = dict.fromkeys(stack)
+    return reachable([tensor.grad_fn for tensor in tensors], most_nodes, where)
+
+
+def reachable(nodes, most_nodes, where):
+    """Return some nodes and all that can be reached from them, each once."""
+    found = dict.fromkeys(nodes)
+    stack = list(reversed(found))
     while stack:
         for node, _ in stack.pop().next_functions:
             if node is not None and node not in found:
@@ -140,7 +169,7 @@ def collect(tensors, most_nodes):
                 stack.append(node)
                 if len(found) > most_nodes:
                     raise ValueError(
-                        f"viz.graph: the graph has more than {most_nodes} nodes; draw a smaller "
+                        f"{where}: the graph has more than {most_nodes} nodes; draw a smaller "
                         "example, or raise most_nodes"
                     )
     return list(found)
@@ -150,17 +179,25 @@ def shape_text(tensor):
     return str(tuple(tensor.shape))
 
 
-def note_of(node, notes):
-    return [notes[node]] if node in notes else []
-
-
 def text_line(vertex):
     """Return what the text says of one vertex."""
-    ends = [e.target.name + (f"[{e.number}]" if e.number else "") for e in vertex.edges]
+    ends = [end_text(edge) for edge in vertex.edges if not edge.is_past]
     about = vertex.lines[0].removeprefix(vertex.name).strip()
     rest = "".join(f", {line}" for line in vertex.lines[1:])
     if not vertex.is_tensor:
         return f"{vertex.name} {about} -> {', '.join(ends) or 'nothing'}{rest}"
-    if ends:
-        return f"{vertex.name}: {about}, made by {ends[0]}"
+    if vertex.edges:
+        by = [f", made by {end}" for end in ends]
+        by += [f", before by {end_text(edge)}" for edge in vertex.edges if edge.is_past]
+        return f"{vertex.name}: {about}{rest}{''.join(by)}"
     return f"{vertex.name}: leaf {about}{rest}"
+
+
+def end_text(edge):
+    """Return where an edge leads, with the number of the output if it is not the first."""
+    return edge.target.name + (f"[{edge.number}]" if edge.number else "")
+
+
+def short_name(name):
+    """Return what tells one node from others where there is little room: Mul of MulBackward0."""
+    return re.sub(r"Backward\d*$", "", name).rpartition("::")[2]

@@ -54,7 +54,7 @@ class Vertex:
     is_tensor: bool = False
     edges: list = field(default_factory=list)
     rows: list = field(default_factory=list)  # below the lines
-    outline: str = "plain"  # or dashed, or thick
+    outline: str = "plain"  # or dashed, shaded, thick
     room: tuple = (0, 0)  # width and height that it takes at least
     layer: int = 0
     x: float = 0.0  # the middle
@@ -81,7 +81,8 @@ def split_layers(vertices):
     """Return the vertices by layer, each edge cut into pieces from one layer to the next."""
     for vertex in topological(vertices):
         for edge in vertex.edges:
-            edge.target.layer = max(edge.target.layer, vertex.layer + 1)
+            least = vertex.layer + (2 if edge.is_past else 1)  # the past lies deeper
+            edge.target.layer = max(edge.target.layer, least)
     layers = [[] for _ in range(max(vertex.layer for vertex in vertices) + 1)]
     for vertex in vertices:
         layers[vertex.layer].append(vertex)
@@ -154,19 +155,19 @@ def crossings(layers):
 
 
 # ---------------------------------------------------------------- places
-def place(layers):
+def place(layers, gap=GAP, fall=FALL):
     """Give every vertex its x and y; return the width and the height of the picture."""
     for layer in layers:
-        spread(layer, [0.0] * len(layer))
+        spread(layer, [0.0] * len(layer), gap)
     for _ in range(ROUNDS):
         for upper, lower in pairwise(layers):
             found = {id(vertex): [] for vertex in lower}
             for vertex in upper:
                 for edge in vertex.edges:
                     found[id(edge.target)].append(vertex.x)
-            spread(lower, [mean(found[id(vertex)], vertex.x) for vertex in lower])
+            spread(lower, [mean(found[id(vertex)], vertex.x) for vertex in lower], gap)
         for upper in reversed(layers[:-1]):
-            spread(upper, [mean([e.target.x for e in one.edges], one.x) for one in upper])
+            spread(upper, [mean([e.target.x for e in one.edges], one.x) for one in upper], gap)
     left = min(vertex.x - vertex.width / 2 for layer in layers for vertex in layer) - MARGIN
     y = MARGIN
     for layer in layers:
@@ -175,16 +176,16 @@ def place(layers):
             vertex.x -= left
             vertex.y = y + tallest / 2
             vertex.height_of_layer = tallest
-        y += tallest + FALL
+        y += tallest + fall
     right = max(vertex.x + vertex.width / 2 for layer in layers for vertex in layer)
-    return math.ceil(right + MARGIN), math.ceil(y - FALL + MARGIN)
+    return math.ceil(right + MARGIN), math.ceil(y - fall + MARGIN)
 
 
 def mean(numbers, otherwise):
     return sum(numbers) / len(numbers) if numbers else otherwise
 
 
-def spread(layer, wanted):
+def spread(layer, wanted, gap=GAP):
     """Put the vertices of a layer as near to the wanted places as order and distances allow.
 
     With the distances taken off, places may only grow from left to right; the nearest such numbers
@@ -192,7 +193,7 @@ def spread(layer, wanted):
     """
     offsets = [0.0]
     for left, right in pairwise(layer):
-        offsets.append(offsets[-1] + (left.width + right.width) / 2 + GAP)
+        offsets.append(offsets[-1] + (left.width + right.width) / 2 + gap)
     pools = []  # of [sum, count]
     for want, offset in zip(wanted, offsets, strict=True):
         pools.append([want - offset, 1])
@@ -269,7 +270,7 @@ def box_shapes(vertex):
             rectangle(left + 2.5, top + 2.5, width - 5, height - 5, dashed=how["dashed"]),
         ]
     else:
-        shaded = vertex.outline == "thick"
+        shaded = vertex.outline in ("shaded", "thick")
         shapes = [rectangle(left, top, width, height, radius=11, shaded=shaded, **how)]
     y = top + MARGIN / 2 + LINE / 2
     for number, line in enumerate(vertex.lines):

@@ -27,6 +27,8 @@ TEXT_SIZE = 12  # pixels
 LINE = TEXT_SIZE + 3  # from one line of text to the next
 MARGIN = 8
 CHARACTER = 0.62 * TEXT_SIZE
+STRIP_WIDTH = 720
+FRAME_GAP = 8  # between the pictures of a strip
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 # In a file of its own a picture cannot ask the page for its ink.
@@ -107,6 +109,38 @@ class Picture:
             " pre { overflow-x: auto }</style>\n"
             f"<h1>{escape(self.title)}</h1>\n{self._repr_html_()}\n"
             f'<pre tabindex="0">{escape(self.text)}</pre>\n</html>\n'
+        )
+
+
+class Strip(Picture):
+    """Pictures to be seen one after the other, in lines as wide as there is room.
+
+    A notebook breaks the lines anew for every width, and each picture keeps its own text alternative;
+    an SVG file has lines of at most 720 pixels.
+
+    Parameters
+    ----------
+    title, description, text : str, as of a Picture
+    frames : list of Picture
+    """
+
+    def __init__(self, title, description, text, frames):
+        self.frames = frames
+        shapes, x, y, lowest, right = [], 0, 0, 0, 0
+        for frame in frames:
+            if x and x + frame.width > STRIP_WIDTH:
+                x, y = 0, lowest + FRAME_GAP
+            shapes.append(f'<g transform="translate({x} {y})">')
+            shapes += [*frame.shapes, "</g>"]
+            x, lowest = x + frame.width + FRAME_GAP, max(lowest, y + frame.height)
+            right = max(right, x - FRAME_GAP)
+        super().__init__(title, description, text, right, lowest, shapes)
+
+    def _repr_html_(self):
+        frames = "\n".join(frame._repr_html_() for frame in self.frames)
+        return (
+            f'<div role="group" aria-label="{escape(self.title)}" style="display:flex;'
+            f'flex-wrap:wrap;align-items:flex-start;gap:{FRAME_GAP}px">\n{frames}\n</div>'
         )
 
 
