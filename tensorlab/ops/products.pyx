@@ -81,7 +81,7 @@ def prod_derivative(grad, x, out, dim, keepdim, dtype):
         x = x.to(dtype)
     if x.dim() == 0:
         return grad
-    if not (out == 0).any():                                        # no factor is 0: all others are out / x
+    if (out.isfinite() & (out != 0)).all():                         # so is every factor, and the others are out / x
         return keep_dims(grad * out, x.shape, dim, keepdim) / x
     if dim is None:
         return (grad * products_of_others(x.reshape(-1), 0)).view(x.shape)
@@ -126,13 +126,16 @@ def products_of_others(x, dim):
     """For each element the product of the other elements along `dim`: the gradient of `prod`, right with zeros too.
 
     It is the product of what stands before the element, times that of what stands after it. Made of ops, so that it can
-    be differentiated again.
+    be differentiated again. If one of the two overflows and a factor in the other is 0, their product is nan; of finite
+    factors it is 0.
     """
     n = x.size(dim)
     one = x.new_ones([1 if d == dim % x.dim() else size for d, size in enumerate(x.shape)])
     before = joining.cat([one, x.narrow(dim, 0, n - 1)], dim).cumprod(dim)
     after = joining.cat([one, x.narrow(dim, 1, n - 1).flip(dim)], dim).cumprod(dim).flip(dim)
-    return before * after
+    product, zeros = before * after, x == 0
+    has_other_zero = zeros.sum(dim, keepdim=True) > zeros
+    return product.masked_fill(product.isnan() & has_other_zero & x.isfinite().all(dim, keepdim=True), 0)
 
 
 # ---------------------------------------------------------------- any and all: loops over bools

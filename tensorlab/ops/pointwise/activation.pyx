@@ -18,7 +18,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating
+from tensorlab.ops.pointwise.common cimport check_floating, zeros_as
 
 import math
 
@@ -100,6 +100,10 @@ floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_back
 def relu_backward_derivative(grad, y):
     return run_binary(RELU_BACKWARD, y, grad)
 
+@RELU_BACKWARD.derivative("y")
+def relu_backward_derivative_y(grad):
+    return zeros_as(grad)
+
 
 # ---------------------------------------------------------------- leaky_relu, prelu
 cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nogil:
@@ -176,6 +180,10 @@ floating_loops(LEAKY_RELU_BACKWARD, <void*>leaky_relu_backward_loop[float], <voi
 @LEAKY_RELU_BACKWARD.derivative("grad")
 def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
     return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
+
+@LEAKY_RELU_BACKWARD.derivative("x")
+def leaky_relu_backward_derivative_x(grad):
+    return zeros_as(grad)
 
 @LEAKY_RELU_BACKWARD.derivative("negative_slope")
 def leaky_relu_backward_derivative_slope(grad, grad_, x):

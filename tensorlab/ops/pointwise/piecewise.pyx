@@ -1,7 +1,7 @@
 """Activation functions made of straight pieces: hardtanh, hardsigmoid, hardswish, threshold, the shrinking functions.
 
-At a corner the derivative is PyTorch's choice of the two slopes. softsign, tanhshrink and glu, which are written in terms of
-other ops, stand at the end.
+At a corner the derivative is PyTorch's choice of the two slopes; of a straight piece the second one is 0. softsign, tanhshrink
+and glu, which are written in terms of other ops, stand at the end.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
@@ -17,7 +17,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating
+from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating, zeros_as
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 
@@ -92,6 +92,10 @@ floating_loops(HARDTANH_BACKWARD, <void*>hardtanh_backward_loop[float], <void*>h
 @HARDTANH_BACKWARD.derivative("grad")
 def hardtanh_backward_derivative(grad, x, min_val, max_val):
     return run_quaternary(HARDTANH_BACKWARD, grad, x, min_val, max_val)
+
+@HARDTANH_BACKWARD.derivative("x")
+def hardtanh_backward_derivative_x(grad):
+    return zeros_as(grad)
 
 
 # ---------------------------------------------------------------- hardsigmoid
@@ -211,6 +215,10 @@ floating_loops(THRESHOLD_BACKWARD, <void*>threshold_backward_loop[float], <void*
 def threshold_backward_derivative(grad, x, threshold):
     return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
 
+@THRESHOLD_BACKWARD.derivative("x")
+def threshold_backward_derivative_x(grad):
+    return zeros_as(grad)
+
 
 # ---------------------------------------------------------------- softshrink
 cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
@@ -281,6 +289,10 @@ floating_loops(SHRINK_BACKWARD, <void*>shrink_backward_loop[float], <void*>shrin
 @SHRINK_BACKWARD.derivative("grad")
 def shrink_backward_derivative(grad, x, lambd):
     return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
+
+@SHRINK_BACKWARD.derivative("x")
+def shrink_backward_derivative_x(grad):
+    return zeros_as(grad)
 
 
 # ---------------------------------------------------------------- composites
