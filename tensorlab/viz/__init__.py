@@ -1,5 +1,6 @@
 """Pictures of live objects, as text and as SVG: what the book's figures are drawn with."""
 
+from .backward import Backward
 from .copies import Copies
 from .graph import graph
 from .histories import Histories
@@ -8,4 +9,4 @@ from .storage import storage
 from .strides import strides
 from .versions import Versions
 
-__all__ = ["Copies", "Histories", "Picture", "Versions", "graph", "storage", "strides"]
+__all__ = ["Backward", "Copies", "Histories", "Picture", "Versions", "graph", "storage", "strides"]

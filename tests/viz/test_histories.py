@@ -81,7 +81,7 @@ def test_stale_nodes_are_dashed_and_lie_below_the_new_ones():
     assert len(dashed) == 2
     heights = {text.text: float(text.get("y")) for text in after.iter(SVG + "text")}
     assert heights["#5 AsStrided"] < heights["#2 Slice"]
-    assert list(heights)[0] == "view.mul_(10)"
+    assert next(iter(heights)) == "view.mul_(10)"
 
 
 def test_the_strip_has_a_title_and_each_picture_its_text_alternative():
@@ -106,7 +106,9 @@ def test_a_strip_breaks_its_lines_in_a_file(tmp_path):
     moves = [re.findall(r"[\d.]+", g.get("transform")) for g in root.findall(SVG + "g")]
     assert len(moves) == len(frames) == 5
     assert width <= 720
-    places = [(float(x), float(y), f.width, f.height) for (x, y), f in zip(moves, frames, strict=True)]
+    places = [
+        (float(x), float(y), f.width, f.height) for (x, y), f in zip(moves, frames, strict=True)
+    ]
     for i, (x, y, w, h) in enumerate(places):
         assert x + w <= width
         assert y + h <= height
