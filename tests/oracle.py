@@ -35,3 +35,38 @@ def assert_same_values(ours, theirs, tolerance=1e-6):
     np.testing.assert_allclose(
         ours.detach().numpy(), theirs.detach().numpy(), rtol=tolerance, atol=tolerance
     )
+
+
+# ---------------------------------------------------------------- whole programs on both
+def outcome(program, module):
+    """What `program(module)` returns, or the name of the built-in class of its error."""
+    try:
+        return as_plain(program(module))
+    except (
+        RuntimeError,
+        TypeError,
+        ValueError,
+        NotImplementedError,
+        AttributeError,
+        AssertionError,
+    ) as error:
+        return next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+
+
+def as_plain(value):
+    """Tensors as (dtype, nested list), the rest of a structure as it is."""
+    if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        return str(value.dtype).split(".")[1], value.detach().tolist()
+    if isinstance(value, dict):
+        return {key: as_plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_plain(each) for each in value]
+    return value
+
+
+def assert_same_outcome(program):
+    """Run a program, a function of the package, with PyTorch and with tensorlab: results or error classes are equal."""
+    import tensorlab
+
+    expected, ours = outcome(program, require_torch()), outcome(program, tensorlab)
+    assert ours == expected, f"PyTorch: {expected}\ntensorlab: {ours}"

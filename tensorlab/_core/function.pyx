@@ -69,6 +69,13 @@ cdef class FunctionNode(Node):
             out.append(None if one is None else (<SavedTensor>one).restore(self))
         return tuple(out)
 
+    @property
+    def _raw_saved_tensors(self):
+        """The SavedTensor objects behind `saved_tensors`."""
+        if self.saved is None:
+            raise already_released(self.label())
+        return tuple(self.saved)
+
     def mark_dirty(self, *tensors):
         """Say which inputs forward has changed in place; each must also be returned."""
         self.dirty = tensors
@@ -113,18 +120,24 @@ cdef class FunctionNode(Node):
                                 f"for each, None for those without")
         for i in range(n):
             if out[i] is not None and not isinstance(out[i], TensorBase):
-                raise TypeError(f"{self.label()}: gradient {i} is of type {type(out[i]).__name__}; a Tensor or None is needed")
+                raise GradientError(f"{self.label()}: returned a {type(out[i]).__name__} as gradient {i}; a Tensor or None is "
+                                    f"needed")
         return tuple(out)
 
     cdef object zeros_for_output(self, Py_ssize_t i, list grads):
+        if self.metas[i].ndim < 0:          # that output is no tensor
+            return None
         for one in grads:
             if one is not None:
                 return one.new_zeros(make_size(self.metas[i].ndim, self.metas[i].sizes),
                                      dtype=dtype_object(self.metas[i].dtype))
 
 
-def apply_function(cls, tuple arguments):
-    """Run cls.forward outside autograd, then make its outputs the results of one node."""
+def apply_function(cls, tuple arguments, dict keywords):
+    """Run cls.forward outside autograd, then make its outputs the results of one node.
+
+    `keywords` go to forward as they are: no gradient comes for them.
+    """
     cdef FunctionNode node = cls._node_class()
     cdef bint was_enabled = thread_state().grad_enabled, is_recorded = False, is_single
     cdef list flags = [], outputs
@@ -142,7 +155,7 @@ def apply_function(cls, tuple arguments):
             result = cls.forward(*arguments)
             cls.setup_context(node, arguments, result)
         else:
-            result = cls.forward(node, *arguments)
+            result = cls.forward(node, *arguments, **keywords) if keywords else cls.forward(node, *arguments)
     finally:
         thread_state().grad_enabled = was_enabled
     is_single = not isinstance(result, (tuple, list))
@@ -151,7 +164,7 @@ def apply_function(cls, tuple arguments):
     if is_recorded:
         node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in (node.to_save or ())]
     node.to_save = None if is_recorded else node.to_save
-    return outputs[0] if is_single else tuple(outputs)
+    return outputs[0] if is_single else outputs if isinstance(result, list) else tuple(outputs)
 
 
 cdef SavedTensor save_for(FunctionNode node, TensorBase x):
@@ -230,3 +243,29 @@ cdef bint contains(object collection, object x):
         if one is x:
             return True
     return False
+
+
+# ---------------------------------------------------------------- an error for later
+cdef class DelayedError(Node):
+    """The node of tensors whose derivative does not exist: backward may compute them, but must not go through them."""
+    cdef str message
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        raise GradientError(self.message)
+
+
+def delay_error(str message, tensors):
+    """Aliases of these tensors (None stays None) that require grad; backward through them raises `message`."""
+    cdef DelayedError node = DelayedError.__new__(DelayedError)
+    cdef TensorBase out
+    cdef list outputs = []
+    node.message = message
+    stamp(node)
+    for i, x in enumerate(tensors):
+        out = None
+        if x is not None:
+            out = alias(<TensorBase?>x)
+            set_history(out, node, <int>i)
+        outputs.append(out)
+    set_metas(node, outputs)
+    return tuple(outputs)

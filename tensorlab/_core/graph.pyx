@@ -151,9 +151,9 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        """What the gradients that come in look like: a tuple of (shape, dtype), one for each output of the forward op."""
+        """What the gradients that come in look like: (shape, dtype) for each output of the forward op, None if that is no tensor."""
         return tuple([GradientForm(make_size(self.metas[i].ndim, self.metas[i].sizes), dtype_object(self.metas[i].dtype))
-                      for i in range(self.output_count)])
+                      if self.metas[i].ndim >= 0 else None for i in range(self.output_count)])
 
     def register_prehook(self, hook):
         """Call `hook(grad_outputs)` before this node runs, with the tuple of gradients that come in.
@@ -222,7 +222,9 @@ cdef int set_metas(Node node, object outputs) except -1:
             raise MemoryError()
     node.output_count = n
     for i in range(n):
-        if outputs[i] is not None:
+        if outputs[i] is None:
+            node.metas[i].ndim = -1         # a custom function may return things that are no tensors
+        else:
             write_meta(&node.metas[i], <TensorBase?>outputs[i])
     return 0
 
@@ -278,8 +280,9 @@ cdef class AccumulateGrad(Node):
             give_turn()
         if variable.after_hooks:
             for function in list(variable.after_hooks.values()):
-                if function(variable) is not None:
-                    raise GradientError("post-accumulate-grad hook: must return None; it may change .grad in place")
+                result = function(variable)
+                if result is not None and result is not variable:
+                    raise GradientError("post-accumulate-grad hook: must return None; it may change the tensor or .grad in place")
         return ()
 
     cdef int add_to_leaf(self, TensorBase new) except -1:

@@ -55,8 +55,8 @@ cdef class OpNode(Node):
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)
     cdef Meta* input_meta(self, Py_ssize_t j)
-    cdef dict saved_names(self)
-    cdef object raw_saved(self, int j)
+    cdef bint holds(self, int code)
+    cdef object raw_saved(self, int code)
 
 # Recording. `arguments` are the op's arguments in the order of its parameters.
 cdef OpNode start_record(Op op, PyObject** arguments, int n)

@@ -308,47 +308,55 @@ cdef class OpNode(Node):
     def __getattr__(self, str name):
         """`_saved_other` is argument `other` as backward will get it; `_raw_saved_other` is what is kept of it."""
         cdef bint is_raw = name.startswith("_raw_saved_")
-        cdef object key = name[len("_raw_saved_") if is_raw else len("_saved_"):]
-        if not name.startswith(("_saved_", "_raw_saved_")) or key not in self.saved_names():
+        cdef dict names = saved_names(self.op) if name.startswith(("_saved_", "_raw_saved_")) else {}
+        cdef object code = names.get(name.partition("saved_")[2])
+        if code is None:
             raise AttributeError(f"{self.label()} has no attribute {name!r}")
         if self.is_released:
             raise already_released(self.op.node_name)
-        if key == "result":
-            return self.saved_output if is_raw else self.saved_output.restore(self)
-        code = self.saved_names()[key]
         if is_raw:
             return self.raw_saved(code)
-        if self.saved_tensors >> <int>code & 1:
-            check_saved_tensor(<TensorBase>(<tuple>self.saved)[code], self.versions[code], self.computed_tensors >> code & 1,
-                               False, self)
-        return unpack_value((<tuple>self.saved)[code], self)
+        self.check_saved()
+        return self.get(code, 0, None) if self.holds(code) else None
 
     def __dir__(self):
-        names = [*object.__dir__(self)]
-        for key in self.saved_names():
-            names.append("_saved_" + key)
-            if key == "result" or isinstance(self.raw_saved(self.saved_names()[key]), SavedTensor):
-                names.append("_raw_saved_" + key)
-        return sorted(names)
+        cdef list found = [*object.__dir__(self)]
+        for name, code in saved_names(self.op).items():
+            found.append("_saved_" + name)
+            if self.holds(code) and isinstance(self.raw_saved(code), SavedTensor):
+                found.append("_raw_saved_" + name)
+        return sorted(found)
 
-    cdef dict saved_names(self):
-        """The name that PyTorch gives each saved value: its position among the arguments."""
-        cdef dict names = {}
-        for j, value in enumerate(self.saved or ()):
-            if value is not None:
-                names[PUBLIC_NAMES.get(self.op.params[j], self.op.params[j])] = j
-        if self.saved_output is not None:
-            names["result"] = OUT
-        return names
+    cdef bint holds(self, int code):
+        """Is this argument, or the result, among what was saved, and still there?"""
+        if self.is_released:
+            return False
+        return self.saved_output is not None if code == OUT else self.saved is not None and (<tuple>self.saved)[code] is not None
 
-    cdef object raw_saved(self, int j):
-        """The SavedTensor of argument j (made now, if the node kept the tensor bare); for other values the value."""
-        cdef list saved = list(<tuple>self.saved)
-        if self.saved_tensors >> j & 1:
-            saved[j] = saved_again(<TensorBase>saved[j], self.versions[j], self.computed_tensors >> j & 1)
+    cdef object raw_saved(self, int code):
+        """The SavedTensor of an argument (made now, if the node kept the tensor bare) or of the result; None if not saved."""
+        cdef list saved
+        if not self.holds(code):
+            return None
+        if code == OUT:
+            return self.saved_output
+        saved = list(<tuple>self.saved)
+        if self.saved_tensors >> code & 1:
+            saved[code] = saved_again(<TensorBase>saved[code], self.versions[code], self.computed_tensors >> code & 1)
             self.saved = tuple(saved)
-            self.saved_tensors &= ~(<unsigned int>1 << j)
-        return saved[j]
+            self.saved_tensors &= ~(<unsigned int>1 << code)
+        return saved[code]
+
+
+cdef dict saved_names(Op op):
+    """What the formulas of an op may save: PyTorch's name of it, and its position among the arguments, or OUT."""
+    cdef dict names = {}
+    for j, name in enumerate(op.params):
+        if op.saved_once >> <int>j & 1:
+            names[PUBLIC_NAMES.get(name, name)] = j
+    if op.saved_once & SAVES_OUTPUT:
+        names["result"] = OUT
+    return names
 
 
 cdef OpNode start_record(Op op, PyObject** arguments, int n):

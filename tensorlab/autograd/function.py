@@ -1,6 +1,16 @@
 """Function: an operation with a backward of your own."""
 
-from tensorlab._core.function import FunctionNode, apply_function
+import functools
+import inspect
+
+from tensorlab._core.function import FunctionNode, apply_function, delay_error
+from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.tensor import TensorBase
+from tensorlab.autograd.grad_mode import no_grad
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+FunctionCtx = FunctionNode  # PyTorch's name for the class of ctx
 
 
 class Function:
@@ -27,6 +37,8 @@ class Function:
     tensor(6.)
     """
 
+    generate_vmap_rule = False
+
     _node_class = FunctionNode
     _has_setup_context = False
 
@@ -34,6 +46,12 @@ class Function:
         super().__init_subclass__(**kwargs)
         cls._node_class = type(cls.__name__ + "Backward", (FunctionNode,), {"_function": cls})
         cls._has_setup_context = cls.setup_context is not Function.setup_context
+        if cls.vjp is not Function.vjp:
+            if cls.backward not in (Function.backward, cls.vjp):
+                raise RuntimeError(
+                    f"{cls.__name__}: backward and vjp are two names of one method; write only one of them"
+                )
+            cls.backward = cls.vjp
 
     def __init__(self, *args, **kwargs):
         raise RuntimeError(
@@ -57,7 +75,67 @@ class Function:
             "Function: write backward as a static method of your class to differentiate it"
         )
 
+    @staticmethod
+    def vjp(ctx, *grad_outputs):
+        """Another name for `backward`."""
+        raise NotImplementedError("Function: write backward as a static method of your class")
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        """Forward-mode derivatives, which tensorlab does not have."""
+        raise NotImplementedError("Function: forward-mode differentiation (jvp) is not supported")
+
     @classmethod
-    def apply(cls, *args):
-        """Run `forward` and record one node for it."""
-        return apply_function(cls, args)
+    def apply(cls, *args, **kwargs):
+        """Run `forward` and record one node for it.
+
+        Arguments by name reach `forward`; only together with a `setup_context` may they be tensors that need gradients.
+        """
+        if cls._has_setup_context:
+            return apply_function(cls, cls._bind(args, kwargs), None)
+        return apply_function(cls, args, kwargs)
+
+    @classmethod
+    def _bind(cls, args, kwargs):
+        """All arguments of `forward` in its order, defaults included."""
+        signature = cls.__dict__.get("_signature")
+        if signature is None:
+            signature = cls._signature = inspect.signature(cls.forward)
+        if not kwargs and len(args) == len(signature.parameters):
+            return args
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return bound.args + tuple(bound.kwargs.values())
+
+
+def once_differentiable(function):
+    """Decorate a `backward` that has no derivative itself: it runs under no_grad, and a second derivative raises.
+
+    Without it a backward that leaves tensorlab, for NumPy say, would seem to have a derivative of zero.
+
+    >>> import tensorlab
+    >>> class Sine(tensorlab.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x.sin()
+    ...
+    ...     @staticmethod
+    ...     @tensorlab.autograd.function.once_differentiable
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * tensorlab.from_numpy(numpy.cos(x.detach().numpy()))
+    """
+
+    @functools.wraps(function)
+    def wrapper(ctx, *grads):
+        with no_grad():
+            results = function(ctx, *grads)
+        if not is_grad_enabled():
+            return results
+        if not any(isinstance(grad, TensorBase) and grad.requires_grad for grad in grads):
+            return results
+        message = f"{ctx.name()}: a second derivative was asked for, but its backward is once_differentiable"
+        return delay_error(message, results if isinstance(results, tuple) else (results,))
+
+    return wrapper

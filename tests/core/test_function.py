@@ -198,7 +198,7 @@ def test_setup_context_gets_inputs_and_output():
     [
         (lambda g: (g, g), RuntimeError, "returned 2 gradients"),
         (lambda g: T.ones(5), RuntimeError, "shape"),
-        (lambda g: 1.0, TypeError, "float"),
+        (lambda g: 1.0, RuntimeError, "float"),
     ],
 )
 def test_wrong_gradients_are_refused_by_name(returned, error, message):

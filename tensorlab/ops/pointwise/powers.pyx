@@ -66,23 +66,23 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         else:
             out[i] = pow_integer(x[i], y[i])
 
-cdef Op POW = Op("pow(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
+cdef Op POW = Op("pow(x: Tensor, exponent: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
 floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
 integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
               <void*>pow_loop[int64_t])
 
 @POW.derivative("x")
-def pow_derivative_x(grad, x, y):
-    if isinstance(y, TensorBase):
-        return (grad * (y * x ** (y - 1))).masked_fill(y == 0, 0)       # 0 * inf is not meant at x = 0
-    return grad * (y * x ** (y - 1)) if y != 0 else grad * 0
+def pow_derivative_x(grad, x, exponent):
+    if isinstance(exponent, TensorBase):
+        return (grad * (exponent * x ** (exponent - 1))).masked_fill(exponent == 0, 0)       # 0 * inf is not meant at x = 0
+    return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
 
-@POW.derivative("y")
-def pow_derivative_y(grad, x, y, out):
+@POW.derivative("exponent")
+def pow_derivative_exponent(grad, x, exponent, out):
     if isinstance(x, TensorBase):
-        return grad * (out * x.log()).masked_fill((x == 0) & (y >= 0), 0)
+        return grad * (out * x.log()).masked_fill((x == 0) & (exponent >= 0), 0)
     if x == 0:
-        return grad * (out * -INFINITY).masked_fill(y >= 0, 0)
+        return grad * (out * -INFINITY).masked_fill(exponent >= 0, 0)
     return grad * (out * (math.log(x) if x > 0 else NAN))
 
 
