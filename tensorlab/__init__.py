@@ -26,6 +26,7 @@ from tensorlab._core.storage import (
     set_cache_limit,
 )
 from tensorlab._core.tensor import Size, live_tensors
+from tensorlab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlab.autograd.grad_mode import (
     enable_grad,
     inference_mode,

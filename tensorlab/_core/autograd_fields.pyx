@@ -87,8 +87,8 @@ def set_grad(TensorBase x not None, value):
     if g is x:
         raise ValueError("grad: a tensor cannot be its own gradient")
     if g.dtype_ != x.dtype_:
-        raise TypeError(f"grad: the tensor has type {dtype_object(x.dtype_)}, the gradient {dtype_object(g.dtype_)}; they "
-                        f"must be equal")
+        raise DTypeError(f"grad: the tensor has type {dtype_object(x.dtype_)}, the gradient {dtype_object(g.dtype_)}; they "
+                         f"must be equal")
     if g.shape != x.shape:
         raise ShapeError(f"grad: the tensor has shape {shape_text(x.ndim_, x.sizes)}, the gradient "
                          f"{shape_text(g.ndim_, g.sizes)}; they must be equal")

@@ -151,7 +151,7 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        """What the gradients that come in look like: (shape, dtype) for each output of the forward op, None if that is no tensor."""
+        """The form of the gradients that come in: (shape, dtype) for each output of the forward op, None if that is no tensor."""
         return tuple([GradientForm(make_size(self.metas[i].ndim, self.metas[i].sizes), dtype_object(self.metas[i].dtype))
                       if self.metas[i].ndim >= 0 else None for i in range(self.output_count)])
 

@@ -17,7 +17,7 @@ cdef class SavedTensor:
     cdef TensorBase restore(self, Node owner)
     cdef TensorBase call_unpacker(self)
     cdef int free(self) except -1
-    cdef int pack_with(self, object pack, object unpack) except -1
+    cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1
 
 cdef SavedTensor save_tensor(TensorBase x, bint is_output)
 cdef SavedTensor saved_again(TensorBase x, unsigned long version, bint was_computed)

@@ -62,22 +62,21 @@ cdef class SavedTensor:
                             f"was given to pack")
         return alias(<TensorBase>result) if self.is_output else <TensorBase>result
 
-    cdef int pack_with(self, object pack, object unpack) except -1:
-        """Replace the tensor by what `pack` makes of it."""
-        cdef TensorBase x = self.tensor
+    cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
+        """Keep what `pack` makes of x in place of the tensor."""
         cdef unsigned long version = saved_version(x)
         cdef bint was_enabled = switch_grad_mode(False)
         try:
-            self.packed = pack(x if self.is_output else alias(x))
+            self.packed = pack(x)
         finally:
             switch_grad_mode(was_enabled)
         if x.counter.value != version:
             raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which other code still reads; work on a "
                                 "clone")
         self.unpacker = unpack
-        if not self.is_output and needs_grad(x):
-            self.edge = gradient_edge(x)
-            self.output_number = x.output_number
+        if not self.is_output and needs_grad(self.tensor):
+            self.edge = gradient_edge(self.tensor)
+            self.output_number = self.tensor.output_number
         self.tensor = None
         return 0
 
@@ -102,7 +101,7 @@ cdef class SavedTensor:
             raise GradientError("register_hooks: this saved tensor has been freed by backward")
         if self.unpacker is not None:
             raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
-        self.pack_with(pack, unpack)
+        self.pack_with(alias(self.tensor), pack, unpack)
 
     def __repr__(self):
         if self.is_released:
@@ -143,7 +142,7 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     if is_output:
         saved.tensor = alias(x)
     if packing != NULL:
-        saved.pack_with((<tuple>packing)[0], (<tuple>packing)[1])
+        saved.pack_with(x, (<tuple>packing)[0], (<tuple>packing)[1])
     return saved
 
 

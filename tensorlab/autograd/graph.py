@@ -31,7 +31,8 @@ class saved_tensors_hooks:
     unpack_hook : function of what pack_hook returned; returns a Tensor of the same values
 
     Contexts nest, and the innermost counts.  What was packed is not checked for in-place changes: if pack_hook
-    returns the tensor itself, later writes to it go unnoticed.
+    returns the tensor itself, later writes to it go unnoticed; and if that is the result of the op, graph and tensor
+    hold each other until Python's cycle collector finds them.
 
     >>> import tensorlab
     >>> x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
@@ -136,7 +137,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
 
     def _unpack(self, key):
         if key not in self._kept:
-            raise RuntimeError(
+            raise AssertionError(
                 "allow_mutation_on_saved_tensors: backward ran outside the context in which the graph was recorded, "
                 "or after its clear(); run it inside"
             )

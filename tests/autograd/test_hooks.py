@@ -220,7 +220,9 @@ def names_and_next_functions(M):
     node = (z.tanh() + 1).sum().grad_fn
     names = []
     while node is not None:
-        names.append((plain_name(node), len(node.next_functions), node.requires_grad, node.metadata))
+        names.append(
+            (plain_name(node), len(node.next_functions), node.requires_grad, node.metadata)
+        )
         node = node.next_functions[0][0] if node.next_functions else None
     return names
 

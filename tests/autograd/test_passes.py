@@ -1,0 +1,366 @@
+"""Backward passes under stress: selected inputs, batches, passes within passes, threads, errors in the middle."""
+
+import sys
+import threading
+
+import pytest
+
+import tensorlab as T
+from tests.autograd.programs import collection, leaf
+
+program, check = collection()
+
+
+# ---------------------------------------------------------------- inputs=
+@program
+def only_the_inputs_get_gradients(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    z = (x * y).exp()
+    z.sum().backward(inputs=[y])
+    return x.grad, y.grad
+
+
+@program
+def nodes_that_lead_nowhere_are_not_run(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    ran = []
+    side = y.exp()
+    side.grad_fn.register_hook(lambda i, o: ran.append("side"))
+    z = x * side
+    z.grad_fn.register_hook(lambda i, o: ran.append([grad is None for grad in i]))
+    z.sum().backward(inputs=[x])
+    return ran
+
+
+@program
+def an_input_in_the_middle_accumulates_too(M):
+    x = leaf(M, 2.0)
+    y = x**2
+    z = y.exp()
+    for _ in range(2):
+        z.sum().backward(inputs=[y, x], retain_graph=True)
+    return y.grad, x.grad
+
+
+@program
+def an_input_below_another(M):
+    x = leaf(M, 2.0)
+    y = x**2
+    z = y**2
+    return M.autograd.grad(z.sum(), (z, y, x))
+
+
+@program
+def the_same_input_twice(M):
+    x = leaf(M, 2.0)
+    return M.autograd.grad((x**2).sum(), (x, x))
+
+
+@program
+def no_inputs(M):
+    x = leaf(M, 2.0)
+    (x**2).sum().backward(inputs=[])
+
+
+# ---------------------------------------------------------------- .grad that was there before
+@program
+def a_gradient_set_before_is_added_to_in_place(M):
+    x = leaf(M, 1.0, 2.0)
+    given = M.tensor([10.0, 20.0], dtype=M.float64)
+    x.grad = given
+    (x * 3).sum().backward()
+    return x.grad is given, given
+
+
+@program
+def a_gradient_that_is_not_contiguous_keeps_its_strides(M):
+    x = M.zeros(2, 3, dtype=M.float64, requires_grad=True)
+    x.grad = M.ones(3, 2, dtype=M.float64).t()
+    (x * 3).sum().backward()
+    return x.grad.stride(), x.grad
+
+
+@program
+def a_gradient_that_is_a_view_is_written_through(M):
+    x = leaf(M, 1.0, 2.0)
+    store = M.zeros(4, dtype=M.float64)
+    x.grad = store[1:3]
+    (x * 3).sum().backward()
+    return store
+
+
+@program
+def a_gradient_with_create_graph_is_replaced(M):
+    x = leaf(M, 1.0, 2.0)
+    first = x.grad = M.ones(2, dtype=M.float64)
+    (x**2).sum().backward(create_graph=True)
+    return x.grad is first, first, x.grad, x.grad.requires_grad
+
+
+@program
+def a_gradient_of_a_wrong_shape(M):
+    leaf(M, 1.0, 2.0).grad = M.ones(3, dtype=M.float64)
+
+
+@program
+def a_gradient_of_a_wrong_type(M):
+    leaf(M, 1.0, 2.0).grad = M.ones(2)
+
+
+# ---------------------------------------------------------------- batches of vectors
+@program
+def a_batch_gives_the_rows_of_the_jacobian(M):
+    x = leaf(M, 1.0, 2.0)
+    y = M.stack([x[0] * x[1], x[0] ** 2, x[1].exp()])
+    (rows,) = M.autograd.grad(y, x, M.eye(3, dtype=M.float64), is_grads_batched=True)
+    return rows
+
+
+@program
+def a_batch_for_several_outputs_and_inputs(M):
+    x, y = leaf(M, 1.0, 2.0), leaf(M, 3.0)
+    outputs = (x * y, (x.sum() * y))
+    vectors = (M.ones(4, 2, dtype=M.float64), M.arange(4, dtype=M.float64).reshape(4, 1))
+    return M.autograd.grad(outputs, (x, y), vectors, is_grads_batched=True)
+
+
+@program
+def a_batch_with_an_unused_input(M):
+    x, y = leaf(M, 1.0, 2.0), leaf(M, 3.0)
+    return M.autograd.grad(
+        x * 2, (x, y), M.eye(2, dtype=M.float64), is_grads_batched=True, allow_unused=True
+    )
+
+
+@program
+def a_batch_with_a_graph(M):
+    x = leaf(M, 1.0, 2.0)
+    (rows,) = M.autograd.grad(
+        x**3, x, M.eye(2, dtype=M.float64), is_grads_batched=True, create_graph=True
+    )
+    return M.autograd.grad(rows.sum(), x)
+
+
+@program
+def a_batch_of_wrong_shape(M):
+    x = leaf(M, 1.0, 2.0)
+    M.autograd.grad(x * 2, x, M.eye(3, dtype=M.float64), is_grads_batched=True)
+
+
+@program
+def materialized_gradients(M):
+    x, y = leaf(M, 1.0, 2.0), leaf(M, 3.0)
+    return M.autograd.grad((x * 2).sum(), (x, y), materialize_grads=True)
+
+
+# ---------------------------------------------------------------- passes within passes
+@program
+def a_hook_that_runs_backward(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    z = x * 1
+
+    def hook(grad):
+        (y * grad.sum()).sum().backward()
+
+    z.register_hook(hook)
+    (z * 5).sum().backward()
+    return x.grad, y.grad
+
+
+@program
+def a_function_that_runs_backward_on_the_same_leaf(M):
+    class Twice(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            with M.enable_grad():
+                (x * 10).sum().backward()
+            return grad * 2
+
+    x = leaf(M, 2.0)
+    Twice.apply(x).sum().backward()
+    return x.grad
+
+
+def nested(M, depth):
+    """A function whose backward runs another backward, `depth` deep; counts the calls."""
+    calls = []
+
+    class Deep(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            with M.enable_grad():
+                ctx.inner = x.detach() - 1
+                ctx.inner.requires_grad_()
+            return ctx.inner.detach()
+
+        @staticmethod
+        def backward(ctx, grad):
+            calls.append(threading.get_ident())
+            if ctx.inner > 0:
+                with M.enable_grad():
+                    Deep.apply(ctx.inner).sum().backward()
+            return grad
+
+    x = M.tensor(float(depth), requires_grad=True)
+    Deep.apply(x).sum().backward()
+    return x, calls
+
+
+@program
+def passes_within_passes(M):
+    x, calls = nested(M, 100)
+    return x.grad.item(), len(calls)
+
+
+test_a_program_has_the_same_outcome_as_with_pytorch = check()
+
+
+def test_1500_passes_within_one_another_need_no_deeper_recursion_limit():
+    limit = sys.getrecursionlimit()
+    x, calls = nested(T, 1500)
+    assert len(calls) == 1500
+    assert x.grad.item() == 1
+    assert sys.getrecursionlimit() == limit
+    assert len(set(calls)) > 20  # each 60 passes get a thread of their own
+
+
+def test_an_error_deep_inside_reaches_the_outermost_caller():
+    class Fails(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, depth):
+            ctx.depth = depth
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            if ctx.depth == 200:
+                raise ZeroDivisionError("at the bottom")
+            with T.enable_grad():
+                Fails.apply(T.ones(1, requires_grad=True), ctx.depth + 1).sum().backward()
+            return grad, None
+
+    with pytest.raises(ZeroDivisionError, match="at the bottom"):
+        Fails.apply(T.ones(1, requires_grad=True), 0).sum().backward()
+    x = leaf(T, 2.0)
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0]
+
+
+# ---------------------------------------------------------------- several threads
+def in_threads(count, work):
+    errors = []
+
+    def guarded(number):
+        try:
+            work(number)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+    assert not errors, errors[0]
+
+
+def test_8_threads_times_1000_passes_into_one_leaf_sum_exactly():
+    x = leaf(T, 1.0, 2.0, 3.0)
+
+    def work(number):
+        for _ in range(1000):
+            (x * (number + 1)).sum().backward()
+
+    in_threads(8, work)
+    assert x.grad.tolist() == [1000.0 * 36] * 3
+
+
+def test_threads_may_share_a_graph_that_is_retained():
+    x = leaf(T, 1.0, 2.0)
+    y = (x * x * 3).sum()
+
+    def work(number):
+        for _ in range(100):
+            y.backward(retain_graph=True)
+
+    in_threads(8, work)
+    assert x.grad.tolist() == [800 * 6.0, 800 * 12.0]
+
+
+def test_threads_that_race_for_a_graph_that_is_freed_fail_cleanly():
+    for _ in range(30):
+        x = T.ones(200, requires_grad=True)
+        y = x
+        for _ in range(30):
+            y = (y * x).tanh()
+        y = y.sum()
+        failed = []
+
+        def work(number, y=y, failed=failed):
+            try:
+                y.backward()
+            except RuntimeError as error:
+                failed.append(str(error))
+
+        in_threads(4, work)
+        assert len(failed) <= 3
+        assert all("retain_graph=True" in message for message in failed)
+
+
+def test_big_gradients_from_several_threads_sum_exactly():
+    x = T.ones(300_000, requires_grad=True)  # long enough for kernels to let other threads run
+
+    def work(number):
+        for _ in range(10):
+            (x * 1).sum().backward()
+
+    in_threads(6, work)
+    assert x.grad.min().item() == x.grad.max().item() == 60
+
+
+# ---------------------------------------------------------------- errors in the middle
+def chain_of(x, count):
+    nodes, y = [], x
+    for number in range(count):
+        y = (y * 1.01).sin() if number % 2 else y + x
+        nodes.append(y)
+    return nodes, y.sum()
+
+
+@pytest.mark.parametrize("where", range(50))
+def test_a_hook_that_raises_leaves_a_usable_graph(where):
+    x = leaf(T, 0.5, 0.25)
+    nodes, y = chain_of(x, 50)
+    (clean,) = T.autograd.grad(y, x, retain_graph=True)
+
+    def fail(grad):
+        raise ZeroDivisionError
+
+    handle = nodes[where].register_hook(fail)
+    with pytest.raises(ZeroDivisionError):
+        y.backward(retain_graph=True)
+    assert x.grad is None
+    handle.remove()
+    y.backward()
+    assert x.grad.tolist() == clean.tolist()
+    assert T.is_grad_enabled()
+
+
+def test_a_backward_that_raises_restores_the_modes():
+    x = leaf(T, 0.5)
+    y = x * 2
+    y.register_hook(lambda grad: 1 / 0)
+    with T.no_grad(), pytest.raises(ZeroDivisionError):
+        y.backward(T.ones(1, dtype=T.float64), create_graph=True)
+    assert T.is_grad_enabled()
