@@ -286,6 +286,8 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         if task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
             out = (None,) * n               # a target: the way ends here
         else:
+            if node.extras is not None and node.extras.prehooks:
+                grad = run_prehooks(node, grad)
             out = node.apply(grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
             if not task.keep_graph:
                 node.release_saved()
@@ -312,15 +314,13 @@ cdef int run(Task task, ReadyQueue ready) except -1:
 
 
 cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
-    """Run a node between its hooks; in anomaly mode, say where its forward op was called if it fails or makes NaN."""
+    """Run a node, then its posthooks; in anomaly mode, say where its forward op was called if it fails or makes NaN."""
     cdef PyObject* outer = thread_state().running
     cdef tuple out
     cdef bint watched = is_watching()
     if watched:
         thread_state().running = <PyObject*>node
     try:
-        if node.extras is not None and node.extras.prehooks:
-            grad = run_prehooks(node, grad)
         out = node.apply(grad, task)
         if node.extras is not None and node.extras.posthooks:
             out = run_posthooks(node, out, grad)

@@ -332,8 +332,11 @@ cdef int give_turn() except -1:
 
 
 cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
-    """Do grad's strides follow the variable's (if that is dense), or else row-major order?"""
+    """Do grad's strides follow the variable's (if that is dense), or else row-major order? An expanded one never does."""
     cdef int i
+    for i in range(grad.ndim_):
+        if grad.strides[i] == 0:
+            return False
     if not is_dense(variable.ndim_, variable.sizes, variable.strides):
         return grad.is_contiguous_
     for i in range(variable.ndim_):
@@ -580,7 +583,7 @@ cdef class CopySlices(Node):
         if task.is_selective and is_wanted(task, self.edges[0]):
             task.needed.add(function.edges[0])          # the op still points at the view's node, which the base replaced
         # a copy, because the op's backward may keep what it is given, and `part` is written to below
-        grads = function.apply(part.clone(), task)
+        grads = function.apply(part.clone(memory_format="contiguous"), task)
         out = list(grads)
         out[0] = None
         if is_wanted(task, self.edges[0]):

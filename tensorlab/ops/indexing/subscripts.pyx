@@ -23,13 +23,13 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab._core.dtypes cimport BOOL, INT8, INT64, NO_DTYPE, UINT8, is_floating, item_size
 from tensorlab._core.exchange cimport read_element, tensor_from
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph cimport is_followed, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
 
 import warnings
 
-from tensorlab.errors import IndexOutOfRange, ShapeError
+from tensorlab.errors import GradientError, IndexOutOfRange, ShapeError
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object given, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t* step) except -1
@@ -199,7 +199,7 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
         item = <object>PyTuple_GET_ITEM(items, i)
         if PyLong_CheckExact(item):
             if not out.is_whole:
-                ndim_of(x)              # PyTorch takes the items one by one, and by now it would have looked at x's history
+                check_history(x)
             take_int(x, dim, as_position(item), &out.data)
             dim += 1
             out.last = SELECT
@@ -233,6 +233,15 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
             made = keep_dims(x, &dim, 1, out, made)
     out.ndim = keep_dims(x, &dim, x.ndim_ - dim, out, made)
     return found
+
+
+cdef int check_history(TensorBase x) except -1:
+    """PyTorch takes the items one by one: before it finds a later one wrong it would have recorded the earlier ones."""
+    ndim_of(x)
+    if not is_floating(x.dtype_) and is_followed(x):
+        raise GradientError(f"index: the tensor requires grad, but is of {x.dtype}, and integers have no gradient (a tensor that "
+                            f"requires grad was written into it); detach it first")
+    return 0
 
 
 cdef ssize as_position(object item) except? -1:

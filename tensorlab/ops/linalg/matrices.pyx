@@ -12,7 +12,7 @@ from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
 from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_tensor
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
 
 from cpython.object cimport PyObject
@@ -282,7 +282,10 @@ def vm_derivative_y(grad, x):
 
 cdef object run_vm(TensorBase x, TensorBase y):
     """A vector times a matrix."""
-    cdef TensorBase out = mv_forward(flipped(y), x)
+    cdef TensorBase out
+    if x.creation == VIEW_NO_GRAD and is_followed(x):
+        return run_matmul(x.unsqueeze(0), y).squeeze(0)         # as PyTorch, which saves y though no gradient leaves x
+    out = mv_forward(flipped(y), x)
     bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
     return finish(VM, out, (x, y))
 

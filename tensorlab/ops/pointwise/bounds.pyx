@@ -92,7 +92,8 @@ cdef void clamp_backward_loop(real* out, real* x, real* low, real* high, real* g
         out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
 
 # x comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op CLAMP_BACKWARD = Op("clamp_backward(x: Tensor, min: Tensor, max: Tensor, grad: Tensor) -> Tensor", dtype="promote")
+cdef Op CLAMP_BACKWARD = Op("clamp_backward(x: Tensor, min: Tensor, max: Tensor, grad: Tensor) -> Tensor", dtype="promote",
+                            wraps_numbers=True)
 floating_loops(CLAMP_BACKWARD, <void*>clamp_backward_loop[float], <void*>clamp_backward_loop[double])
 
 @CLAMP_BACKWARD.derivative("grad")
