@@ -1,0 +1,205 @@
+"""The bugs that planted_bugs.py plants: one replacement in one file each."""
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class Bug:
+    """One replacement in one file."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+
+
+BUGS = [
+    Bug(
+        "broadcast not summed back",
+        "tensorlab/_core/engine.pyx",
+        "grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))",
+        "grad = grad.as_strided(make_size(meta.ndim, meta.sizes), (0,) * meta.ndim)",
+    ),
+    Bug(
+        "a gradient overwrites the one that waits",
+        "tensorlab/_core/engine.pyx",
+        "    if waiting is None:\n        gradients[i] = grad",
+        "    if True:\n        gradients[i] = grad",
+    ),
+    Bug(
+        "accumulation lost: = for +=",
+        "tensorlab/_core/graph.pyx",
+        "            variable.gradient.add_(new)",
+        "            variable.gradient = alias(new)",
+    ),
+    Bug(
+        "a view gets a counter of its own",
+        "tensorlab/_core/tensor.pyx",
+        "    out.counter = x.counter\n",
+        "    out.counter = VersionCounter.__new__(VersionCounter)\n",
+    ),
+    Bug(
+        "a stale view keeps its old node",
+        "tensorlab/_core/graph.pyx",
+        "    if x.counter.value != x.view_version:",
+        "    if False:",
+    ),
+    Bug(
+        "in-place does not count a version",
+        "tensorlab/_core/op.pyx",
+        "    bump_version(x)\n    if node is not None:",
+        "    if node is not None:",
+    ),
+    Bug(
+        "the offset of a view is forgotten in its base's history",
+        "tensorlab/_core/graph.pyx",
+        "    slices.view_offset = offset_of(x) - offset_of(base)",
+        "    slices.view_offset = 0",
+    ),
+    Bug(
+        "a node owns the output it saves",
+        "tensorlab/_core/saved.pyx",
+        "        saved.tensor = alias(x)",
+        "        saved.tensor = x",
+    ),
+    Bug(
+        "retain_graph is ignored",
+        "tensorlab/_core/engine.pyx",
+        "            if not task.keep_graph:\n",
+        "            if True:\n",
+    ),
+    Bug(
+        "a node runs before all its gradients are there",
+        "tensorlab/_core/engine.pyx",
+        "            if task.missing[slot] == 0:\n                ready.push(next_node)",
+        "            if task.missing[slot] <= 1 and next_node not in ready.nodes:\n"
+        "                ready.push(next_node)",
+    ),
+    Bug(
+        "in-place on a leaf is allowed",
+        "tensorlab/_core/graph.pyx",
+        '    if needs_grad(x) and grad_fn_of(x) is None:\n        raise GradientError(f"{op}: a leaf',
+        '    if False:\n        raise GradientError(f"{op}: a leaf',
+    ),
+    Bug(
+        "merging dimensions that do not continue one another",
+        "tensorlab/_core/loops.pyx",
+        "            if walk.operand[k].steps[last] != walk.operand[k].steps[i]",
+        "            if k == 0 and walk.operand[k].steps[last] != walk.operand[k].steps[i]",
+    ),
+    Bug(
+        "the view rule forgets to end a chunk",
+        "tensorlab/_core/layout.pyx",
+        "        if i == 0 or (sizes[i - 1] != 1 and "
+        "strides[i - 1] != chunk_count * chunk_stride):",
+        "        if i == 0:",
+    ),
+    Bug(
+        "the derivative of tanh forgets the chain rule",
+        "tensorlab/ops/pointwise/elementary.pyx",
+        "        out[i] = grad[i] * (<real>1 - y[i] * y[i])",
+        "        out[i] = <real>1 - y[i] * y[i]",
+    ),
+    Bug(
+        "a copy over itself is not read first",
+        "tensorlab/ops/copying.pyx",
+        "        if out.data_ < x_end and x.data_ < out_end:",
+        "        if False:",
+    ),
+    Bug(
+        "an exported buffer does not pin its storage",
+        "tensorlab/_core/exchange.pyx",
+        "    x.storage_.exports += 1",
+        "    x.storage_.exports += 0",
+    ),
+]
+
+# ---------------------------------------------------------------- hooks, saved tensors, functions, passes
+HOOKS_AND_FUNCTIONS = [
+    Bug(
+        "a packed leaf loses its gradient",
+        "tensorlab/_core/saved.pyx",
+        "            self.edge = gradient_edge(self.tensor)",
+        "            self.edge = None",
+    ),
+    Bug(
+        "a packed tensor is unpacked without its history",
+        "tensorlab/_core/saved.pyx",
+        "            out.node = self.edge\n            out.output_number = self.output_number",
+        "            out.node = self.edge\n            out.output_number = 0",
+    ),
+    Bug(
+        "prehooks run in the wrong order",
+        "tensorlab/_core/node_hooks.pyx",
+        "    for function in list(node.extras.prehooks.values()):",
+        "    for function in list(node.extras.prehooks.values())[::-1]:",
+    ),
+    Bug(
+        "what a posthook returns is ignored",
+        "tensorlab/_core/node_hooks.pyx",
+        '        out = checked_tuple(function(out, grads), out, "hook")',
+        '        checked_tuple(function(out, grads), out, "hook")',
+    ),
+    Bug(
+        "a retained gradient stays with the node before an in-place op",
+        "tensorlab/_core/graph.pyx",
+        "        return move_retained(x, old, node)\n    base = x.base",
+        "        return 0\n    base = x.base",
+    ),
+    Bug(
+        "the overwritten part of a base still gets its gradient",
+        "tensorlab/_core/graph.pyx",
+        "                part.zero_()",
+        "                pass",
+    ),
+    Bug(
+        "a view of a special view forgets what it is",
+        "tensorlab/_core/graph.pyx",
+        "            out.creation = x.creation\n    else:",
+        "            out.creation = VIEW_DEFAULT\n    else:",
+    ),
+    Bug(
+        "a pass inside a pass uses the fields of the nodes, too",
+        "tensorlab/_core/engine.pyx",
+        "        self.positions = None if tasks_running == 0 else {}",
+        "        self.positions = None",
+    ),
+    Bug(
+        "threads add to a leaf without taking turns",
+        "tensorlab/_core/graph.pyx",
+        "        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):",
+        "        if False:",
+    ),
+    Bug(
+        "an in-place op saves what it writes over",
+        "tensorlab/_core/op.pyx",
+        "    if node.saved_tensors & 1:\n        # x itself",
+        "    if False:\n        # x itself",
+    ),
+    Bug(
+        "a dirty input counts no version",
+        "tensorlab/_core/function.pyx",
+        "        bump_version(<TensorBase?>one)\n",
+        "        pass\n",
+    ),
+    Bug(
+        "what a function marks as not differentiable is followed",
+        "tensorlab/_core/function.pyx",
+        "is_floating(out.dtype_) and not contains(node.non_differentiable, out)",
+        "is_floating(out.dtype_)",
+    ),
+    Bug(
+        "a missing gradient reaches backward as None",
+        "tensorlab/_core/function.pyx",
+        "            if grads[i] is None and self.materializes:",
+        "            if False:",
+    ),
+    Bug(
+        "a gradient keeps the type that backward gave it",
+        "tensorlab/_core/engine.pyx",
+        "    if g.dtype_ != meta.dtype:",
+        "    if False:",
+    ),
+]
+
+BUGS += HOOKS_AND_FUNCTIONS
