@@ -52,7 +52,7 @@ def mismatch(heading, output, x, analytical, numerical, evaluate_one, settings):
         f"  numerical:  {numerical[row, column].item()!r}",
         f"  analytical: {analytical[row, column].item()!r}",
         *clues(analytical, numerical, close),
-        *clues_of_the_place(x, evaluate_one, row, column, settings),
+        *clues_of_the_place(x, output, evaluate_one, row, column, settings),
     ]
     if close.numel() <= MOST_PRINTED:
         lines += [
@@ -95,12 +95,13 @@ def clues(analytical, numerical, close):
         yield "Clue: the one matrix is the other transposed. Does backward use W where it needs W.T?"
 
 
-def clues_of_the_place(x, evaluate_one, row, column, settings):
+def clues_of_the_place(x, output, evaluate_one, row, column, settings):
     """Yield one sentence if the input itself makes the comparison doubtful: its precision, or a kink."""
-    name, tensor = x
-    if tensor.dtype.itemsize < 8:
-        yield f"Clue: {name} is {tensor.dtype}; finite differences need float64."
-        return
+    for name, tensor in (x, output):
+        if tensor.dtype.itemsize < 8:
+            yield f"Clue: {name} is {tensor.dtype}; finite differences need float64 all the way."
+            return
+    _, tensor = x
     place = tensor.data[index_of(column, tensor.shape)]
     left, right = slopes(evaluate_one, place, row, settings.eps)
     nearer, _ = slopes(evaluate_one, place, row, settings.eps / 8)

@@ -137,7 +137,9 @@ def test_low_precision_is_warned_of_and_named_in_the_report():
     x = doubles(tensorlab, 3).detach().float().requires_grad_()
     with (
         pytest.warns(UserWarning, match="input 0 is tensorlab.float32"),
-        pytest.raises(GradcheckError, match="finite differences need float64"),
+        pytest.raises(
+            GradcheckError, match="input 0 is tensorlab.float32; finite differences need float64"
+        ),
     ):
         gradcheck(lambda x: (x * 1000).tanh() + x * 100, x)
 
