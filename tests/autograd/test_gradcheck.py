@@ -253,6 +253,22 @@ def test_masked_forgives_rounding_where_zero_is_expected():
     assert gradcheck(func, x, masked=True)
 
 
+def test_several_gradients_at_once_must_give_what_they_give_one_by_one():
+    x = doubles(tensorlab, 2, 2)
+    assert gradcheck(lambda x: (x * x, x.sum()), x, check_batched_grad=True)
+    assert gradgradcheck(lambda x: x.exp() * x, x, check_batched_grad=True)
+    calls = []
+
+    def backward(x, grad):
+        calls.append(None)
+        return 2 * x * grad * (1 + 1e-4 * len(calls))
+
+    text = failure(
+        gradcheck, square(tensorlab, backward), x, check_batched_grad=True, nondet_tol=1.0, rtol=0.1
+    )
+    assert "batched gradients differ: two gradients at once give, for input 0" in text
+
+
 def test_a_gradient_of_another_dtype_is_reported():
     x = doubles(tensorlab, 2)
     with pytest.raises(GradcheckError, match="that of input 0 is tensorlab.float32"):
