@@ -208,6 +208,7 @@ cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize*
     cdef int[MAX_NDIM] order                # innermost first
     cdef int i, j, k, moving, verdict, a, b
     cdef ssize x, y, step = 1
+    cdef bint is_reordered = False
     for i in range(ndim):
         order[i] = ndim - 1 - i
     for i in range(1, ndim):
@@ -234,8 +235,11 @@ cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize*
             elif verdict < 0:
                 break
     for i in range(ndim):
+        if order[i] != ndim - 1 - i:
+            is_reordered = True
+    for i in range(ndim):
         strides[order[i]] = step
-        step *= sizes[order[i]] if sizes[order[i]] > 1 else 1
+        step *= sizes[order[i]] if is_reordered or sizes[order[i]] > 1 else 1       # so 0 comes up, as in PyTorch
 
 
 cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_sizes) noexcept nogil:

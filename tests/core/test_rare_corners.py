@@ -57,6 +57,21 @@ def test_a_product_saves_the_matrix_though_no_gradient_leaves_the_vector():
     agree(program)
 
 
+def test_such_a_product_has_the_version_of_any_other():
+    def program(T):
+        x = leaf(T, 0.5, 1.5, 2.0).reshape(3, 1) * 1
+        with T.no_grad():
+            vector = x.select(1, 0)
+        return vector @ T.ones(3, 2, dtype=T.float64)
+
+    agree(program)
+
+
+@pytest.mark.parametrize("shapes", [((0, 1), (3, 1, 1)), ((3, 1), (1, 0)), ((2, 0, 3), (3,))])
+def test_strides_of_an_empty_result_of_a_broadcast(shapes):
+    agree(lambda T: T.zeros(shapes[0]) + T.zeros(shapes[1]))
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3, 3), (2, 1)])
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_the_gradient_of_what_was_written_into_a_view_is_contiguous(shape, is_turned):

@@ -284,7 +284,7 @@ cdef object run_vm(TensorBase x, TensorBase y):
     """A vector times a matrix."""
     cdef TensorBase out
     if x.creation == VIEW_NO_GRAD and is_followed(x):
-        return run_matmul(x.unsqueeze(0), y).squeeze(0)         # as PyTorch, which saves y though no gradient leaves x
+        return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
     out = mv_forward(flipped(y), x)
     bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
     return finish(VM, out, (x, y))
