@@ -77,7 +77,7 @@ def judge(exercise, names, *, seconds=SECONDS):
     recorder = Recorder()
     started = time.perf_counter()
     try:
-        with time_limit(seconds):
+        with time_limit(seconds), modes_restored():
             if issubclass(exercise, BugHunt):
                 hunt(exercise, names, recorder, verdict)
             else:
@@ -117,7 +117,7 @@ def take(exercise, names, wanted):
 
 
 def run_check(exercise, names, recorder):
-    seed_all()
+    start_afresh()
     asked_for = inspect.signature(exercise.check).parameters
     answers = {name: recorder.watch(take(exercise, names, name)) for name in asked_for}
     empty = [f"`{name}`" for name, answer in answers.items() if is_empty(answer)]
@@ -133,18 +133,34 @@ def is_empty(answer):
     return answer is None or (isinstance(answer, (tuple, list)) and any(x is None for x in answer))
 
 
-def seed_all():
-    """Start every check from the same random numbers."""
+def start_afresh():
+    """Start every check from the same random numbers, and recording: an answer may have stopped that."""
+    from tensorlab._core.modes import switch_grad_mode, switch_inference_mode
     from tensorlab.random import manual_seed
 
     manual_seed(0)
+    switch_inference_mode(False)
+    switch_grad_mode(True)
+
+
+@contextlib.contextmanager
+def modes_restored():
+    """Leave grad mode and inference mode as they are, whatever an answer does to them."""
+    from tensorlab._core import modes
+
+    was = modes.is_inference_mode_enabled(), modes.is_grad_enabled()
+    try:
+        yield
+    finally:
+        modes.switch_inference_mode(was[0])
+        modes.switch_grad_mode(was[1])
 
 
 def hunt(exercise, names, recorder, verdict):
     """Run the reader's test on the right implementation and on each planted bug."""
     test = take(exercise, names, "test")
     watched = recorder.watch(test)
-    seed_all()
+    start_afresh()
     try:
         watched(exercise.right)
     except Exception as error:
@@ -156,7 +172,7 @@ def hunt(exercise, names, recorder, verdict):
         ) from error
     missed = []
     for number, bug in enumerate(exercise.bugs, start=1):
-        seed_all()
+        start_afresh()
         try:
             test(bug)
         except Exception:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tensorlab.learn import exercise as form
-from tensorlab.learn.judge import MISSING, RIGHT, UNTOUCHED, judge
+from tensorlab.learn.judge import MISSING, RIGHT, UNTOUCHED, judge, modes_restored
 from tensorlab.learn.report import verdict_text
 
 CHAPTERS = form.all_chapters()
@@ -80,10 +80,12 @@ def test_a_wrong_answer_fails_and_is_told_what_it_mistakes(chapter, exercise, wr
 @pytest.mark.parametrize("chapter, exercise, bug", BUG_HUNTS)
 def test_a_planted_bug_is_found_by_the_model_test_and_missed_by_the_stub(chapter, exercise, bug):
     model = names_of(chapter, exercise.solution)["test"]
-    model(exercise.right)
-    with pytest.raises(AssertionError):
+    with modes_restored():
+        model(exercise.right)
+    with pytest.raises(AssertionError), modes_restored():
         model(bug)
-    names_of(chapter, exercise.stub)["test"](bug)
+    with modes_restored():
+        names_of(chapter, exercise.stub)["test"](bug)
 
 
 @pytest.mark.parametrize("chapter", [pytest.param(c, id=c.number) for c in CHAPTERS])

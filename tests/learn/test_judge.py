@@ -135,6 +135,12 @@ def test_a_report_counts_and_says_what_to_do_next(chapter):
     assert report([right]).count("\n") == 0
 
 
+def test_an_answer_that_stops_recording_spoils_nothing_after_it(chapter):
+    names = answer("def double(x):\n    tensorlab.set_grad_enabled(False)\n    return 2 * x")
+    assert judge(chapter["90.2"], names).is_right
+    assert tensorlab.is_grad_enabled()
+
+
 def test_every_check_starts_from_the_same_random_numbers(chapter):
     drawn = []
 
