@@ -16,7 +16,6 @@ CHAPTERS = {
     "ao": "45-quantization",
     "autocast*": "44-mixed-precision",
     "autograd.forward_ad": "23-higher-order",
-    "autograd.functional": "23-higher-order",
     "autograd.profiler": "43-profiling",
     "compile": "47-capture-and-guards",
     "compiler": "47-capture-and-guards",

@@ -2,7 +2,7 @@
 
 from tensorlab import _missing
 from tensorlab._core.backward import backward, grad
-from tensorlab.autograd import graph
+from tensorlab.autograd import functional, graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,
     set_detect_anomaly,
@@ -24,6 +24,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",
