@@ -1,0 +1,27 @@
+"""What every room of the museum in chapter 26 uses: a way to show a symptom and a way to prove a test."""
+
+visited = []  # of each exhibit: does its symptom come with an error ("loud") or without ("silent")?
+
+
+def show(program):
+    """Run an exhibit's program; print what it returns, or its error."""
+    try:
+        result = program()
+    except Exception as error:
+        visited.append("loud")
+        print(f"{type(error).__name__}: {error}")
+    else:
+        visited.append("silent")
+        print(f"no error; it returns {result}")
+
+
+def catches(test, broken, mended):
+    """Fail unless the test fails on the broken program and passes on the mended one."""
+    test(mended)
+    try:
+        test(broken)
+    except Exception as error:
+        why = str(error).strip().split("\n")[0] or type(error).__name__
+        print("passes on mended, fails on broken:", why if len(why) < 75 else why[:72] + "...")
+    else:
+        raise AssertionError("the test passes on the broken program, too")
