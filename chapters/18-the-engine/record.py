@@ -37,14 +37,6 @@ for name, tensor in {"x": x, "a": a, "b": b, "c": c, "d": d}.items():
 d.backward(torch.ones(2))
 print(json.dumps(runs))
 """
-SHARED = """
-import json
-import MODULE as torch
-x, g = torch.ones(2, requires_grad=True), torch.ones(2)
-x.view(2).backward(g)
-x.grad.add_(1)
-print(json.dumps(g.tolist()))
-"""
 CHAIN = """
 import json, time
 import MODULE as torch
@@ -71,10 +63,6 @@ recording.write(
     HERE / "recorded.json",
     {
         "order": recording.run_json(ORDER),
-        "g after x.grad.add_(1)": {
-            module: recording.run_json(SHARED.replace("MODULE", module))
-            for module in ("torch", "tensorlab")
-        },
         "nanoseconds of a node": {
             module: recording.run_json(CHAIN.replace("MODULE", module))
             for module in ("torch", "tensorlab")

@@ -12,16 +12,19 @@ that gets its gradient, so the result stands on top and the leaves stand below: 
 Only public attributes of tensors and nodes are used, so a graph of PyTorch is drawn as well.
 """
 
+import math
 import re
 
 from . import modules
-from .layered import Edge, Vertex, draw, order_layers, place, split_layers
-from .picture import Picture
+from .hooks import read_hooks
+from .layered import Edge, Row, Vertex, draw, order_layers, place, split_layers
+from .picture import CHARACTER, LINE, MARGIN, Picture, label
+from .saved import read_saved, shape_text, total
 
 __all__ = ["graph"]
 
 
-def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
+def graph(*tensors, module=None, names=None, notes=None, saved=False, hooks=False, most_nodes=100):
     """Draw the autograd graph of some results: nodes, leaves with their shapes, edges.
 
     `graph(model, x)` runs a module on its inputs and draws the graph of what it returns; the nodes
@@ -33,6 +36,10 @@ def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
     module : Module whose parameters are called by their names; the first argument if that is one
     names : dict from name to Tensor: how results, intermediate tensors and leaves are called
     notes : dict from node to str: one more line in the node's box
+    saved : bool; show what each node has saved for backward, in bytes, with the version that it had
+        then in a square, crossed out if the tensor is at another one now
+    hooks : bool; show the hooks of each node and of the tensors that it made, as far as they are
+        named, in the order of their calls
     most_nodes : int, more are refused, because nobody could read the picture
 
     Returns
@@ -66,6 +73,17 @@ def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
     #1 AddmmBackward0 -> 0.weight, 0.bias, in 0 (Linear)
     0.weight: leaf (3, 2)
     0.bias: leaf (3,)
+
+    >>> viz.graph(y, names={"x": x}, saved=True)
+    result: (2,), made by #3
+    #3 AddBackward0 -> #1, #2
+    #2 MulBackward0 -> x, x
+        saves self: x (2,), 8 bytes, version 0
+        saves other: x (2,), 8 bytes, version 0
+    #1 TanhBackward0 -> x
+        saves result: (2,), 8 bytes, version 0
+    x: leaf (2,)
+    saved: 3 tensors in 2 storages of 16 bytes
     """
     names, notes = dict(names or {}), dict(notes or {})
     if tensors and modules.is_module(tensors[0]):
@@ -74,36 +92,85 @@ def graph(*tensors, module=None, names=None, notes=None, most_nodes=100):
         notes = {**owners, **notes}
     if module is not None:
         names = {**modules.names_of(module), **names}
-    vertices = read_graph(tensors, names, notes, most_nodes)
-    below = len(tensors)
-    title = f"Autograd graph of {', '.join(vertex.name for vertex in vertices[:below])}"
-    text = "\n".join(map(text_line, vertices))
-    description = f"Edges lead the way that gradients go. {'; '.join(map(text_line, vertices))}."
+    nodes = in_order(collect(tensors, most_nodes, "viz.graph"))
+    boxes = read_nodes(nodes, names)
+    add_notes(boxes, tensors, names, notes)
+    if hooks:
+        add_hooks(boxes, [*tensors, *names.values()])
+    below = [add_saved(boxes, names)] if saved else []
+    results = read_results(boxes, tensors, names)
+    vertices = [*results, *boxes.values()]
+    title = f"Autograd graph of {', '.join(vertex.name for vertex in results)}"
+    words = "; ".join([*map(sentence, vertices), *below])
+    description = f"Edges lead the way that gradients go. {words}."
+    lines = [line for vertex in vertices for line in (text_line(vertex), *rows_text(vertex))]
+    lines += below
     layers = split_layers(vertices)
     order_layers(layers)
     width, height = place(layers)
-    return Picture(title, description, text, width, height, draw(layers))
+    shapes = draw(layers)
+    for line in below:
+        shapes.append(label(MARGIN, height + LINE / 2, line))
+        width, height = max(width, len(line) * CHARACTER + 2 * MARGIN), height + LINE
+    return Picture(title, description, "\n".join(lines), math.ceil(width), height, shapes)
 
 
 # ---------------------------------------------------------------- reading the live graph
-def read_graph(tensors, names, notes, most_nodes):
-    """Return a vertex for each result, node and leaf: results, nodes last made first, leaves."""
-    nodes = in_order(collect(tensors, most_nodes, "viz.graph"))
-    vertices = read_nodes(nodes, names)
+def add_notes(boxes, tensors, names, notes):
+    """Write into the boxes which named tensor a node made, and the user's notes."""
     for node, note in notes.items():
-        if node in vertices:
-            vertices[node].lines.append(note)
+        if node in boxes:
+            boxes[node].lines.append(note)
     for name, tensor in names.items():
-        if tensor.grad_fn in vertices and not any(tensor is result for result in tensors):
-            vertices[tensor.grad_fn].lines.insert(1, f"made {name} {shape_text(tensor)}")
+        if tensor.grad_fn in boxes and not any(tensor is result for result in tensors):
+            boxes[tensor.grad_fn].lines.insert(1, f"made {name} {shape_text(tensor)}")
+
+
+def read_results(boxes, tensors, names):
+    """Return a vertex for each result."""
     called = {id(tensor): name for name, tensor in names.items()}
     results = []
     for number, tensor in enumerate(tensors, 1):
         name = called.get(id(tensor), "result" if len(tensors) == 1 else f"result{number}")
-        edge = Edge(vertices[tensor.grad_fn], tensor.output_nr)
+        edge = Edge(boxes[tensor.grad_fn], tensor.output_nr)
         lines = [f"{name} {shape_text(tensor)}"]
         results.append(Vertex(name, lines, is_tensor=True, edges=[edge]))
-    return [*results, *vertices.values()]
+    return results
+
+
+def add_hooks(boxes, tensors):
+    """Write into the boxes which hooks backward will call there."""
+    distinct = {id(tensor): tensor for tensor in tensors}.values()
+    for node, box in boxes.items():
+        if is_leaf(node):
+            made = [node.variable]
+        else:
+            made = [tensor for tensor in distinct if tensor.grad_fn is node]
+        box.rows += [Row(text) for text in read_hooks(node, made)]
+
+
+def add_saved(boxes, names):
+    """Write into the boxes what the nodes have saved; return how much that is."""
+    made = {(tensor.grad_fn, tensor.output_nr): name for name, tensor in names.items()}
+
+    def called(tensor):
+        """Return the name of a saved tensor, or where it came from, or nothing."""
+        if tensor.grad_fn is None:
+            leaves = {id(n.variable): box.name for n, box in boxes.items() if is_leaf(n)}
+            others = {id(other): name for name, other in names.items()}
+            return leaves.get(id(tensor)) or others.get(id(tensor), "")
+        box = boxes.get(tensor.grad_fn)
+        if box and box.is_tensor:  # unpacked: it leads to the leaf, and is not the leaf itself
+            return box.name
+        name = made.get((tensor.grad_fn, tensor.output_nr))
+        return name or (f"{box.name}'s result" if box else "")
+
+    everything = []
+    for node, box in boxes.items():
+        found = read_saved(node, called)
+        box.rows += [one.row() for one in found]
+        everything += found
+    return total(everything)
 
 
 def read_nodes(nodes, names, numbers=None):
@@ -175,10 +242,6 @@ def reachable(nodes, most_nodes, where):
     return list(found)
 
 
-def shape_text(tensor):
-    return str(tuple(tensor.shape))
-
-
 def text_line(vertex):
     """Return what the text says of one vertex."""
     ends = [end_text(edge) for edge in vertex.edges if not edge.is_past]
@@ -191,6 +254,17 @@ def text_line(vertex):
         by += [f", before by {end_text(edge)}" for edge in vertex.edges if edge.is_past]
         return f"{vertex.name}: {about}{rest}{''.join(by)}"
     return f"{vertex.name}: leaf {about}{rest}"
+
+
+def rows_text(vertex):
+    """Yield what the text says of a vertex below its first line."""
+    for row in vertex.rows:
+        yield f"    {row}"
+
+
+def sentence(vertex):
+    """Return all that is said of a vertex, in one line."""
+    return ", ".join([text_line(vertex), *map(str, vertex.rows)])
 
 
 def end_text(edge):

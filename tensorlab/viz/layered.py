@@ -39,6 +39,10 @@ class Row:
     text: str
     version: int | None = None
     is_stale: bool = False
+    words: str = ""  # what a text says in its place
+
+    def __str__(self):
+        return self.words or self.text
 
     @property
     def width(self):

@@ -7,8 +7,9 @@ pages both show it, and nothing in it is told by colour alone.  Each shape means
     element of a tensor   a rectangle with round corners; a run of them too, dashed if it has gaps
     nothing here          a dot
     whole tensor          a rectangle with two outlines
-    node of a graph       a pill
-    edge of a graph       a line with a head, the way that gradients go
+    node of a graph       a pill: dashed if it waits or is stale, shaded if ready, thick while it runs
+    edge of a graph       a line with a head, the way that gradients go; thick while one does, dashed
+                          if it is there no more
     version               a number in a circle where it changes, in a square where it is kept
 
 A notebook shows it in place; `save` writes a file that brings its own ink; `str` and a terminal
@@ -21,7 +22,7 @@ import zlib
 from html import escape
 from pathlib import Path
 
-__all__ = ["Picture"]
+__all__ = ["Picture", "Strip"]
 
 TEXT_SIZE = 12  # pixels
 LINE = TEXT_SIZE + 3  # from one line of text to the next
