@@ -70,7 +70,7 @@ def worst_entry(analytical, numerical, close):
     return divmod(difference.reshape(-1).argmax().item(), difference.shape[1])
 
 
-# ---------------------------------------------------------------- clues
+# ---------------------------------------------------------------- kinds of mistake
 def clues(analytical, numerical, close):
     """Yield one sentence for each kind of mistake that the two matrices look like."""
     if not analytical.isfinite().all():
