@@ -52,7 +52,7 @@ BUGS = [
     ),
     Bug(
         "the offset of a view is forgotten in its base's history",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/inplace.pyx",
         "    slices.view_offset = offset_of(x) - offset_of(base)",
         "    slices.view_offset = 0",
     ),
@@ -77,7 +77,7 @@ BUGS = [
     ),
     Bug(
         "in-place on a leaf is allowed",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/inplace.pyx",
         '    if needs_grad(x) and grad_fn_of(x) is None:\n        raise GradientError(f"{op}: a leaf',
         '    if False:\n        raise GradientError(f"{op}: a leaf',
     ),
@@ -142,13 +142,13 @@ HOOKS_AND_FUNCTIONS = [
     ),
     Bug(
         "a retained gradient stays with the node before an in-place op",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/inplace.pyx",
         "        return move_retained(x, old, node)\n    base = x.base",
         "        return 0\n    base = x.base",
     ),
     Bug(
         "the overwritten part of a base still gets its gradient",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/inplace.pyx",
         "                part.zero_()",
         "                pass",
     ),

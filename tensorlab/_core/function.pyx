@@ -9,15 +9,14 @@ from tensorlab._core.graph cimport (
     already_released,
     as_view,
     bump_version,
-    check_inplace,
     grad_fn_of,
     needs_grad,
-    rebase_history,
     set_edges,
     set_history,
     set_metas,
     stamp,
 )
+from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport (

@@ -52,14 +52,6 @@ cdef class AccumulateGrad(Node):
     cdef readonly TensorBase variable      # the leaf
     cdef int add_to_leaf(self, TensorBase new) except -1
 
-cdef class CopySlices(Node):      # `saved`: the node of the in-place op
-    cdef Meta base_meta
-    cdef ssize[MAX_NDIM] base_strides
-    cdef Meta view_meta
-    cdef ssize[MAX_NDIM] view_strides
-    cdef ssize view_offset      # elements from the base's first element to the view's
-    cdef TensorBase view_again(self, TensorBase saved)
-
 cdef inline bint needs_grad(TensorBase x) noexcept:
     """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
     return (x.wants_grad or x.node is not None
@@ -76,8 +68,7 @@ cdef int set_metas(Node node, object outputs) except -1
 cdef int stamp(Node node) except -1
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
-cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1
-cdef int rebase_history(TensorBase x, Node node) except -1
+cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1
 cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
 cdef int write_meta(Meta* meta, TensorBase x) except -1

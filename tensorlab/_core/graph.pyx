@@ -30,12 +30,18 @@ from libc.stdlib cimport calloc, free
 from collections import namedtuple
 
 from tensorlab._core.anomaly cimport forward_stack, here, is_watching
-from tensorlab._core.dtypes cimport dtype_object, is_floating, item_size
+from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.tensor cimport (
-    VIEW_DEFAULT, VIEW_INFERENCE, VIEW_MULTI_OUTPUT, VIEW_NO_GRAD, TensorBase, alias, alias_as,
-    check_writable, make_size, offset_of,
+    VIEW_DEFAULT,
+    VIEW_INFERENCE,
+    VIEW_MULTI_OUTPUT,
+    VIEW_NO_GRAD,
+    TensorBase,
+    alias,
+    make_size,
+    offset_of,
 )
 
 from tensorlab._core.hooks import RemovableHandle
@@ -457,25 +463,6 @@ cdef int bump_version(TensorBase x) except -1:
     return 0
 
 
-cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
-    """Raise before an in-place op writes to a tensor that autograd could not follow."""
-    check_writable(x, op)
-    if x.counter is None and not thread_state().inference:
-        raise GradientError(f"{op}: an inference tensor cannot be changed in place outside inference_mode; "
-                            f"clone it first")
-    if not any_needs_grad:
-        return 0
-    if x.base is not None:
-        refuse_special_view(x, False)
-        if needs_grad(x) and grad_fn_of(x.base) is None:
-            raise GradientError(f"{op}: a view of a leaf that requires grad is being used in an in-place operation; "
-                                f"use the out-of-place op, or write under no_grad")
-    if needs_grad(x) and grad_fn_of(x) is None:
-        raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place operation; use the "
-                            f"out-of-place op, or write under no_grad")
-    return 0
-
-
 cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1:
     """Views made in some ways cannot follow a write: raise for them."""
     cdef str what, why
@@ -492,49 +479,6 @@ cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1:
         why = "This view was returned by a custom autograd Function, whose backward the write would bypass"
     raise GradientError(f"{why}, and {what} with grad mode enabled: no correct gradient exists. Use the out-of-place "
                         f"op, or clone the view before.")
-
-
-cdef int rebase_history(TensorBase x, Node node) except -1:
-    """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view."""
-    cdef CopySlices slices
-    cdef TensorBase base
-    cdef Node old
-    if x.base is None:
-        old = x.node
-        set_history(x, node, 0)
-        return move_retained(x, old, node)
-    base = x.base
-    slices = CopySlices.__new__(CopySlices)
-    stamp(slices)
-    write_meta(&slices.first_meta, base)
-    write_meta(&slices.base_meta, base)
-    write_meta(&slices.view_meta, x)
-    for i in range(base.ndim_):
-        slices.base_strides[i] = base.strides[i]
-    for i in range(x.ndim_):
-        slices.view_strides[i] = x.strides[i]
-    slices.view_offset = offset_of(x) - offset_of(base)
-    slices.saved = node
-    take_edges(slices, node, base)
-    old = base.node
-    set_history(base, slices, 0)
-    move_retained(base, old, slices)
-    grad_fn_of(x)                       # gives the view its new node
-    return 0
-
-
-cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
-    """The in-place op's edges become those of CopySlices, but for the first, which goes to the base."""
-    cdef int i, n = len(node.edges)
-    slices.edges = (gradient_edge(base),) + node.edges[1:]
-    if base.output_number != 0 or node.edge_outputs != NULL:
-        slices.edge_outputs = <int*>calloc(n, sizeof(int))
-        if slices.edge_outputs == NULL:
-            raise MemoryError()
-        slices.edge_outputs[0] = base.output_number if slices.edges[0] is not None else 0
-        for i in range(1, n):
-            slices.edge_outputs[i] = node.edge_outputs[i] if node.edge_outputs != NULL else 0
-    return 0
 
 
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation):
@@ -555,54 +499,6 @@ cdef TensorBase as_view(TensorBase x, TensorBase out, int creation):
         out.base = x
     out.view_version = out.counter.value
     return out
-
-
-# ---------------------------------------------------------------- CopySlices
-@cython.final
-cdef class CopySlices(Node):
-    """The base of a view that was changed in place: base = old base with the view's elements replaced by function(view).
-
-    Backward: the gradient of the old base is the incoming one, with the view's part replaced by what the in-place op's
-    own backward makes of that part.
-    """
-
-    cdef tuple apply(self, object grad, GraphTask task):
-        cdef Node function = <Node>self.saved
-        cdef object result, part, grads
-        cdef list out
-        cdef int i
-        if grad is None:
-            return (None,) * len(self.edges)
-        result = grad.new_empty_strided(make_size(self.base_meta.ndim, self.base_meta.sizes),
-                                        tuple([self.base_strides[i] for i in range(self.base_meta.ndim)]))
-        result.copy_(grad)
-        part = result.as_strided(make_size(self.view_meta.ndim, self.view_meta.sizes),
-                                 tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
-        if function is None:
-            raise already_released("CopySlices")
-        if task.is_selective and is_wanted(task, self.edges[0]):
-            task.needed.add(function.edges[0])          # the op still points at the view's node, which the base replaced
-        # a copy, because the op's backward may keep what it is given, and `part` is written to below
-        grads = function.apply(part.clone(memory_format="contiguous"), task)
-        out = list(grads)
-        out[0] = None
-        if is_wanted(task, self.edges[0]):
-            if grads[0] is None:
-                part.zero_()
-            else:
-                part.copy_(grads[0])
-            out[0] = result
-        return tuple(out)
-
-    cdef TensorBase view_again(self, TensorBase saved):
-        """The view as it was right after the write, from a detached alias of it: a view of a base whose node is this one."""
-        cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
-        cdef TensorBase base = alias_as(saved, self.base_meta.ndim, self.base_meta.sizes, self.base_strides, data)
-        set_history(base, self, 0)
-        return as_strided(base, make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
-
-    cdef str label(self):
-        return "CopySlices"
 
 
 cdef object already_released(str name):

@@ -45,17 +45,16 @@ from tensorlab._core.graph cimport (
     already_released,
     as_view,
     bump_version,
-    check_inplace,
     gradient_edge,
     is_wanted,
     needs_grad,
-    rebase_history,
     set_edges,
     set_history,
     set_metas,
     stamp,
     write_meta,
 )
+from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport refuse_self_overlap
 from tensorlab._core.overrides cimport be_quiet, somebody_listens

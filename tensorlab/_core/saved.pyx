@@ -11,7 +11,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from tensorlab._core.dtypes cimport dtype_object
-from tensorlab._core.graph cimport CopySlices, Node, already_released, gradient_edge, needs_grad
+from tensorlab._core.graph cimport Node, already_released, gradient_edge, needs_grad
+from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.tensor cimport TensorBase, alias

@@ -25,7 +25,8 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     item_size,
 )
-from tensorlab._core.graph cimport check_inplace, needs_grad
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
 from tensorlab._core.loops cimport copy_into, fill_with
 from tensorlab._core.modes cimport thread_state

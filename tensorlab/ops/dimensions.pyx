@@ -15,12 +15,12 @@ from tensorlab._core.op cimport Op, OpNode, run_view, start_record
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
     bump_version,
-    check_inplace,
     is_followed,
     ndim_of,
     set_history,
     write_meta,
 )
+from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
 

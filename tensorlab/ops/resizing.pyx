@@ -4,7 +4,8 @@ These look past autograd at the storage itself; a tensor that requires grad refu
 """
 from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport bump_version, check_inplace, is_followed, needs_grad
+from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
+from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout

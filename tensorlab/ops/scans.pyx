@@ -22,7 +22,8 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport check_inplace, ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase, empty_tensor

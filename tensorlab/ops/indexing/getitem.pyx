@@ -11,7 +11,8 @@ from cpython.slice cimport PySlice_Check
 
 from tensorlab._core.op cimport Op, finish, run_view
 from tensorlab._core.operands cimport as_number, is_operand, refuse_overlap, refuse_self_overlap
-from tensorlab._core.graph cimport as_view, bump_version, check_inplace, is_followed, needs_grad
+from tensorlab._core.graph cimport as_view, bump_version, is_followed, needs_grad
+from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state

@@ -1,0 +1,15 @@
+"""Writing in place under autograd."""
+from tensorlab._core.graph cimport GraphTask, Meta, Node
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase
+
+cdef class CopySlices(Node):      # `saved`: the node of the in-place op
+    cdef Meta base_meta
+    cdef ssize[MAX_NDIM] base_strides
+    cdef Meta view_meta
+    cdef ssize[MAX_NDIM] view_strides
+    cdef ssize view_offset      # elements from the base's first element to the view's
+    cdef TensorBase view_again(self, TensorBase saved)
+
+cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1
+cdef int rebase_history(TensorBase x, Node node) except -1

@@ -1,0 +1,137 @@
+"""Writing in place under autograd: what is refused before the write, and what becomes of histories after it.
+
+A tensor that is no view gets the node of the op. A write to a view is a write to its base, too: the base gets a CopySlices,
+which has the op's node inside, and every view of the base is stale until `graph.grad_fn_of` looks at it.
+"""
+cimport cython
+from libc.stdlib cimport calloc
+
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.graph cimport (
+    GraphTask,
+    Node,
+    already_released,
+    grad_fn_of,
+    gradient_edge,
+    is_wanted,
+    move_retained,
+    needs_grad,
+    refuse_special_view,
+    set_history,
+    stamp,
+    write_meta,
+)
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.tensor cimport TensorBase, alias_as, check_writable, make_size, offset_of
+
+from tensorlab.errors import GradientError
+
+
+cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
+    """Raise before an in-place op writes to a tensor that autograd could not follow."""
+    check_writable(x, op)
+    if x.counter is None and not thread_state().inference:
+        raise GradientError(f"{op}: an inference tensor cannot be changed in place outside inference_mode; "
+                            f"clone it first")
+    if not any_needs_grad:
+        return 0
+    if x.base is not None:
+        refuse_special_view(x, False)
+        if needs_grad(x) and grad_fn_of(x.base) is None:
+            raise GradientError(f"{op}: a view of a leaf that requires grad is being used in an in-place operation; "
+                                f"use the out-of-place op, or write under no_grad")
+    if needs_grad(x) and grad_fn_of(x) is None:
+        raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place operation; use the "
+                            f"out-of-place op, or write under no_grad")
+    return 0
+
+
+cdef int rebase_history(TensorBase x, Node node) except -1:
+    """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view."""
+    cdef CopySlices slices
+    cdef TensorBase base
+    cdef Node old
+    if x.base is None:
+        old = x.node
+        set_history(x, node, 0)
+        return move_retained(x, old, node)
+    base = x.base
+    slices = CopySlices.__new__(CopySlices)
+    stamp(slices)
+    write_meta(&slices.first_meta, base)
+    write_meta(&slices.base_meta, base)
+    write_meta(&slices.view_meta, x)
+    for i in range(base.ndim_):
+        slices.base_strides[i] = base.strides[i]
+    for i in range(x.ndim_):
+        slices.view_strides[i] = x.strides[i]
+    slices.view_offset = offset_of(x) - offset_of(base)
+    slices.saved = node
+    take_edges(slices, node, base)
+    old = base.node
+    set_history(base, slices, 0)
+    move_retained(base, old, slices)
+    grad_fn_of(x)                       # gives the view its new node
+    return 0
+
+
+cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
+    """The in-place op's edges become those of CopySlices, but for the first, which goes to the base."""
+    cdef int i, n = len(node.edges)
+    slices.edges = (gradient_edge(base),) + node.edges[1:]
+    if base.output_number != 0 or node.edge_outputs != NULL:
+        slices.edge_outputs = <int*>calloc(n, sizeof(int))
+        if slices.edge_outputs == NULL:
+            raise MemoryError()
+        slices.edge_outputs[0] = base.output_number if slices.edges[0] is not None else 0
+        for i in range(1, n):
+            slices.edge_outputs[i] = node.edge_outputs[i] if node.edge_outputs != NULL else 0
+    return 0
+
+
+# ---------------------------------------------------------------- CopySlices
+@cython.final
+cdef class CopySlices(Node):
+    """The base of a view that was changed in place: base = old base with the view's elements replaced by function(view).
+
+    Backward: the gradient of the old base is the incoming one, with the view's part replaced by what the in-place op's
+    own backward makes of that part.
+    """
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef Node function = <Node>self.saved
+        cdef object result, part, grads
+        cdef list out
+        cdef int i
+        if grad is None:
+            return (None,) * len(self.edges)
+        result = grad.new_empty_strided(make_size(self.base_meta.ndim, self.base_meta.sizes),
+                                        tuple([self.base_strides[i] for i in range(self.base_meta.ndim)]))
+        result.copy_(grad)
+        part = result.as_strided(make_size(self.view_meta.ndim, self.view_meta.sizes),
+                                 tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
+        if function is None:
+            raise already_released("CopySlices")
+        if task.is_selective and is_wanted(task, self.edges[0]):
+            task.needed.add(function.edges[0])          # the op still points at the view's node, which the base replaced
+        # a copy, because the op's backward may keep what it is given, and `part` is written to below
+        grads = function.apply(part.clone(memory_format="contiguous"), task)
+        out = list(grads)
+        out[0] = None
+        if is_wanted(task, self.edges[0]):
+            if grads[0] is None:
+                part.zero_()
+            else:
+                part.copy_(grads[0])
+            out[0] = result
+        return tuple(out)
+
+    cdef TensorBase view_again(self, TensorBase saved):
+        """The view as it was right after the write, from a detached alias of it: a view of a base whose node is this one."""
+        cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
+        cdef TensorBase base = alias_as(saved, self.base_meta.ndim, self.base_meta.sizes, self.base_strides, data)
+        set_history(base, self, 0)
+        return base.as_strided(make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
+
+    cdef str label(self):
+        return "CopySlices"
