@@ -279,8 +279,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks:
             grad = run_leaf_hooks((<AccumulateGrad>node).variable, grad)
         if task.captures is not None and node in task.captures:
-            for number, i in task.captures[node]:
-                task.captured[i] = grad if node.output_count == 1 or grad is None else grad[number]
+            capture(task, node, grad)
         edges = node.edges
         n = PyTuple_GET_SIZE(edges)
         if task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
@@ -310,6 +309,13 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             if task.missing[slot] == 0:
                 ready.push(next_node)
         out = None
+    return 0
+
+
+cdef int capture(Task task, Node node, object grad) except -1:
+    """Keep the gradients that came in at a node for the caller, who asked for them."""
+    for number, i in task.captures[node]:
+        task.captured[i] = grad if node.output_count == 1 or grad is None else grad[number]
     return 0
 
 
