@@ -1,5 +1,7 @@
 """What every room of the museum in chapter 26 uses: a way to show a symptom and a way to prove a test."""
 
+import textwrap
+
 visited = []  # of each exhibit: does its symptom come with an error ("loud") or without ("silent")?
 
 
@@ -9,7 +11,7 @@ def show(program):
         result = program()
     except Exception as error:
         visited.append("loud")
-        print(f"{type(error).__name__}: {error}")
+        print(textwrap.fill(f"{type(error).__name__}: {error}", 80))
     else:
         visited.append("silent")
         print(f"no error; it returns {result}")
@@ -22,6 +24,6 @@ def catches(test, broken, mended):
         test(broken)
     except Exception as error:
         why = str(error).strip().split("\n")[0] or type(error).__name__
-        print("passes on mended, fails on broken:", why if len(why) < 75 else why[:72] + "...")
+        print("passes on mended; fails on broken:", textwrap.shorten(why, 44, placeholder=" ..."))
     else:
         raise AssertionError("the test passes on the broken program, too")
