@@ -16,6 +16,7 @@ import api_reference  # noqa: E402
 import book_contents  # noqa: E402
 import check_book  # noqa: E402
 import layer_map  # noqa: E402
+import printed_lines  # noqa: E402
 import site_pages  # noqa: E402
 from make_toc import load_sections  # noqa: E402
 
@@ -124,6 +125,17 @@ def test_the_lower_layer_stands_below():
         drawn.index(f"<code>{name}</code>") for name in ("nn", "ops", "_core.tensor", "errors")
     ]
     assert places == sorted(places)
+
+
+# ---------------------------------------------------------------- what cells print
+def test_a_line_that_arrives_in_two_pieces_stays_one_line():
+    def piece(text, name="stdout"):
+        return {"output_type": "stream", "name": name, "text": text}
+
+    picture = {"output_type": "display_data", "data": {}}
+    pieces = [piece("by the formula "), piece("[0.0]\n"), piece("!", "stderr"), picture, piece("x")]
+    joined = printed_lines.join_pieces(pieces)
+    assert [one.get("text") for one in joined] == ["by the formula [0.0]\n", "!", None, "x"]
 
 
 # ---------------------------------------------------------------- version, date, lost readers
