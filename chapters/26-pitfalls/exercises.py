@@ -11,20 +11,28 @@ class WhichExhibit(Exercise):
 
     Seven complaints from people who train. Give for each the number of the exhibit that explains it.
 
-        A   The loss is constant to the last digit. Directly after backward() all gradients are there and
-            not zero, and the optimizer holds the very tensors of the net.
-        B   Every step takes a little longer than the one before. The loss falls as it should.
-        C   A perfect prediction has a loss of 10.5.
-        D   The best weights that were saved are exactly as good as the last ones. Every time.
-        E   With batches in four parts it only works with a quarter of the learning rate.
-        F   All is well for a day; then one sample has a feature that is exactly 0, and all weights are nan.
-        G   Validation runs no backward, and still memory grows with the number of batches.
+    - A: The loss is constant to the last digit. Directly after `backward()` all gradients are there and not
+      zero, and the optimizer holds the very tensors of the net.
+    - B: Every step takes a little longer than the one before. The loss falls as it should.
+    - C: A perfect prediction has a loss of 10.5.
+    - D: The best weights that were saved are exactly as good as the last ones. Every time.
+    - E: With batches in four parts it only works with a quarter of the learning rate.
+    - F: All is well for a day; then one sample has a feature that is exactly 0, and all weights are nan.
+    - G: Validation runs no backward, and still memory grows with the number of batches.
     """
 
     kind = "warm-up"
     idea = "Idea"
     stub = """
-        exhibits = {"A": None, "B": None, "C": None, "D": None, "E": None, "F": None, "G": None}
+        exhibits = {
+            "A": None,
+            "B": None,
+            "C": None,
+            "D": None,
+            "E": None,
+            "F": None,
+            "G": None,
+        }
     """
     hints = [
         "First the room. Room 1: no path. Room 2: something is left over, or gone, between two passes. Room 3: "
