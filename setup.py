@@ -53,9 +53,9 @@ WIDE_VECTORS = "-mprefer-vector-width=512"
 
 # What tensorlab/_capability.pyx asks of the processor, and the modules worth a build for each.
 CAPABILITIES = {
-    "avx2": ["-mavx2", "-mfma", "-mbmi", "-mbmi2"],
+    "avx2": ["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
     "avx512": [
-        *["-mavx2", "-mfma", "-mbmi", "-mbmi2"],
+        *["-mavx2", "-mfma", "-mf16c", "-mbmi", "-mbmi2"],
         *["-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl"],
         WIDE_VECTORS,
     ],

@@ -16,9 +16,15 @@ import os
 cdef extern from *:
     """
     /* The flags of setup.py's CAPABILITIES, asked of the processor and the operating system. */
+    #if defined(__x86_64__) && defined(__GNUC__)
+    #include <cpuid.h>
+    #endif
     static int tl_processor_level(void) {
     #if defined(__x86_64__) && defined(__GNUC__)
+        unsigned int a, b, c, d;
         __builtin_cpu_init();
+        if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C))     /* older compilers' cpu_supports does not know f16c */
+            return 0;
         if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
               && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")))
             return 0;

@@ -26,6 +26,10 @@ cdef extern from "half.h" nogil:
     uint16_t tl_half_of_float(float)
     float tl_float_of_bfloat(uint16_t)
     uint16_t tl_bfloat_of_float(float)
+    void tl_floats_of_halves(float* out, const uint16_t* x, ssize n)
+    void tl_halves_of_floats(uint16_t* out, const float* x, ssize n)
+    void tl_floats_of_bfloats(float* out, const uint16_t* x, ssize n)
+    void tl_bfloats_of_floats(uint16_t* out, const float* x, ssize n)
 
 cdef enum:
     PIECE = 512                 # elements of half types that go through float32 at once
@@ -131,7 +135,12 @@ cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_step
 # ---------------------------------------------------------------- half types
 cdef void halves_to_floats(float* out, ssize out_step, const uint16_t* x, int x_dtype, ssize x_step, ssize n) noexcept nogil:
     cdef ssize i
-    if x_dtype == FLOAT16:
+    if out_step == 1 and x_step == 1:
+        if x_dtype == FLOAT16:
+            tl_floats_of_halves(out, x, n)
+        else:
+            tl_floats_of_bfloats(out, x, n)
+    elif x_dtype == FLOAT16:
         for i in range(n):
             out[i * out_step] = tl_float_of_half(x[i * x_step])
     else:
@@ -141,7 +150,12 @@ cdef void halves_to_floats(float* out, ssize out_step, const uint16_t* x, int x_
 
 cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_step, const float* x, ssize x_step, ssize n) noexcept nogil:
     cdef ssize i
-    if out_dtype == FLOAT16:
+    if out_step == 1 and x_step == 1:
+        if out_dtype == FLOAT16:
+            tl_halves_of_floats(out, x, n)
+        else:
+            tl_bfloats_of_floats(out, x, n)
+    elif out_dtype == FLOAT16:
         for i in range(n):
             out[i * out_step] = tl_half_of_float(x[i * x_step])
     else:

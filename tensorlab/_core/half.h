@@ -1,8 +1,12 @@
 /* float16 (IEEE 754 binary16) and bfloat16, as 16 bits, from and to float32. Rounding is to nearest, ties to even. */
 #ifndef TL_HALF_H
 #define TL_HALF_H
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
 
 static inline float tl_half_bits_to_float(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 static inline uint32_t tl_half_float_to_bits(float x) { uint32_t bits; memcpy(&bits, &x, 4); return bits; }
@@ -36,5 +40,35 @@ static inline uint16_t tl_half_of_float(float x) {
     uint32_t rounded = tl_half_float_to_bits(tl_half_bits_to_float(size) + anchor) - tl_half_float_to_bits(anchor);
     /* rounded counts units of the half's last place, the implicit bit included unless denormal */
     return (uint16_t)(sign | (rounded + (((exponent - 0x38800000u) >> 23) << 10)));
+}
+
+/* Rows whose elements lie next to each other. For float16 the processor has instructions (F16C, with every AVX2) that do
+   eight at a time; unrolled they take half the time. For bfloat16 the compiler makes such loops by itself. */
+static inline void tl_floats_of_halves(float* restrict out, const uint16_t* restrict x, ptrdiff_t n) {
+    ptrdiff_t i = 0;
+#if defined(__F16C__)
+#pragma GCC unroll 4
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(x + i))));
+#endif
+    for (; i < n; i++) out[i] = tl_float_of_half(x[i]);
+}
+
+static inline void tl_halves_of_floats(uint16_t* restrict out, const float* restrict x, ptrdiff_t n) {
+    ptrdiff_t i = 0;
+#if defined(__F16C__)
+#pragma GCC unroll 4
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i*)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT));
+#endif
+    for (; i < n; i++) out[i] = tl_half_of_float(x[i]);
+}
+
+static inline void tl_floats_of_bfloats(float* restrict out, const uint16_t* restrict x, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = tl_float_of_bfloat(x[i]);
+}
+
+static inline void tl_bfloats_of_floats(uint16_t* restrict out, const float* restrict x, ptrdiff_t n) {
+    for (ptrdiff_t i = 0; i < n; i++) out[i] = tl_bfloat_of_float(x[i]);
 }
 #endif
