@@ -3,7 +3,6 @@
 import contextlib
 
 from tensorlab._core.dtypes import DTYPES
-from tensorlab._core.exchange import frombuffer
 from tensorlab._core.random import default_generator as _default_generator
 
 default_generator = _default_generator()
@@ -31,7 +30,7 @@ def initial_seed():
 
 def get_rng_state():
     """Return the place in the default stream: 5056 bytes, laid out as PyTorch lays them out."""
-    return frombuffer(bytearray(default_generator.get_state()), dtype=DTYPES[1])
+    return default_generator.get_state()
 
 
 def set_rng_state(new_state):

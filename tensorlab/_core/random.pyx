@@ -33,6 +33,9 @@ from libc.math cimport (
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memcpy, memset
 
+from tensorlab._core.dtypes cimport UINT8
+from tensorlab._core.tensor cimport TensorBase, empty_tensor
+
 from tensorlab._core.device import CPU
 from tensorlab.errors import GeneratorError
 
@@ -226,27 +229,20 @@ cdef class Generator:
         return self.seed_
 
     def get_state(self):
-        """Return the place in the stream as 5056 bytes, laid out as PyTorch lays them out."""
-        cdef SavedState saved
-        cdef int i
-        memset(&saved, 0, sizeof(saved))
-        saved.seed = self.seed_
-        saved.left = self.left + 1
-        saved.seeded = 1
-        saved.next = self.next
-        for i in range(STATE_WORDS):
-            saved.words[i] = self.words[i]
-        if self.has_spare:
-            saved.spare = self.spare
-            saved.has_spare = 1
-        return PyBytes_FromStringAndSize(<char*>&saved, sizeof(saved))
+        """Return the place in the stream: a tensor of 5056 uint8, laid out as PyTorch lays them out."""
+        cdef TensorBase out
+        cdef bytes state = state_of(self)
+        cdef ssize n = len(state)
+        out = empty_tensor(UINT8, 1, &n)
+        memcpy(out.data_, PyBytes_AS_STRING(state), n)
+        return out
 
     def set_state(self, state):
         """Go to the place in the stream that `get_state` returned, here or in PyTorch.
 
         Parameters
         ----------
-        state : bytes, or anything with their buffer, 5056 bytes
+        state : Tensor of uint8 (or bytes, or an array), 5056 bytes
 
         Raises
         ------
@@ -285,17 +281,34 @@ cdef class Generator:
     def clone_state(self):
         """Return a new generator at the same place of the same stream."""
         copy = Generator()
-        copy.set_state(self.get_state())
+        copy.set_state(state_of(self))
         return copy
 
     def __reduce__(self):
-        return type(self), (), self.get_state()
+        return type(self), (), state_of(self)
 
     def __setstate__(self, state):
         self.set_state(state)
 
     def __repr__(self):
         return f"Generator(device='cpu', initial_seed={self.seed_})"
+
+
+cdef bytes state_of(Generator self):
+    """The state as PyTorch lays it out."""
+    cdef SavedState saved
+    cdef int i
+    memset(&saved, 0, sizeof(saved))
+    saved.seed = self.seed_
+    saved.left = self.left + 1
+    saved.seeded = 1
+    saved.next = self.next
+    for i in range(STATE_WORDS):
+        saved.words[i] = self.words[i]
+    if self.has_spare:
+        saved.spare = self.spare
+        saved.has_spare = 1
+    return PyBytes_FromStringAndSize(<char*>&saved, sizeof(saved))
 
 
 cdef Generator THE_DEFAULT = Generator()

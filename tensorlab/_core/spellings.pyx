@@ -9,6 +9,8 @@ from cpython.tuple cimport PyTuple_GET_SIZE
 
 from tensorlab._core.call_pointer cimport Call, call_slot, turn
 
+import functools
+
 cdef extern from *:
     """
     #define tl_takes_names(f) (((PyCFunctionObject*)(f))->m_ml->ml_flags == (METH_FASTCALL | METH_KEYWORDS))
@@ -20,16 +22,29 @@ cdef dict SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}
 
 
 cdef object respell(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
-    cdef tuple given, wanted
+    cdef tuple wanted
     if names == NULL:
         return call_itself(function, arguments, flags, names)
-    given = <tuple>names
-    wanted = tuple([SPELLINGS.get(name, name) for name in given])
-    if wanted == given:
-        return call_itself(function, arguments, flags, names)
-    if len(set(wanted)) < PyTuple_GET_SIZE(wanted):
-        raise TypeError(f"{(<object>function).__name__}: an argument is given twice, under two names: {', '.join(given)}")
+    wanted = our_names(<tuple>names, <object>function)
     return call_itself(function, arguments, flags, <PyObject*>wanted)
+
+
+cdef tuple our_names(tuple given, object function):
+    """The names of arguments as the function knows them."""
+    cdef tuple wanted = tuple([SPELLINGS.get(name, name) for name in given])
+    if wanted != given and len(set(wanted)) < PyTuple_GET_SIZE(wanted):
+        raise TypeError(f"{function.__name__}: an argument is given twice, under two names: {', '.join(given)}")
+    return wanted
+
+
+def respelled(function):
+    """Decorator: the same for a function written in Python, whose pointer the interpreter does not always go through."""
+    def call(*args, **kwargs):
+        if kwargs:
+            kwargs = dict(zip(our_names(tuple(kwargs), function), kwargs.values()))
+        return function(*args, **kwargs)
+
+    return functools.update_wrapper(call, function)
 
 
 def accept_spellings(functions):

@@ -6,6 +6,7 @@ made of other ops, so none needs a derivative of its own.
 """
 
 from tensorlab._core.exchange import tensor
+from tensorlab._core.spellings import respelled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
@@ -37,6 +38,7 @@ def replaced(input, view_of, src, where):
     return out
 
 
+@respelled
 def select_scatter(input, src, dim, index):
     """Return a copy of `input` with `src` at one index of a dimension.
 
@@ -48,6 +50,7 @@ def select_scatter(input, src, dim, index):
     return replaced(input, lambda out: out.select(dim, index), src, "select_scatter")
 
 
+@respelled
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """Return a copy of `input` with `src` in a slice of a dimension.
 
@@ -92,6 +95,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return replaced(input, view_of, src, "as_strided_scatter")
 
 
+@respelled
 def narrow_copy(input, dim, start, length):
     """Return `narrow` as a tensor with memory of its own."""
     part = check_tensor(input, "input", "narrow_copy").narrow(dim, start, length)
@@ -126,8 +130,8 @@ def unravel_index(indices, shape):
         steps.insert(0, size * steps[0])
     if not sizes:
         return ()
-    whole = indices.unsqueeze(-1).div(tensor(steps), rounding_mode="floor")
-    return (whole % tensor(sizes)).unbind(-1)
+    whole = indices.unsqueeze(-1).div(tensor(steps, device=indices.device), rounding_mode="floor")
+    return (whole % tensor(sizes, device=indices.device)).unbind(-1)
 
 
 def put_arguments(input, index, source, where):
@@ -174,7 +178,7 @@ def put_(input, index, source, accumulate=False):
 
 def written(input, at, values, accumulate, where):
     n = input.numel()
-    if at.numel() > 0 and not (at.min().item() >= -n and at.max().item() < n):
+    if at.numel() > 0 and not at.is_meta and not (at.min().item() >= -n and at.max().item() < n):
         raise IndexError(
             f"{where}: an index is out of range for {n} elements; valid are {-n} to {n - 1}"
         )
