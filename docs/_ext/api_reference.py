@@ -7,6 +7,12 @@
 documents the public names of `tensorlab` that were defined in, or below, one of the modules listed
 in `:from:`; without it, all of them.  Nothing is typed by hand, so no page can miss an op.  What a
 chapter explains, as docs/contents.toml says, links to that chapter.
+
+    ```{methods} arithmetic
+    ```
+
+documents the methods that stand under the comment `# arithmetic` in the class Tensor, and
+`{methods} inherited` those that it has from TensorBase.
 """
 
 import importlib
@@ -18,6 +24,8 @@ from book_contents import CONTENTS, load_chapters
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
+
+from tensorlab import Tensor
 
 
 class ApiDirective(Directive):
@@ -39,10 +47,47 @@ class ApiDirective(Directive):
             if kind == "autoclass" and "members" in self.options:
                 lines += ["   :members:", "   :undoc-members:"]
             lines += [""]
-        lines += ["```"]
-        parent = nodes.container()
-        self.state.nested_parse(StringList(lines, source=module.__name__), 0, parent)
-        return parent.children
+        return parsed(self, [*lines, "```"])
+
+
+class MethodsDirective(Directive):
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self):
+        groups = method_groups()
+        if self.arguments[0] not in groups:
+            raise self.error(f"methods: {self.arguments[0]!r} is none of {', '.join(groups)}")
+        lines = ["```{eval-rst}"]
+        for name in groups[self.arguments[0]]:
+            value = getattr(Tensor, name)
+            kind = "property" if isinstance(value, property) else "attribute"
+            kind = "method" if callable(value) else kind
+            lines += [f".. auto{kind}:: tensorlab.Tensor.{name}", ""]
+        return parsed(self, [*lines, "```"])
+
+
+def parsed(directive, lines):
+    """Return the nodes that some lines of Markdown make."""
+    parent = nodes.container()
+    directive.state.nested_parse(StringList(lines, source=directive.name), 0, parent)
+    return parent.children
+
+
+def method_groups():
+    """Return the public names in class Tensor by the comment that they stand under."""
+    groups = {"inherited": [n for n in vars(Tensor.__base__) if n not in vars(Tensor)]}
+    group = "inherited"
+    for line in inspect.getsource(Tensor).splitlines():
+        if line.startswith("    # "):
+            group = line.strip(" #")
+            groups[group] = []
+        elif match := re.match(r"    (?:def (\w+)|((?:\w+ = )+))", line):
+            groups[group] += [match[1]] if match[1] else match[2].split(" = ")[:-1]
+    return {
+        group: [name for name in names if not name.startswith("_")]
+        for group, names in groups.items()
+    }
 
 
 def public_names(module, sources=()):
@@ -126,6 +171,7 @@ def as_users_see_it(app, what, name, obj, options, signature, result):
 
 def setup(app):
     app.add_directive("api", ApiDirective)
+    app.add_directive("methods", MethodsDirective)
     app.connect("autodoc-process-docstring", read_as_text, priority=400)  # before napoleon
     app.connect("autodoc-process-docstring", say_where_explained, priority=900)  # after it
     app.connect("autodoc-process-signature", as_users_see_it)

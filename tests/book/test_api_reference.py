@@ -10,7 +10,13 @@ from tensorlab.learn.notebook import FENCE, split_options
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "docs/_ext")]
 
-from api_reference import as_users_see_it, escaped_pieces, public_names, read_as_text  # noqa: E402
+from api_reference import (  # noqa: E402
+    as_users_see_it,
+    escaped_pieces,
+    method_groups,
+    public_names,
+    read_as_text,
+)
 
 
 def documented():
@@ -30,6 +36,19 @@ def test_every_public_function_and_class_is_on_a_page():
     known = {id(value) for value in documented()} | {id(tensorlab.Tensor)}
     missing = [n for n in public_names(tensorlab) if id(getattr(tensorlab, n)) not in known]
     assert missing == [], "give their modules a page under docs/api"
+
+
+def test_every_method_of_a_tensor_is_on_one_page():
+    asked = [
+        match["argument"].strip()
+        for page in (ROOT / "docs/api").glob("tensor*.md")
+        for match in FENCE.finditer(page.read_text(encoding="utf-8"))
+        if match["directive"] == "methods"
+    ]
+    groups = method_groups()
+    assert sorted(asked) == sorted(groups)
+    listed = [name for names in groups.values() for name in names]
+    assert sorted(listed) == sorted(n for n in dir(tensorlab.Tensor) if not n.startswith("_"))
 
 
 def test_every_public_function_and_class_has_a_docstring():
