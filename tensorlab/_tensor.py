@@ -142,8 +142,8 @@ class Tensor(TensorBase):
     xpu = facts.xpu
     get_device = facts.get_device_index
     layout = property(facts.get_layout)
-    is_cpu = property(facts.yes)
-    is_cuda = is_hpu = is_meta = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(facts.no)
+    is_cpu = property(facts.is_cpu)
+    is_cuda = is_hpu = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(facts.no)
     is_nested = is_quantized = is_sparse = is_sparse_csr = property(facts.no)
     is_distributed = is_shared = facts.no
     is_pinned = facts.is_pinned

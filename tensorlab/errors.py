@@ -14,6 +14,7 @@ PyTorch catches ours too.
     |   `-- SliceOutOfRange (IndexError)         and in index_select
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
     |-- DeviceError       (RuntimeError, AssertionError)  a device that this library does not have
+    |-- NoDataError       (NotImplementedError)  values are asked for of a tensor on "meta", which has none
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
@@ -65,6 +66,10 @@ class MemoryLayoutError(TensorlabError, RuntimeError):
 
 class DeviceError(TensorlabError, RuntimeError, AssertionError):
     """An accelerator is asked for; PyTorch without one raises RuntimeError in some places, AssertionError in others."""
+
+
+class NoDataError(TensorlabError, NotImplementedError):
+    """A tensor on the device "meta" is asked for values, which it does not have."""
 
 
 class AllocationError(TensorlabError, RuntimeError):

@@ -12,7 +12,7 @@ The work is done in three steps, one function each, on plain Python values:
 empty tensor, and whether a gradient is recorded.  The text equals PyTorch's, byte for byte (but
 for the package name in a dtype), because people compare outputs and paste them into tests.
 
-Left out: complex, sparse and quantized tensors, and devices other than the CPU.
+Left out: complex, sparse and quantized tensors.
 """
 
 import math
@@ -215,10 +215,14 @@ def suffixes(tensor):
     dtype = tensor.dtype
     is_empty = tensor.numel() == 0
     # `[]` alone means shape (0,); with edgeitems=0 no value shows how long a dimension is.
-    if (is_empty and tensor.dim() != 1) or (not is_empty and options.edgeitems == 0):
+    if tensor.is_meta:
+        found += ["device='meta'", f"size={tuple(tensor.shape)}"]
+    elif (is_empty and tensor.dim() != 1) or (not is_empty and options.edgeitems == 0):
         found.append(f"size={tuple(tensor.shape)}")
     # Values tell bool and int64 by their looks; an empty tensor has none to tell by.
-    told_by_values = not is_empty and str(dtype).endswith((".bool", ".int64"))
+    told_by_values = (
+        not is_empty and not tensor.is_meta and str(dtype).endswith((".bool", ".int64"))
+    )
     if dtype != get_default_dtype() and not told_by_values:
         found.append(f"dtype={dtype}")
     node = gradient_node_name(tensor)
@@ -265,7 +269,9 @@ def tensor_repr(tensor):
     prefix = "tensor(" if class_name in ("Tensor", "Parameter", "Buffer") else f"{class_name}("
     indent = len(prefix)
     plain = tensor.detach()
-    if plain.numel() == 0:
+    if plain.is_meta:
+        text = "..."
+    elif plain.numel() == 0:
         text = "[]"
     else:
         values = visible_values(plain, plain.numel() > options.threshold)
@@ -288,7 +294,7 @@ def tensor_format(tensor, format_spec):
     >>> f"{tensorlab.tensor(3.14159):.2f}"
     '3.14'
     """
-    if tensor.dim() == 0 and type(tensor).__name__ == "Tensor":
+    if tensor.dim() == 0 and not tensor.is_meta and type(tensor).__name__ == "Tensor":
         return format(tensor.detach().item(), format_spec)
     if format_spec:
         raise TypeError(

@@ -4,7 +4,7 @@ Most choose among ways that one processor does not have: they are kept, so that 
 and each docstring says what it changes here.
 """
 
-from tensorlab._core.device import CPU, check_device
+from tensorlab._core.device import get_default, set_default
 from tensorlab._core.dtypes import DTYPES, set_default_dtype
 from tensorlab._core.tensor import TensorBase
 from tensorlab.threads import get_num_threads
@@ -22,19 +22,19 @@ _state = {
 
 # ------------------------------------------------------------------------------ where and of what type
 def set_default_device(device):
-    """Make tensors on `device` where none is named: "cpu" or None, which is how it is already.
+    """Make tensors on `device` where this thread names none: "cpu" (or None), or "meta".
 
     Raises
     ------
     DeviceError
         For an accelerator, now rather than at the first tensor.
     """
-    check_device(device, "set_default_device")
+    set_default(device, "set_default_device")
 
 
 def get_default_device():
-    """Return the device where tensors are made: device("cpu")."""
-    return CPU
+    """Return the device where tensors are made if none is named."""
+    return get_default()
 
 
 def set_default_tensor_type(t):

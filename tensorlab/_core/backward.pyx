@@ -9,7 +9,7 @@ from tensorlab._core.engine cimport edge_of, execute
 from tensorlab._core.graph cimport AccumulateGrad, Meta, Node, grad_fn_of, needs_grad, write_meta
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.loops cimport fill_with
-from tensorlab._core.tensor cimport TensorBase, empty_tensor, make_size
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 
 from tensorlab.errors import GradientError
 
@@ -53,7 +53,7 @@ cdef list first_gradients(list ends, object given, str where):
                 raise GradientError(f"{where}: tensor {i} does not require grad and was not computed from one that does; "
                                     f"call requires_grad_() on the leaves before computing it")
         form_of(ends[i], &form, where)
-        grads[i] = first_gradient(grads[i], &form, where)
+        grads[i] = first_gradient(grads[i], &form, ends[i], where)
     return grads
 
 
@@ -70,7 +70,7 @@ cdef int form_of(object end, Meta* form, str where) except -1:
     return 0
 
 
-cdef object first_gradient(object grad, Meta* form, str where):
+cdef object first_gradient(object grad, Meta* form, object end, str where):
     """`grad` in the type of `form`, after a look at its shape; a 1 if it is None and the form has one element."""
     cdef int i
     if not is_floating(form.dtype):
@@ -80,7 +80,7 @@ cdef object first_gradient(object grad, Meta* form, str where):
             if form.sizes[i] != 1:
                 raise GradientError(f"{where}: the tensor has shape {shape_text(form.ndim, form.sizes)}; a gradient can be "
                                     f"made up only for one element. Reduce it, as in .sum(), or pass gradient=")
-        return filled(form, 1)
+        return filled(form, 1, end)
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grad).__name__}")
     if grad.shape != make_size(form.ndim, form.sizes):
@@ -89,8 +89,13 @@ cdef object first_gradient(object grad, Meta* form, str where):
     return grad if (<TensorBase>grad).dtype_ == form.dtype else grad.to(dtype_object(form.dtype))
 
 
-cdef TensorBase filled(Meta* form, double value):
-    cdef TensorBase out = empty_tensor(form.dtype, form.ndim, form.sizes)
+cdef TensorBase filled(Meta* form, double value, object end):
+    """A number everywhere, on the device of the tensor (or GradientEdge, which does not know of one) `end`."""
+    cdef TensorBase out
+    if isinstance(end, TensorBase):
+        out = empty_beside(<TensorBase>end, form.dtype, form.ndim, form.sizes)
+    else:
+        out = empty_tensor(form.dtype, form.ndim, form.sizes)
     fill_with(out, &value, FLOAT64)
     return out
 
@@ -190,7 +195,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 cdef TensorBase zeros_for(object target):
     cdef Meta form
     form_of(target, &form, "grad")
-    return filled(&form, 0)
+    return filled(&form, 0, target)
 
 
 # ---------------------------------------------------------------- several vectors at once

@@ -1,21 +1,27 @@
 """Where tensors live and how they lie there: device, layout and memory_format.
 
 PyTorch's programs name all three, so they exist, but there is little to choose: tensors live in
-the memory that the processor addresses, and every layout is strided.
+the memory that the processor addresses, or on "meta" in no memory at all; every layout is strided.
 """
 
+import threading
+
+from tensorlab._core.placement import get_meta_by_default, set_meta_by_default
 from tensorlab.errors import DeviceError
 
-# Accelerators that programs name to see whether one is there; the last one holds shapes without data.
-OTHER_DEVICES = ("cuda", "hip", "hpu", "ipu", "mps", "mtia", "vulkan", "xla", "xpu", "meta")
+# Accelerators, which programs name to see whether one is there.
+ACCELERATORS = ("cuda", "hip", "hpu", "ipu", "mps", "mtia", "vulkan", "xla", "xpu")
+
+outer_devices = threading.local()  # .defaults: what each `with device` block of a thread found
 
 
 class device:
-    """A place where a tensor's elements could be. They are on "cpu"; other names can only be named.
+    """A place where a tensor's elements could be.
 
-    So that a program can say `device("cuda" if cuda.is_available() else "cpu")`, or ask whether a
-    tensor is on such a device, every name that PyTorch knows makes a device. A tensor that is asked
-    for on it is refused.
+    On "cpu" a tensor has its elements in memory. On "meta" it has none: it is a shape, a dtype and
+    strides, and operations on it compute those of their results. So that a program can say
+    `device("cuda" if cuda.is_available() else "cpu")`, or ask whether a tensor is on such a device,
+    every other name that PyTorch knows makes a device, too. A tensor that is asked for on it is refused.
 
     Parameters
     ----------
@@ -29,8 +35,11 @@ class device:
 
     >>> device("cpu:0").index
     0
-    >>> with device("cpu"):     # what is made here is made there
-    ...     pass
+    >>> import tensorlab
+    >>> with device("meta"):     # what is made here is made there
+    ...     x = tensorlab.empty(1000000, 1000000)
+    >>> x.sum(0)
+    tensor(..., device='meta', size=(1000000,))
     """
 
     __slots__ = ("index", "type")
@@ -50,19 +59,22 @@ class device:
             if index is not None or not number.isdecimal():
                 raise RuntimeError(f"device: {type!r} is not a device; write 'cpu'")
             index = int(number)
-        if name != "cpu" and name not in OTHER_DEVICES:
+        if name not in ("cpu", "meta") and name not in ACCELERATORS:
             raise RuntimeError(
-                f"device: {type!r} is not a device; tensors are on 'cpu', and other names are "
-                f"{', '.join(OTHER_DEVICES)}"
+                f"device: {type!r} is not a device; tensors are on 'cpu' or 'meta', and other names "
+                f"are {', '.join(ACCELERATORS)}"
             )
         object.__setattr__(self, "type", name)
         object.__setattr__(self, "index", index)
 
     def __enter__(self):
-        check_device(self, "with device")
+        if not hasattr(outer_devices, "defaults"):
+            outer_devices.defaults = []
+        outer_devices.defaults.append(set_default(self, "with device"))
         return self
 
     def __exit__(self, *error):
+        set_default(outer_devices.defaults.pop(), "with device")
         return False
 
     def __setattr__(self, name, value):
@@ -86,23 +98,45 @@ class device:
 
 
 CPU = device("cpu")
+META = device("meta")
 
 
-def check_device(given, where):
-    """Raise unless tensors can be made on that device."""
-    if given is None or given is CPU or given == "cpu":
-        return
+def is_meta_device(given, where):
+    """Return whether a device is "meta" and not "cpu"; None stands for the default.
+
+    Raises
+    ------
+    DeviceError
+        For a device that no tensor can be made on.
+    """
+    if given is None:
+        return get_meta_by_default()
+    if given is CPU or given == "cpu":
+        return False
     name = device(given).type
-    if name == "meta":
-        raise DeviceError(
-            f"{where}: tensors without data, on 'meta', are planned with chapter 39, meta-tensors; "
-            f"use 'cpu'"
-        )
-    if name != "cpu":
+    if name not in ("cpu", "meta"):
         raise DeviceError(
             f"{where}: tensorlab computes on the processor, and {str(given)!r} is an accelerator; "
             f"choose it as in device('cuda' if cuda.is_available() else 'cpu')"
         )
+    return name == "meta"
+
+
+def check_device(given, where):
+    """Raise unless tensors can be made on that device."""
+    is_meta_device(given, where)
+
+
+def get_default():
+    """Return the device where this thread makes tensors where none is named."""
+    return META if get_meta_by_default() else CPU
+
+
+def set_default(given, where):
+    """Make it the one, the processor for None; return the one before."""
+    before = get_default()
+    set_meta_by_default(is_meta_device(given or CPU, where))
+    return before
 
 
 def no_accelerator(where):

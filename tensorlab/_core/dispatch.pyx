@@ -45,6 +45,7 @@ from tensorlab._core.operands cimport (
     broadcast_operands,
     can_cast,
     is_operand,
+    meta_operand,
     promoted_dtype,
     refuse_overlap,
     refuse_self_overlap,
@@ -53,11 +54,11 @@ from tensorlab._core.operands cimport (
     same_numbers,
     write_number,
 )
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
 
 import warnings
 
-from tensorlab.errors import DTypeError, GradientError, ShapeError, UnsupportedDType
+from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError, UnsupportedDType
 
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
@@ -82,17 +83,22 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     cdef ssize[MAX_NDIM] sizes
     cdef double[MAX_OPERANDS] numbers           # 8 bytes for each Python number
     cdef int compute_dtype, result_dtype, ndim, k
-    cdef TensorBase x
+    cdef TensorBase x, meta
     resolve(op, promoted_dtype(operands, n, op.name), &compute_dtype, &result_dtype)
     ndim = broadcast_operands(op.name, operands, n, sizes)
+    meta = meta_operand(op.name, operands, n)
     if out is None:
         out = result_for(operands, n, result_dtype, ndim, sizes, op.wraps_numbers)
     else:
         check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
+        if is_meta(out) != (meta is not None):
+            raise other_device(op.name, out)
         if in_place and result_dtype != out.dtype_ and overlaps_itself(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
             return out
+    if meta is not None:
+        return out                      # its layout is the result: there is nothing to compute
     walk.ndim = ndim
     walk.operands = n + 1
     # windows that overlap, as unfold makes them: each element must be read after it was last written
@@ -110,6 +116,11 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
             set_operand(&walk, k + 1, <char*>&numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
     run_walk(&walk, op.loops[compute_dtype], op.grain)
     return out
+
+
+cdef object other_device(str where, TensorBase out):
+    return DeviceError(f"{where}: the tensor to be written is on {'meta' if is_meta(out) else 'cpu'!r} and the result is not; "
+                       f"they must be on one device")
 
 
 cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
@@ -149,7 +160,8 @@ cdef int check_operands(Op op, PyObject** operands, int n) except -1:
 
 cdef inline void* short_cut(Op op, TensorBase x) noexcept:
     """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
-    if x.is_contiguous_ and x.numel_ <= SMALL_CALL and not (op.dtype_rule == FLOATING and not is_floating(x.dtype_)):
+    if (x.is_contiguous_ and x.numel_ <= SMALL_CALL and not is_meta(x)
+            and not (op.dtype_rule == FLOATING and not is_floating(x.dtype_))):
         return op.loops[x.dtype_]           # half types have no loops of their own
     return NULL
 
@@ -224,7 +236,8 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
     if loop == NULL:
         return None
     if y is not None:
-        if x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes):
+        if (x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes)
+                or is_meta(y)):
             return None
     elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
         return None
@@ -380,6 +393,8 @@ cdef object store_out(str where, TensorBase result, object out, bint is_recorded
     if not can_cast(result.dtype_, target.dtype_):
         raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
                          f"{target.dtype}")
+    if is_meta(target) != is_meta(result):
+        raise other_device(where, target)
     check_writable(target, where)
     if target.ndim_ != result.ndim_ or not same_numbers(result.ndim_, target.sizes, result.sizes):
         resize_tensor(target, result.ndim_, result.sizes)

@@ -36,7 +36,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, extent, ssize
 from tensorlab._core.storage cimport Storage, foreign_storage
-from tensorlab._core.tensor cimport TensorBase, new_tensor, set_layout
+from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, set_layout
 
 import array
 
@@ -103,7 +103,7 @@ cdef object lend(TensorBase x, DLTensor* out):
         loan.numbers[MAX_NDIM + i] = x.strides[i]
     loan.storage = x.storage_
     x.storage_.exports += 1
-    out.data = x.data_
+    out.data = memory_of(x)
     out.device.device_type = DL_CPU
     out.device.device_id = 0
     out.ndim = x.ndim_
@@ -188,6 +188,8 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
         If the tensor requires grad, is on another device than asked for, or is read-only and the borrower cannot be told.
     """
     cdef TensorBase x = self
+    if is_meta(x):
+        raise BufferError("__dlpack__: a tensor on 'meta' has no data to be lent")
     if stream is not None and stream not in (-1, 1):
         raise BufferError(f"__dlpack__: stream is {stream!r}; a tensor in the CPU's memory has none, give None")
     if dl_device is not None and tuple(dl_device) != (DL_CPU, 0):
@@ -207,7 +209,9 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
 
 
 def dlpack_device(TensorBase self not None):
-    """(1, 0): the CPU, as DLPack numbers devices."""
+    """(1, 0): the CPU, as DLPack numbers devices. It has no number for "meta"."""
+    if is_meta(self):
+        raise ValueError("__dlpack_device__: DLPack knows no device 'meta'")
     return DL_CPU, 0
 
 
@@ -358,15 +362,15 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     cdef bint shares = True
     check_device(device, "asarray")
     if isinstance(obj, TensorBase):
-        out = obj
+        out = (<object>obj).to(device)
     elif is_array(obj):
-        out = as_tensor(obj)
+        out = as_tensor(obj, device=device)
     elif hasattr(obj, "__dlpack__"):
         out = from_dlpack(obj)
     elif isinstance(obj, (bytes, bytearray, memoryview, array.array)):
         out = frombuffer(obj, dtype=dtype_object(default_float()) if dtype is None else dtype)
     else:
-        out, shares = make_tensor(obj, dtype=dtype), False
+        out, shares = make_tensor(obj, dtype=dtype, device=device), False
     if copy is not None and not copy and not (shares and (dtype is None or dtype == dtype_object(out.dtype_))):
         raise ValueError(f"asarray: copy is False, but a {type(obj).__name__} cannot become a tensor of "
                          f"{dtype or dtype_object(out.dtype_)} without a copy")

@@ -37,11 +37,20 @@ from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.storage cimport Storage, foreign_storage
-from tensorlab._core.tensor cimport TensorBase, empty_tensor, new_tensor, set_layout
+from tensorlab._core.tensor cimport (
+    TensorBase,
+    empty_beside,
+    empty_tensor,
+    is_meta,
+    memory_of,
+    meta_tensor,
+    new_tensor,
+    set_layout,
+)
 
-from tensorlab._core.device import check_device
 import operator
 
+from tensorlab._core.device import is_meta_device
 from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -89,7 +98,7 @@ def item(TensorBase x not None):
     if x.numel_ != 1:
         raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
                          f"number. Use tolist(), or reduce it first")
-    return read_element(x.data_, x.dtype_)
+    return read_element(memory_of(x), x.dtype_)
 
 
 def as_bool(TensorBase x not None):
@@ -103,7 +112,7 @@ def as_bool(TensorBase x not None):
     if x.numel_ != 1:
         raise ShapeError(f"bool: a tensor of shape {tuple(x.shape)} has {x.numel_} elements, and its truth is ambiguous; say "
                          f"x.all() or x.any()")
-    return bool(read_element(x.data_, x.dtype_))
+    return bool(read_element(memory_of(x), x.dtype_))
 
 
 def as_int(TensorBase x not None):
@@ -126,19 +135,19 @@ def as_index(TensorBase x not None):
     if x.numel_ != 1 or is_floating(x.dtype_):
         raise TypeError(f"index: a tensor of shape {tuple(x.shape)} and {dtype_object(x.dtype_)} is no index; it must hold "
                         f"one integer")
-    return int(read_element(x.data_, x.dtype_))
+    return int(read_element(memory_of(x), x.dtype_))
 
 
 cdef object only_element(TensorBase x, str where):
     if x.numel_ != 1:
         raise ValueError(f"{where}: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
                          f"number")
-    return read_element(x.data_, x.dtype_)
+    return read_element(memory_of(x), x.dtype_)
 
 
 def tolist(TensorBase x not None):
     """The values as nested lists of Python numbers; a number for a 0-d tensor."""
-    return list_of(x, 0, x.data_)
+    return list_of(x, 0, memory_of(x))
 
 
 cdef object list_of(TensorBase x, int dim, const char* address):
@@ -225,7 +234,7 @@ cdef TensorBase tensor_from(object data, int dtype):
     cdef TensorBase out, source
     if isinstance(data, TensorBase) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         source = <TensorBase>data if isinstance(data, TensorBase) else share_array(cnp.PyArray_FROM_O(data), False)
-        out = empty_tensor(source.dtype_ if dtype == NO_DTYPE else dtype, source.ndim_, source.sizes)
+        out = empty_beside(source, source.dtype_ if dtype == NO_DTYPE else dtype, source.ndim_, source.sizes)
         copy_into(out, source)
         return out
     if not isinstance(data, (list, tuple)) and as_number(data) is None and hasattr(data, "__len__") and hasattr(
@@ -279,6 +288,9 @@ def numpy(TensorBase x not None, *, bint force=False):
                            "what is written there; use tensor.detach().numpy()")
     if NUMPY_TYPES[x.dtype_] < 0:
         raise TypeError(f"numpy: NumPy has no {x.dtype}; convert first, as in tensor.float().numpy()")
+    if is_meta(x):
+        raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
+                        "on 'cpu', or fill its empty_like(device='cpu')")
     x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):
         sizes[i] = x.sizes[i]
@@ -449,8 +461,9 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
     tensorlab.Size([2, 2])
     """
     cdef TensorBase out
-    check_device(device, "tensor")
-    out = tensor_from(data, dtype_code(dtype, NO_DTYPE))
+    if device is None and isinstance(data, TensorBase) and is_meta(<TensorBase>data):
+        device = "meta"
+    out = placed(tensor_from(data, dtype_code(dtype, NO_DTYPE)), is_meta_device(device, "tensor"))
     if requires_grad:
         (<object>out).requires_grad_(True)
     return out
@@ -460,13 +473,23 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type)."""
     cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef TensorBase x
-    check_device(device, "as_tensor")
     if isinstance(data, TensorBase):
-        return data if code == NO_DTYPE or (<TensorBase>data).dtype_ == code else data.to(dtype_object(code))
+        return data.to(device=device, dtype=None if code == NO_DTYPE else dtype_object(code))
     if cnp.PyArray_Check(data):
         x = share_array(data, False)
-        return x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code))
-    return tensor_from(data, code)
+        x = x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code))
+    else:
+        x = tensor_from(data, code)
+    return placed(x, is_meta_device(device, "as_tensor"))
+
+
+cdef TensorBase placed(TensorBase x, bint on_meta):
+    """x on the device that was asked for: on "meta" only its layout is left, and from there is no way back."""
+    if on_meta == is_meta(x):
+        return x
+    if not on_meta:
+        memory_of(x)
+    return meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides)
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, bint requires_grad=False):

@@ -20,7 +20,7 @@ from libc.string cimport memcpy, memset
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
 import os
 
@@ -127,6 +127,7 @@ cdef struct Plane:                  # the two innermost dimensions, and a buffer
     ssize[MAX_OPERANDS] row_steps
     ssize[MAX_OPERANDS] steps
     bint[MAX_OPERANDS] is_constant  # the operand is one number, and its buffer is already full of it
+    bint is_copy                    # the loop only moves: what is gathered can go straight to where it belongs
     ssize columns                   # of a tile of one row
     char[MAX_OPERANDS][BUFFER] buffers
 
@@ -274,7 +275,9 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
         if k == 0:
             result_is_buffered = True
         elif not plane.is_constant[k]:
-            gather(plane.buffers[k], operand, data[k], plane.row_steps[k], plane.steps[k], m, n)
+            if plane.is_copy and one_call and not result_is_buffered:
+                rows[k] = rows[0]
+            gather(<char*>rows[k], operand, data[k], plane.row_steps[k], plane.steps[k], m, n)
     if one_call:
         call_loop(loop, walk.operands, rows, m * n)
     else:
@@ -404,6 +407,7 @@ cdef void run_part(Walk* walk, void* loop, ssize part, ssize parts) noexcept nog
             data[k] += begin * walk.operand[k].steps[0] * item_size[walk.operand[k].dtype]
         plane.steps[k] = walk.operand[k].steps[ndim - 1] if ndim > 0 else 0
         plane.row_steps[k] = walk.operand[k].steps[ndim - 2] if ndim > 1 else 0
+    plane.is_copy = loop == keep(item_size[walk.operand[0].dtype])
     columns = sizes[ndim - 1] if ndim > 0 else 1
     rows = sizes[ndim - 2] if ndim > 1 else 1
     for d in range(ndim - 2):
@@ -481,19 +485,21 @@ cdef int copy_into(TensorBase out, TensorBase x) except -1:
     """Write x, broadcast and cast, over out. Their memory must not overlap partly."""
     cdef Walk walk
     cdef int i
+    if is_meta(out):
+        return 0
     walk.ndim = out.ndim_
     walk.operands = 2
     walk.one_by_one = False
     for i in range(out.ndim_):
         walk.sizes[i] = out.sizes[i]
     set_operand(&walk, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
-    set_operand(&walk, 1, x.data_, x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
+    set_operand(&walk, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
     return run_walk(&walk, keep(item_size[out.dtype_]), 65536)
 
 
 cdef TensorBase contiguous_copy(TensorBase x):
     """A new row-major tensor with x's values."""
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
@@ -502,6 +508,8 @@ cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
     """Write one value everywhere."""
     cdef Walk walk
     cdef int i
+    if is_meta(out):
+        return 0
     if out.is_contiguous_ and out.numel_ > 0 and is_zero(value, value_dtype):
         with nogil:
             memset(out.data_, 0, out.numel_ * item_size[out.dtype_])

@@ -34,16 +34,17 @@ from tensorlab._core.layout cimport (
     ssize,
 )
 from tensorlab._core.loops cimport MAX_OPERANDS
-from tensorlab._core.storage cimport new_storage
+from tensorlab._core.storage cimport meta_storage, new_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
-    empty_strided_tensor,
-    empty_tensor,
+    empty_beside,
+    empty_strided_beside,
+    is_meta,
     offset_of,
     set_layout,
 )
 
-from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
+from tensorlab.errors import DeviceError, DTypeError, MemoryLayoutError, ShapeError
 
 
 # ---------------------------------------------------------------- numbers
@@ -179,6 +180,34 @@ cdef int broadcast_operands(str where, PyObject** operands, int n, ssize* sizes)
     return ndim
 
 
+cdef TensorBase meta_operand(str where, PyObject** operands, int n):
+    """An operand on "meta", where the result will be then; None if all are in memory. Raise if they are mixed.
+
+    A 0-d tensor in memory may take part, as a number does.
+    """
+    cdef TensorBase x, meta = None, other = None
+    cdef int k
+    for k in range(n):
+        if isinstance(<object>operands[k], TensorBase):
+            x = <TensorBase>operands[k]
+            if is_meta(x):
+                meta = x
+            elif x.ndim_ > 0:
+                other = x
+    if meta is not None and other is not None:
+        check_same_place(meta, other, where)
+    return meta
+
+
+cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1:
+    """Raise if one of them is on "meta" and the other in memory."""
+    if is_meta(x) != is_meta(y):
+        meta, other = (x, y) if is_meta(x) else (y, x)
+        raise DeviceError(f"{where}: a tensor of shape {tuple(meta.shape)} is on 'meta' and one of shape {tuple(other.shape)} on "
+                          f"'cpu'; they must be on one device. Move the second with to('meta'), or make the first on 'cpu'")
+    return 0
+
+
 cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, const ssize* sizes, bint wraps_numbers):
     """A new tensor of the broadcast shape whose dimensions lie in the order of the operands' (see dense_strides)."""
     cdef ssize aligned[MAX_OPERANDS][MAX_NDIM]
@@ -186,7 +215,7 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, cons
     cdef ssize[MAX_NDIM] strides
     cdef int k, i, shift, used = 0
     cdef bint same = True, contiguous = True, last = ndim == 4
-    cdef TensorBase x, first = None
+    cdef TensorBase x, first = None, place = None
     for k in range(n):
         if not isinstance(<object>operands[k], TensorBase):
             same = same and (ndim == 0 or not wraps_numbers)
@@ -207,15 +236,17 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, cons
         used += 1
         if first is None:
             first = x
+        if place is None or is_meta(x):
+            place = x
     if same and contiguous:
-        return empty_tensor(dtype, ndim, sizes)
+        return empty_beside(place, dtype, ndim, sizes)
     if same and last:
         channels_last_strides(sizes, strides)
-        return empty_strided_tensor(dtype, ndim, sizes, strides)
+        return empty_strided_beside(place, dtype, ndim, sizes, strides)
     if same and all_dense_alike(operands, n, first):
-        return empty_strided_tensor(dtype, ndim, sizes, first.strides)
+        return empty_strided_beside(place, dtype, ndim, sizes, first.strides)
     dense_strides(ndim, sizes, used, rows, strides)
-    return empty_strided_tensor(dtype, ndim, sizes, strides)
+    return empty_strided_beside(place, dtype, ndim, sizes, strides)
 
 
 cdef bint all_dense_alike(PyObject** operands, int n, TensorBase first) noexcept:
@@ -279,7 +310,7 @@ cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
     if (<PyObject*>x.storage_).ob_refcnt == 1:
         x.storage_.resize(nbytes)
     elif x.storage_.nbytes_ == 0:
-        x.storage_ = new_storage(nbytes)
+        x.storage_ = meta_storage(nbytes) if is_meta(x) else new_storage(nbytes)
     else:
         raise MemoryLayoutError(f"resize: the tensor would need {nbytes} bytes, but other tensors look at its storage of "
                                 f"{x.storage_.nbytes_} bytes, which therefore cannot move; clone the tensor first")

@@ -5,6 +5,7 @@ cdef void release(void* address, size_t nbytes) noexcept
 
 cdef enum:
     # what a write to the bytes must do first
+    NO_MEMORY = -1              # nothing: there are none (see meta_storage)
     WRITABLE = 0
     READ_ONLY = 1               # be refused: the owner promised that they do not change
     LENT = 2                    # let the lazy clones that read them copy them (see ops/lazy_clone.pyx)
@@ -20,5 +21,6 @@ cdef class Storage:
     cdef int own(self) except -1
 
 cdef Storage new_storage(Py_ssize_t nbytes)
+cdef Storage meta_storage(Py_ssize_t nbytes)
 cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, int guard)
 cdef Storage empty_storage

@@ -18,7 +18,7 @@ cimport cython
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
-from tensorlab.errors import AllocationError, MemoryLayoutError
+from tensorlab.errors import AllocationError, MemoryLayoutError, NoDataError
 
 cdef extern from *:
     """
@@ -187,7 +187,8 @@ def set_cache_limit(Py_ssize_t nbytes):
 cdef class Storage:
     """Bytes with an owner: what tensors are views of. Public as `UntypedStorage`.
 
-    The bytes are our own, or somebody else's (a NumPy array's, a buffer's), kept alive as long as the storage lives.
+    The bytes are our own, or somebody else's (a NumPy array's, a buffer's), kept alive as long as the storage lives. A
+    storage on the device "meta" has a size and no bytes.
     """
 
     def __cinit__(self):
@@ -225,10 +226,12 @@ cdef class Storage:
     def __getitem__(self, Py_ssize_t i):
         if not -self.nbytes_ <= i < self.nbytes_:
             raise IndexError(f"storage: byte {i} of {self.nbytes_} does not exist")
+        self.check_memory("storage")
         return (<unsigned char*>self.address)[i if i >= 0 else i + self.nbytes_]
 
     def tolist(self):
         """The bytes as a list of ints."""
+        self.check_memory("tolist")
         return [(<unsigned char*>self.address)[i] for i in range(self.nbytes_)]
 
     def copy_(self, Storage source not None):
@@ -237,11 +240,16 @@ cdef class Storage:
             raise MemoryLayoutError(f"copy_: the storages have {self.nbytes_} and {source.nbytes_} bytes; "
                                     f"they must be equal")
         self.check_writable("copy_")
+        if self.guard == NO_MEMORY:
+            return self
+        source.check_memory("copy_")
         memcpy(self.address, source.address, self.nbytes_)
         return self
 
     def clone(self):
         """A new storage with the same bytes."""
+        if self.guard == NO_MEMORY:
+            return meta_storage(self.nbytes_)
         return new_storage(self.nbytes_).copy_(self)
 
     def resize_(self, Py_ssize_t nbytes):
@@ -257,10 +265,10 @@ cdef class Storage:
         """
         self.own()
         if nbytes >= 0 and self.owner is None and self.exports == 0:
-            if block_size(nbytes) != block_size(self.nbytes_):
+            if self.guard != NO_MEMORY and block_size(nbytes) != block_size(self.nbytes_):
                 raise MemoryLayoutError(f"resize_: the storage of {self.nbytes_} bytes cannot become one of {nbytes}: it would "
                                         f"have to move, and tensors know its address. Make a new tensor")
-            if nbytes > self.nbytes_:
+            if nbytes > self.nbytes_ and self.guard != NO_MEMORY:
                 memset(self.address + self.nbytes_, 0, nbytes - self.nbytes_)
             self.nbytes_ = nbytes
         else:
@@ -272,6 +280,16 @@ cdef class Storage:
         if self.guard == READ_ONLY:
             raise MemoryLayoutError(f"{where}: the tensor's memory is read-only (it belongs to another object); clone it first")
         self.own()
+
+    def check_memory(self, str where):
+        """Raise if there are no bytes to be read."""
+        if self.guard == NO_MEMORY:
+            raise NoDataError(f"{where}: on the device 'meta' there are shapes and no data")
+
+    @property
+    def is_meta(self):
+        """True if it has a size and no bytes."""
+        return self.guard == NO_MEMORY
 
     cdef int own(self) except -1:
         """Share the bytes with no lazy clone any more."""
@@ -292,6 +310,9 @@ cdef class Storage:
         if self.exports > 0:
             raise MemoryLayoutError(f"resize_: {self.exports} array(s) or buffer(s) outside tensorlab look at this "
                                     f"memory; delete them or clone the tensor first")
+        if self.guard == NO_MEMORY:
+            self.nbytes_ = nbytes
+            return 0
         address = allocate(nbytes)
         if address == NULL and nbytes > 0:
             raise AllocationError(f"cannot allocate {nbytes} bytes")
@@ -305,7 +326,8 @@ cdef class Storage:
         return 0
 
     def __repr__(self):
-        return f"<UntypedStorage of {self.nbytes_} bytes{', foreign' if self.is_foreign else ''}>"
+        kind = ", foreign" if self.is_foreign else " on meta" if self.is_meta else ""
+        return f"<UntypedStorage of {self.nbytes_} bytes{kind}>"
 
 cdef object end_sharing = None              # ops/lazy_clone.pyx hands it down, which knows the tensors over a storage
 
@@ -325,6 +347,19 @@ cdef Storage new_storage(Py_ssize_t nbytes):
             raise AllocationError(f"cannot allocate {nbytes} bytes: the machine has not that much memory")
     storage.nbytes_ = nbytes
     return storage
+
+
+cdef Storage meta_storage(Py_ssize_t nbytes):
+    """A storage on the device "meta": a size, and no bytes. Its address is NULL, so whoever reads must ask first."""
+    cdef Storage storage = Storage.__new__(Storage)
+    storage.nbytes_ = nbytes
+    storage.guard = NO_MEMORY
+    return storage
+
+
+def new_meta_storage(Py_ssize_t nbytes):
+    """The same for Python: pickles are put together with it."""
+    return meta_storage(nbytes)
 
 
 cdef Storage foreign_storage(void* address, Py_ssize_t nbytes, object owner, int guard):

@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.storage cimport Storage
+from tensorlab._core.storage cimport NO_MEMORY, Storage
 
 cdef enum:
     # How a view came to be, which decides whether an in-place op on it can be recorded (see graph.pyx)
@@ -45,11 +45,25 @@ cdef inline ssize offset_of(TensorBase x) noexcept:
     """Elements from the start of the storage to the first element (of an empty storage, too: its address is 0)."""
     return (<ssize>x.data_ - <ssize>x.storage_.address) // item_size[x.dtype_]
 
+cdef inline bint is_meta(TensorBase x) noexcept nogil:
+    """Is x on the device "meta", with a layout and no memory?"""
+    return x.storage_.guard == NO_MEMORY
+
+cdef inline char* memory_of(TensorBase x) except? NULL nogil:
+    """The first element, to be read or written: what every kernel asks for. A tensor without memory refuses."""
+    if is_meta(x):
+        refuse_meta()
+    return x.data_
+
+cdef int refuse_meta() except -1 with gil
 cdef object tensor_class
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
+cdef TensorBase meta_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)
 cdef TensorBase empty_like(TensorBase x, int dtype)
+cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
+cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides)
 cdef TensorBase alias(TensorBase x)
 cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data)
 cdef int set_layout(TensorBase x, int ndim, const ssize* sizes, const ssize* strides) except -1

@@ -28,9 +28,9 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.storage cimport BORROWED, empty_storage, new_storage
+from tensorlab._core.storage cimport BORROWED, empty_storage, meta_storage, new_storage
 
-from tensorlab.errors import AllocationError
+from tensorlab.errors import AllocationError, NoDataError
 
 cdef extern from *:
     """
@@ -157,7 +157,9 @@ cdef class TensorBase:
         return offset_of(self)
 
     def data_ptr(self):
-        """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one."""
+        """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
+        if is_meta(self):
+            return 0
         self.storage_.own()
         return <size_t>self.data_
 
@@ -186,6 +188,11 @@ cdef class TensorBase:
     def dtype(self):
         """The type of the elements."""
         return dtype_object(self.dtype_)
+
+    @property
+    def is_meta(self):
+        """True on the device "meta": a shape, a dtype and strides, and no data."""
+        return is_meta(self)
 
     @property
     def itemsize(self):
@@ -227,6 +234,8 @@ cdef class TensorBase:
         cdef ssize* numbers
         if self.wants_grad or self.node is not None:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
+        if is_meta(self):
+            raise BufferError("buffer: a tensor on the device 'meta' has no data to be exported")
         if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
             raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
         self.storage_.own()
@@ -338,16 +347,44 @@ cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, co
     return x
 
 
+cdef TensorBase meta_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor on the device "meta", row-major if `strides` is NULL: a layout over a storage without memory."""
+    cdef TensorBase x = new_tensor()
+    cdef ssize reach
+    x.dtype_ = dtype
+    set_layout(x, ndim, sizes, strides)
+    reach = x.numel_ if strides == NULL else extent(ndim, sizes, strides)
+    if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
+        raise AllocationError(f"a tensor of shape {x.shape} and {dtype_object(dtype)} is larger than any memory")
+    x.storage_ = meta_storage(reach * item_size[dtype])
+    return x
+
+
+cdef int refuse_meta() except -1 with gil:
+    raise NoDataError("not implemented for meta tensors: the operation needs values, and on the device 'meta' there are "
+                      "shapes and no data")
+
+
+cdef TensorBase empty_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
+    """A new row-major tensor on x's device."""
+    return meta_tensor(dtype, ndim, sizes, NULL) if is_meta(x) else empty_tensor(dtype, ndim, sizes)
+
+
+cdef TensorBase empty_strided_beside(TensorBase x, int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor with these strides on x's device."""
+    return meta_tensor(dtype, ndim, sizes, strides) if is_meta(x) else empty_strided_tensor(dtype, ndim, sizes, strides)
+
+
 cdef TensorBase empty_like(TensorBase x, int dtype):
-    """A new tensor of x's shape that keeps x's order of dimensions."""
+    """A new tensor of x's shape on its device that keeps x's order of dimensions."""
     cdef ssize[MAX_NDIM] strides
     cdef const ssize* operand = x.strides
     if x.is_contiguous_ and is_canonical(x.ndim_, x.sizes, x.strides):
-        return empty_tensor(dtype, x.ndim_, x.sizes)
+        return empty_beside(x, dtype, x.ndim_, x.sizes)
     if is_dense(x.ndim_, x.sizes, x.strides):
-        return empty_strided_tensor(dtype, x.ndim_, x.sizes, x.strides)
+        return empty_strided_beside(x, dtype, x.ndim_, x.sizes, x.strides)
     dense_strides(x.ndim_, x.sizes, 1, &operand, strides)
-    return empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+    return empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
 
 
 cdef TensorBase alias(TensorBase x):

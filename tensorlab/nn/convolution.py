@@ -162,7 +162,7 @@ class Conv1d(_Forward):
     groups : int, channels are split into so many parts that do not see each other
     bias : bool, whether to add one number to each out channel
     padding_mode : "zeros", "reflect", "replicate" or "circular", what the padding holds
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Attributes
@@ -275,7 +275,7 @@ class ConvTranspose1d(_Transposed):
     in_channels, out_channels : int
     kernel_size, stride, padding, dilation, groups, bias : those of the Conv1d it is the transpose of
     output_padding : int, elements more at the end: which of several lengths that Conv1d had met
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Attributes

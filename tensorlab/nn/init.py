@@ -220,10 +220,12 @@ def orthogonal_(tensor, gain=1, generator=None):
             f"orthogonal_: a tensor of shape {tuple(tensor.shape)} has no rows and columns; it needs "
             f"2 dimensions or more"
         )
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.is_meta:
         return tensor
     rows, columns = tensor.size(0), tensor.numel() // tensor.size(0)
-    drawn = empty(rows, columns, dtype=tensor.dtype).normal_(0, 1, generator=generator)
+    drawn = empty(rows, columns, dtype=tensor.dtype, device="cpu").normal_(
+        0, 1, generator=generator
+    )
     tall = drawn.t() if rows < columns else drawn
     q, r = np.linalg.qr(tall.numpy())
     q = q * np.sign(np.diagonal(r))

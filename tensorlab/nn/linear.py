@@ -29,7 +29,7 @@ class Linear(Module):
     ----------
     in_features, out_features : int
     bias : bool, whether to add one
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Attributes
@@ -87,7 +87,7 @@ class Embedding(Module):
     num_embeddings : int, how many vectors
     embedding_dim : int, length of each
     padding_idx : int or None, the index whose vector starts at 0 and is not learned
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Attributes

@@ -14,15 +14,15 @@ costs (docs/decisions/0010-module-attributes.md).  `_parameters`, `_buffers` and
 programs written for PyTorch use, are live views of the registered attributes.
 
 What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hooks.py.
-Left out: hooks on gradients, lazy modules and devices other than the CPU.
+Left out: hooks on gradients and lazy modules.
 """
 
 from collections import OrderedDict
 from collections.abc import MutableMapping
 
-from .._core.device import check_device
+from .._core.device import check_device, device
 from .._tensor import Tensor
-from ..ops.creation import empty
+from ..ops.creation import empty, empty_like
 from . import hooks, state
 from .parameter import Buffer, Parameter, clear_gradients
 
@@ -407,17 +407,23 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn):
+    def _apply(self, fn, recurse=True):
         """Replace the data of each parameter, gradient and buffer by `fn` of it; return self."""
-        for module in self.children():
+        for module in self.children() if recurse else ():
             module._apply(fn)
         attributes = self.__dict__
         for name in self._parameter_names:
             parameter = attributes[name]
             if parameter is None:
                 continue
+            changed = fn(parameter.data)
+            if changed.is_meta != parameter.is_meta:  # memory cannot be put into a tensor without
+                attributes[name] = Parameter(changed, parameter.requires_grad)
+                if parameter.grad is not None:
+                    attributes[name].grad = fn(parameter.grad)
+                continue
             # The Parameter object stays: optimizers and other modules may hold it.
-            parameter.data = fn(parameter.data)
+            parameter.data = changed
             if parameter.grad is not None:
                 parameter.grad.data = fn(parameter.grad.data)
         for name in self._buffer_names:
@@ -426,21 +432,43 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Convert parameters and buffers as `Tensor.to` does, integers keeping their dtype.
+        """Convert or move parameters and buffers as `Tensor.to` does, integers keeping their dtype.
 
         Raises
         ------
         TypeError
             If the dtype is not floating.
         """
-        target = empty(0).to(*args, **kwargs).dtype
+        target = empty(0, device="cpu").to(*args, **kwargs).dtype
+        place = kwargs.get(
+            "device", args[0] if args and isinstance(args[0], (str, device)) else None
+        )
+        if args and isinstance(args[0], Tensor):
+            place = args[0].device
         if not target.is_floating_point:
             raise TypeError(f"to: a module takes floating dtypes, but {target} was given")
 
         def convert(tensor):
-            return tensor.to(*args, **kwargs) if tensor.is_floating_point() else tensor
+            if tensor.is_floating_point():
+                return tensor.to(*args, **kwargs)
+            return tensor if place is None else tensor.to(place)
 
         return self._apply(convert)
+
+    def to_empty(self, *, device, recurse=True):
+        """Give parameters and buffers memory on `device`, without values: those on "meta" have none to move.
+
+        Parameters
+        ----------
+        device : "cpu" or "meta"
+        recurse : bool, whether the modules inside are included
+
+        Returns
+        -------
+        Module
+            Itself. Its parameters are new objects if they were on another device.
+        """
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse)
 
     def float(self):
         """Convert floating parameters and buffers to float32."""
@@ -465,8 +493,8 @@ class Module:
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self):
-        """Return self: all tensors are on the CPU."""
-        return self
+        """Move parameters and buffers to the processor's memory, where they are already unless on "meta"."""
+        return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device=None):
         """Raise DeviceError: there is no such device."""

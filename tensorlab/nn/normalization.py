@@ -11,7 +11,24 @@ from .parameter import Parameter
 __all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
 
 
-class LayerNorm(Module):
+class ScalingModule(Module):
+    """A normalization's end: a learned weight that scales and a learned bias that shifts, if used."""
+
+    def register_scale(self, shape, device, dtype, **used):
+        """Register a parameter of this shape for each name, None where it is not used."""
+        for name, is_used in used.items():
+            values = empty(shape, device=device, dtype=dtype) if is_used else None
+            self.register_parameter(name, None if values is None else Parameter(values))
+
+    def reset_parameters(self):
+        """Set the scale to 1 and the shift to 0."""
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = self._parameters.get(name)
+            if parameter is not None:
+                fill(parameter)
+
+
+class LayerNorm(ScalingModule):
     """Normalise over the last dimensions, then scale and shift each element by learned values.
 
     Parameters
@@ -20,7 +37,7 @@ class LayerNorm(Module):
     eps : float, added to the variance
     elementwise_affine : bool, whether to scale and shift
     bias : bool, whether to shift
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Notes
@@ -43,19 +60,11 @@ class LayerNorm(Module):
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        for name, is_used in (("weight", True), ("bias", bias)):
-            parameter = None
-            if elementwise_affine and is_used:
-                parameter = Parameter(empty(self.normalized_shape, device=device, dtype=dtype))
-            self.register_parameter(name, parameter)
+        uses_bias = elementwise_affine and bias
+        self.register_scale(
+            self.normalized_shape, device, dtype, weight=elementwise_affine, bias=uses_bias
+        )
         self.reset_parameters()
-
-    def reset_parameters(self):
-        """Set the scale to 1 and the shift to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input):
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -67,7 +76,7 @@ class LayerNorm(Module):
         )
 
 
-class RMSNorm(Module):
+class RMSNorm(ScalingModule):
     """Divide by the root mean square over the last dimensions, then scale by learned values.
 
     Parameters
@@ -75,7 +84,7 @@ class RMSNorm(Module):
     normalized_shape : int or sequence of int, the sizes of the last dimensions
     eps : float, added to the mean square; the epsilon of the type that is computed in if not given
     elementwise_affine : bool, whether to scale
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Notes
@@ -92,16 +101,8 @@ class RMSNorm(Module):
         self.normalized_shape = tuple(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        weight = None
-        if elementwise_affine:
-            weight = Parameter(empty(self.normalized_shape, device=device, dtype=dtype))
-        self.register_parameter("weight", weight)
+        self.register_scale(self.normalized_shape, device, dtype, weight=elementwise_affine)
         self.reset_parameters()
-
-    def reset_parameters(self):
-        """Set the scale to 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
 
     def forward(self, input):
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -112,7 +113,7 @@ class RMSNorm(Module):
         )
 
 
-class GroupNorm(Module):
+class GroupNorm(ScalingModule):
     """Bring each sample to mean 0 and variance 1 within groups of channels, then scale and shift.
 
     Parameters
@@ -121,7 +122,7 @@ class GroupNorm(Module):
     num_channels : int
     eps : float, added to the variance
     affine : bool, whether to scale and shift each channel
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
     bias : bool, whether to shift
 
@@ -148,17 +149,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name, is_used in (("weight", affine), ("bias", affine and bias)):
-            values = empty((num_channels,), device=device, dtype=dtype) if is_used else None
-            self.register_parameter(name, None if values is None else Parameter(values))
+        self.register_scale((num_channels,), device, dtype, weight=affine, bias=affine and bias)
         self.reset_parameters()
-
-    def reset_parameters(self):
-        """Set the scale to 1 and the shift to 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
 
     def forward(self, input):
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)

@@ -143,7 +143,7 @@ class PReLU(Module):
     ----------
     num_parameters : int, one slope for all, or one for each channel
     init : float, where the slopes start
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
 
     Notes

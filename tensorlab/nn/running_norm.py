@@ -3,11 +3,9 @@
 BatchNorm takes mean and variance of a channel over the whole batch, InstanceNorm over one sample.
 """
 
-from ..ops.creation import empty, ones, zeros
+from ..ops.creation import ones, zeros
 from . import functional as F
-from . import init
-from .module import Module
-from .parameter import Parameter
+from .normalization import ScalingModule
 
 __all__ = [
     "BatchNorm1d",
@@ -19,7 +17,7 @@ __all__ = [
 ]
 
 
-class _RunningNorm(Module):
+class _RunningNorm(ScalingModule):
     """What both share: scale and shift, and the running averages."""
 
     dims: tuple[int, ...] = ()  # how many dimensions the input may have
@@ -34,14 +32,13 @@ class _RunningNorm(Module):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name, is_used in (("weight", affine), ("bias", affine and bias)):
-            values = empty((num_features,), device=device, dtype=dtype) if is_used else None
-            self.register_parameter(name, None if values is None else Parameter(values))
+        self.register_scale((num_features,), device, dtype, weight=affine, bias=affine and bias)
         is_kept = track_running_stats
         kind = {"device": device, "dtype": dtype}
         self.register_buffer("running_mean", zeros(num_features, **kind) if is_kept else None)
         self.register_buffer("running_var", ones(num_features, **kind) if is_kept else None)
-        self.register_buffer("num_batches_tracked", zeros((), dtype=int) if is_kept else None)
+        count = zeros((), dtype=int, device=device) if is_kept else None
+        self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 
     def reset_running_stats(self):
@@ -54,10 +51,7 @@ class _RunningNorm(Module):
     def reset_parameters(self):
         """Set the scale to 1 and the shift to 0, and start the averages anew."""
         self.reset_running_stats()
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_dims(self, input):
         if input.dim() not in self.dims:
@@ -122,7 +116,7 @@ class BatchNorm1d(_BatchNorm):
     momentum : float, the share of each batch in the running averages; None for the plain mean
     affine : bool, whether to scale and shift
     track_running_stats : bool; keep averages in training and use them in evaluation
-    device : "cpu" or None
+    device : "cpu", "meta" or None
     dtype : floating dtype, the default dtype if not given
     bias : bool, whether to shift
 

@@ -4,6 +4,7 @@ Loading has two passes: the first compares the whole state dict with the module 
 nothing, the second copies.  So a checkpoint that does not fit leaves the model as it was.
 """
 
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
@@ -83,7 +84,14 @@ def load(module, state_dict, strict, assign):
             if assign:
                 assign_tensor(owner, name, state_dict[key])
             else:
-                owner.__dict__[name].copy_(state_dict[key])
+                current = owner.__dict__[name]
+                if current.is_meta and not state_dict[key].is_meta:
+                    warnings.warn(
+                        f"load_state_dict: {key} is on 'meta', where values cannot be copied to; "
+                        f"call to_empty(device='cpu') before, or load with assign=True",
+                        stacklevel=4,
+                    )
+                current.copy_(state_dict[key])
     for owner, _, key in extras:
         owner.set_extra_state(state_dict[key])
     return _IncompatibleKeys(missing, unexpected)

@@ -12,7 +12,7 @@ from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.op cimport Op, finish
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.rows cimport sum_row
 
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
@@ -126,16 +126,17 @@ cdef TensorBase plain(TensorBase x, int dtype):
     cdef TensorBase copied
     if x.is_contiguous_ and x.dtype_ == dtype:
         return x
-    copied = empty_tensor(dtype, x.ndim_, x.sizes)
+    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(copied, x)
     return copied
 
-cdef void describe(Planes* planes, TensorBase x) noexcept:
+cdef int describe(Planes* planes, TensorBase x) except -1:
     planes.batch = x.sizes[0]
     planes.channels = x.sizes[1]
     planes.spread = x.numel_ // (x.sizes[0] * x.sizes[1]) if x.sizes[0] * x.sizes[1] else 0
-    planes.x = x.data_
+    planes.x = memory_of(x)
     planes.grad = NULL
+    return 0
 
 cdef object by_channel(object x, int ndim):
     """Numbers of channels, shaped to broadcast over (batch, channels, ...)."""
@@ -231,13 +232,14 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
 
 cdef object run_batch_norm(TensorBase input, TensorBase x, TensorBase weight, TensorBase bias, double eps,
                            TensorBase mean, TensorBase rstd):
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef TensorBase slope = rstd if weight is None else (rstd * weight.detach()).to(x.dtype)
     cdef TensorBase offset = -(mean * slope) if bias is None else (bias.detach() - mean * slope).to(x.dtype)
     cdef Planes planes
-    describe(&planes, x)
-    planes.out, planes.a, planes.b, planes.c = out.data_, slope.data_, slope.data_, offset.data_
-    run_lines_of(&planes, x.dtype_ == FLOAT64)
+    if not is_meta(out):
+        describe(&planes, x)
+        planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(slope), memory_of(slope), memory_of(offset)
+        run_lines_of(&planes, x.dtype_ == FLOAT64)
     return finish(BATCH_NORM, plain(out, input.dtype_), (input, weight, bias, eps, mean, rstd))
 
 cdef int update(TensorBase running, TensorBase value, object momentum) except -1:
@@ -292,27 +294,30 @@ def batch_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
     cdef int kernel = mean.dtype_
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
-    cdef TensorBase out = empty_tensor(kernel, x.ndim_, x.sizes), a, b, c
+    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes), a, b, c
     cdef double count = x.numel_ // mean.numel_ if mean.numel_ else 0
     cdef Planes planes
-    describe(&planes, plain_x)
-    planes.grad = plain_grad.data_
-    sums, sums_with_x = channel_sums(&planes, mean)
+    sums, sums_with_x = channel_sums(&planes, plain_grad, plain_x, mean)
     a = rstd if weight is None else (rstd * weight.detach()).to(mean.dtype)
     b = a * rstd * rstd * sums_with_x * (-1 / count)
     c = a * sums * (-1 / count) - b * mean
-    planes.out, planes.a, planes.b, planes.c = out.data_, a.data_, b.data_, c.data_
-    run_lines_of(&planes, kernel == FLOAT64)
+    if not is_meta(out):
+        planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
+        run_lines_of(&planes, kernel == FLOAT64)
     return finish(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
 
-cdef tuple channel_sums(Planes* planes, TensorBase mean):
-    """Of each channel (sum(grad), sum(grad * (x - mean)))."""
+cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):
+    """Of each channel (sum(grad), sum(grad * (x - mean))); both are row-major, and are described in `planes`."""
     cdef TensorBase sums = mean.new_zeros(mean.shape), sums_with_x = mean.new_zeros(mean.shape)
+    if is_meta(x):
+        return sums, sums_with_x
+    describe(planes, x)
+    planes.grad = memory_of(grad)
     with nogil:
         if mean.dtype_ == FLOAT64:
-            sums_of(planes, <double*>sums.data_, <double*>sums_with_x.data_, <double*>mean.data_)
+            sums_of(planes, <double*>memory_of(sums), <double*>memory_of(sums_with_x), <double*>memory_of(mean))
         else:
-            sums_of(planes, <float*>sums.data_, <float*>sums_with_x.data_, <float*>mean.data_)
+            sums_of(planes, <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float*>memory_of(mean))
     return sums, sums_with_x
 
 
@@ -333,7 +338,5 @@ def batch_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     """The gradient of batch_norm by its weight: the sum over a channel of grad * (x - mean) * rstd."""
     cdef TensorBase plain_grad = plain(grad, mean.dtype_), plain_x = plain(x, mean.dtype_)
     cdef Planes planes
-    describe(&planes, plain_x)
-    planes.grad = plain_grad.data_
-    out = (channel_sums(&planes, mean)[1] * rstd).to(x.dtype)
+    out = (channel_sums(&planes, plain_grad, plain_x, mean)[1] * rstd).to(x.dtype)
     return finish(BATCH_NORM_BACKWARD_WEIGHT, out, (grad, x, eps, mean, rstd))

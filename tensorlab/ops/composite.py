@@ -141,7 +141,7 @@ def scaled_dot_product_attention(
     scores = query @ key.transpose(-2, -1)
     scores = scores * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
     if is_causal:
-        attn_mask = ones(query.size(-2), key.size(-2), dtype=bool).tril()
+        attn_mask = ones(query.size(-2), key.size(-2), dtype=bool, device=query.device).tril()
     if attn_mask is not None and not attn_mask.dtype.is_floating_point:
         weights = softmax(scores.masked_fill(~attn_mask, -math.inf), -1)
         weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)  # a query that sees nothing

@@ -19,6 +19,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 from tensorlab._core.op cimport Op, finish
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -33,8 +34,8 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tensor
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside, is_meta, memory_of
+from tensorlab.ops.creation cimport zeros_beside, zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
 from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.patches cimport Geometry, add_patches, patch_size, plane_size, read_patches
@@ -150,14 +151,16 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef TensorBase partial
     cdef char* partial_data = NULL
     cdef bint good
-    if work == 0:
+    check_same_place(x, weight, "conv")
+    check_same_place(x, out, "conv")
+    if work == 0 or is_meta(x):
         return 0
     load_blas()
     threads = <int>min(images, thread_count(work, GRAIN))
     if mode == BY_WEIGHT and threads > 1:
         size = (threads - 1) * weight.numel_
         partial = zeros_tensor(dtype, 1, &size)
-        partial_data = partial.data_
+        partial_data = memory_of(partial)
     if threads > 1:
         thread_control.limit_blas(1)
     try:
@@ -195,7 +198,7 @@ cdef TensorBase plain(TensorBase x):
     cdef TensorBase out
     if x.is_contiguous_ and kernel_dtype(x.dtype_) == x.dtype_:
         return x
-    out = empty_tensor(kernel_dtype(x.dtype_), x.ndim_, x.sizes)
+    out = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
@@ -204,7 +207,7 @@ cdef TensorBase in_dtype(TensorBase x, int dtype):
     cdef TensorBase out
     if x.dtype_ == dtype:
         return x
-    out = empty_tensor(dtype, x.ndim_, x.sizes)
+    out = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
@@ -230,12 +233,12 @@ cdef int set_geometry(Geometry* geometry, object x_shape, object weight_shape, o
     return 0
 
 
-cdef TensorBase tensor_of_shape(int dtype, object shape, bint is_zero):
+cdef TensorBase tensor_of_shape(TensorBase x, int dtype, object shape, bint is_zero):
     cdef ssize[5] sizes
     cdef int d, n = len(shape)
     for d in range(n):
         sizes[d] = shape[d]
-    return zeros_tensor(dtype, n, sizes) if is_zero else empty_tensor(dtype, n, sizes)
+    return zeros_beside(x, dtype, n, sizes) if is_zero else empty_beside(x, dtype, n, sizes)
 
 
 # ---------------------------------------------------------------- channels last
@@ -294,7 +297,7 @@ cdef TensorBase with_channels_last(TensorBase x, int dtype):
     for d in range(x.ndim_ - 2, 1, -1):
         strides[d] = strides[d + 1] * max(x.sizes[d + 1], 1)
     strides[0] = strides[2] * max(x.sizes[2], 1)
-    out = empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+    out = empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
     copy_into(out, x)
     return out
 
@@ -320,7 +323,7 @@ cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, o
     cdef Geometry geometry
     cdef TensorBase out
     set_geometry(&geometry, x.shape, weight.shape, out_shape, numbers)
-    out = tensor_of_shape(kernel_dtype(x.dtype_), out_shape, bias is None)
+    out = tensor_of_shape(x, kernel_dtype(x.dtype_), out_shape, bias is None)
     if bias is not None and out.numel_ > 0:
         copy_into(out, bias.detach().reshape([-1] + [1] * (x.ndim_ - 2)))
     run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
@@ -345,7 +348,7 @@ cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, t
     cdef Geometry geometry
     cdef TensorBase out
     set_geometry(&geometry, x_shape, weight.shape, grad.shape, numbers)
-    out = tensor_of_shape(kernel_dtype(grad.dtype_), x_shape, True)
+    out = tensor_of_shape(grad, kernel_dtype(grad.dtype_), x_shape, True)
     run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
     if channels_last:
         out = with_channels_last(out, grad.dtype_)
@@ -368,7 +371,7 @@ cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, 
     cdef Geometry geometry
     cdef TensorBase out
     set_geometry(&geometry, x.shape, weight_shape, grad.shape, numbers)
-    out = tensor_of_shape(kernel_dtype(x.dtype_), weight_shape, True)
+    out = tensor_of_shape(x, kernel_dtype(x.dtype_), weight_shape, True)
     run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
     if channels_last:
         out = with_channels_last(out, x.dtype_)

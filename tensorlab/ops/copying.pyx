@@ -32,16 +32,19 @@ from tensorlab._core.loops cimport copy_into, fill_with
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport (
     TensorBase,
+    empty_beside,
     empty_like as empty_tensor_like,
-    empty_strided_tensor,
-    empty_tensor,
+    empty_strided_beside,
+    is_meta,
+    memory_of,
+    meta_tensor,
     tensor_class,
 )
 from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides, lies_channels_last
 
-from tensorlab._core.device import CPU, check_device, contiguous_format, preserve_format
+from tensorlab._core.device import CPU, META, contiguous_format, is_meta_device, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
-from tensorlab.errors import DeviceError, ShapeError
+from tensorlab.errors import DeviceError, NoDataError, ShapeError
 
 cdef enum:
     SMALL_COPY = 16384                      # bytes that memcpy moves faster than a walk is set up
@@ -61,11 +64,13 @@ cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where
     if memory_format is None or memory_format is preserve_format:
         out = empty_tensor_like(x, dtype)
     elif format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
-        out = empty_strided_tensor(dtype, x.ndim_, x.sizes, strides)
+        out = empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
     else:
-        out = empty_tensor(dtype, x.ndim_, x.sizes)
+        out = empty_beside(x, dtype, x.ndim_, x.sizes)
+    if is_meta(out):
+        return out
     if dtype == x.dtype_ and x.is_contiguous_ and out.is_contiguous_ and 0 < x.numel_ * item_size[dtype] <= SMALL_COPY:
-        memcpy(out.data_, x.data_, x.numel_ * item_size[dtype])
+        memcpy(memory_of(out), memory_of(x), x.numel_ * item_size[dtype])
     else:
         copy_into(out, x)
     return out
@@ -147,7 +152,14 @@ cdef str likely_format(TensorBase x):
     return "contiguous" if not lies_channels_last(x) else "channels_last" if x.ndim_ == 4 else "channels_last_3d"
 
 
-cdef object run_to(TensorBase x, int code, bint copy, object memory_format):
+cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint on_meta):
+    cdef TensorBase layout
+    if on_meta != is_meta(x):
+        if not on_meta:
+            raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
+                              "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
+        layout = copy_of(meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides), code, memory_format, "to")
+        return finish(TO_COPY, layout, (x, None, None)) if is_floating(code) else layout
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
@@ -156,15 +168,15 @@ cdef object run_to(TensorBase x, int code, bint copy, object memory_format):
 
 def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocking=False, bint copy=False,
        memory_format=None):
-    """The tensor in another dtype; the tensor itself if nothing changes.
+    """The tensor in another dtype or on another device; the tensor itself if nothing changes.
 
-    The forms are `to(dtype)`, `to(device, dtype)` and `to(other)`, the last meaning the dtype of another tensor;
+    The forms are `to(dtype)`, `to(device, dtype)` and `to(other)`, the last meaning dtype and device of another tensor;
     each may be followed by `non_blocking` and `copy`.
 
     Parameters
     ----------
     dtype : dtype
-    device : "cpu"; there is no other
+    device : "cpu", or "meta", where only the layout is left: there is no way back
     non_blocking : bool, without effect
     copy : bool; make a copy even if nothing changes
     memory_format : order of the dimensions in the copy's memory; that of the tensor unless given
@@ -176,14 +188,14 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
     cdef Py_ssize_t n = len(args), flags
     cdef object first
     if n == 1 and isinstance(args[0], dtype_class) and dtype is None and device is None:
-        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format)
+        return run_to(self, dtype_code(args[0], NO_DTYPE), copy, memory_format, is_meta(self))
     flags = 1
     if n > 0:
         first = args[0]
         if isinstance(first, TensorBase):
             if dtype is not None or device is not None:
                 raise TypeError("to: another tensor says the dtype and the device; do not give them again")
-            dtype = first.dtype
+            dtype, device = first.dtype, get_device(first)
         elif isinstance(first, dtype_class) or first is float or first is int or first is bool:
             if dtype is not None:
                 raise TypeError("to: dtype is given twice")
@@ -202,63 +214,63 @@ def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocki
                             f"to(dtype), to(device, dtype) and to(other), followed by non_blocking and copy")
         if n > flags + 1:
             copy = args[flags + 1]
-    if device is not None:
-        check_device(device, "to")
-    return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format)
+    return run_to(self, dtype_code(dtype, self.dtype_), copy, memory_format,
+                  is_meta(self) if device is None else is_meta_device(device, "to"))
+
 
 def type_as(TensorBase self not None, TensorBase other not None):
-    """The tensor in the dtype of `other`."""
-    return run_cast(self, other.dtype_)
+    """The tensor in the dtype of `other`, and on its device."""
+    return run_to(self, other.dtype_, False, None, is_meta(other))
 
 
 def to_float(TensorBase self not None, memory_format=None):
     """The tensor as float32."""
-    return run_to(self, FLOAT32, False, memory_format)
+    return run_to(self, FLOAT32, False, memory_format, is_meta(self))
 
 
 def to_double(TensorBase self not None, memory_format=None):
     """The tensor as float64."""
-    return run_to(self, FLOAT64, False, memory_format)
+    return run_to(self, FLOAT64, False, memory_format, is_meta(self))
 
 
 def to_half(TensorBase self not None, memory_format=None):
     """The tensor as float16."""
-    return run_to(self, FLOAT16, False, memory_format)
+    return run_to(self, FLOAT16, False, memory_format, is_meta(self))
 
 
 def to_bfloat16(TensorBase self not None, memory_format=None):
     """The tensor as bfloat16."""
-    return run_to(self, BFLOAT16, False, memory_format)
+    return run_to(self, BFLOAT16, False, memory_format, is_meta(self))
 
 
 def to_long(TensorBase self not None, memory_format=None):
     """The tensor as int64; fractions are cut off."""
-    return run_to(self, INT64, False, memory_format)
+    return run_to(self, INT64, False, memory_format, is_meta(self))
 
 
 def to_int(TensorBase self not None, memory_format=None):
     """The tensor as int32; fractions are cut off."""
-    return run_to(self, INT32, False, memory_format)
+    return run_to(self, INT32, False, memory_format, is_meta(self))
 
 
 def to_short(TensorBase self not None, memory_format=None):
     """The tensor as int16; fractions are cut off."""
-    return run_to(self, INT16, False, memory_format)
+    return run_to(self, INT16, False, memory_format, is_meta(self))
 
 
 def to_char(TensorBase self not None, memory_format=None):
     """The tensor as int8; fractions are cut off."""
-    return run_to(self, INT8, False, memory_format)
+    return run_to(self, INT8, False, memory_format, is_meta(self))
 
 
 def to_byte(TensorBase self not None, memory_format=None):
     """The tensor as uint8; fractions are cut off."""
-    return run_to(self, UINT8, False, memory_format)
+    return run_to(self, UINT8, False, memory_format, is_meta(self))
 
 
 def to_bool(TensorBase self not None, memory_format=None):
     """The tensor as bool: True where it is not 0."""
-    return run_to(self, BOOL, False, memory_format)
+    return run_to(self, BOOL, False, memory_format, is_meta(self))
 
 
 cdef dict TYPE_NAMES = {
@@ -287,7 +299,7 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
     if dtype is None:
         for name, code in TYPE_NAMES.items():
             if code == self.dtype_:
-                return "tensorlab." + name
+                return ("tensorlab.meta." if is_meta(self) else "tensorlab.") + name
     if dtype is float or dtype is int or dtype is bool:
         raise ValueError(f"type: {dtype.__name__!r} is no type of tensor; use a dtype such as tensorlab.float32")
     if isinstance(dtype, type):
@@ -306,13 +318,13 @@ def get_type(TensorBase self not None, dtype=None, non_blocking=False):
 
 
 def cpu(TensorBase self not None, memory_format=None):
-    """The tensor itself: it is in the processor's memory already."""
-    return run_to(self, self.dtype_, False, memory_format)
+    """The tensor itself: it is in the processor's memory already. A tensor on "meta" has no data to be put there."""
+    return run_to(self, self.dtype_, False, memory_format, False)
 
 
 def get_device(TensorBase self not None):
-    """The place where the elements are: device("cpu")."""
-    return CPU
+    """The place where the elements are: device("cpu"), or device("meta") if there are none."""
+    return META if is_meta(self) else CPU
 
 
 # ---------------------------------------------------------------- writing where elements share a place
@@ -392,7 +404,7 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
     if not isinstance(src, TensorBase):
         if as_number(src) is None:
             raise TypeError(f"copy_: src must be a Tensor, not {type(src).__name__}")
-        src = make_tensor(src)
+        src = make_tensor(src, device=CPU)
     source = <TensorBase>src
     shift = self.ndim_ - source.ndim_
     for i in range(source.ndim_):
@@ -446,7 +458,9 @@ cdef int write_fill(TensorBase x, object value) except -1:
 cdef int fill_from(TensorBase x, TensorBase value) except -1:
     """Write the one element of `value` everywhere; it may be one of x."""
     cdef char[8] element
-    memcpy(element, value.data_, item_size[value.dtype_])
+    if is_meta(x):
+        return 0
+    memcpy(element, memory_of(value), item_size[value.dtype_])
     return fill_with(x, element, value.dtype_)
 
 

@@ -3,6 +3,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
+cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
 cdef int fill_zero(TensorBase x) except -1
 cdef int fill_number(TensorBase x, object value, str where) except -1
 cdef int check_number(object value, int dtype, str where) except -1

@@ -26,16 +26,21 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport bump_version, is_followed
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport fill_with
+from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
+    empty_beside,
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
+    is_meta,
+    memory_of,
+    meta_tensor,
     tensor_class,
 )
 
-from tensorlab._core.device import check_device
+from tensorlab._core.device import CPU, META, check_device, is_meta_device
 from tensorlab._core.device import strided as strided_layout
 from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab._core.subclass import make_subclass
@@ -50,16 +55,22 @@ cdef enum:
 # ---------------------------------------------------------------- filling
 cdef int fill_zero(TensorBase x) except -1:
     cdef double zero = 0
-    if x.numel_ == 0:
+    if x.numel_ == 0 or is_meta(x):
         return 0
     if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536:
-        memset(x.data_, 0, x.numel_ * item_size[x.dtype_])
+        memset(memory_of(x), 0, x.numel_ * item_size[x.dtype_])
         return 0
     return fill_with(x, &zero, x.dtype_)
 
 
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
     cdef TensorBase out = empty_tensor(dtype, ndim, sizes)
+    fill_zero(out)
+    return out
+
+
+cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
+    cdef TensorBase out = empty_beside(x, dtype, ndim, sizes)
     fill_zero(out)
     return out
 
@@ -99,10 +110,12 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
     cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
     cdef ssize i
     check_number(value, x.dtype_, where)
+    if is_meta(x):
+        return 0
     write_number(value, dtype, element)
     if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up a walk
         for i in range(x.numel_):
-            (<float*>x.data_)[i] = (<float*>element)[0]
+            (<float*>memory_of(x))[i] = (<float*>element)[0]
         return 0
     return fill_with(x, element, dtype)
 
@@ -131,12 +144,23 @@ cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except
     return ndim
 
 
-cdef int check_place(object layout, object device, str where) except -1:
-    if device is not None:
-        check_device(device, where)
+cdef bint check_place(object layout, object device, str where) except -1:
+    """Is the tensor to be made on "meta"?"""
     if layout is not None and layout is not strided_layout:
         raise RuntimeError(f"{where}: every tensor is strided here; leave layout= out")
-    return 0
+    return is_meta_by_default() if device is None else is_meta_device(device, where)
+
+
+cdef object place_beside(TensorBase x, object device):
+    """Where a tensor like x is made: on x's device unless another is named."""
+    return device if device is not None else META if is_meta(x) else CPU
+
+
+cdef TensorBase make_empty(bint on_meta, int dtype, int ndim, const ssize* sizes, const ssize* strides):
+    """A new tensor; `strides` may be NULL for a row-major one."""
+    if on_meta:
+        return meta_tensor(dtype, ndim, sizes, strides)
+    return empty_tensor(dtype, ndim, sizes) if strides == NULL else empty_strided_tensor(dtype, ndim, sizes, strides)
 
 
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where):
@@ -152,9 +176,9 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
     """The tensor that a factory fills: a new one, or the caller's `out`, resized."""
     cdef TensorBase target
     cdef int code
-    check_place(layout, device, where)
+    cdef bint on_meta = check_place(layout, device, where)
     if out is None:
-        return apply_flags(empty_tensor(dtype_code(dtype, default), ndim, sizes), requires_grad, where)
+        return apply_flags(make_empty(on_meta, dtype_code(dtype, default), ndim, sizes, NULL), requires_grad, where)
     if not isinstance(out, TensorBase):
         raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
     target = <TensorBase>out
@@ -230,7 +254,7 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     sizes : ints, or one sequence of them
     out : Tensor, optional; it is resized and returned
     dtype : dtype; the default floating type unless given
-    device : "cpu"
+    device : "cpu" or "meta" (see `device`)
     requires_grad : bool; autograd shall follow it
     memory_format : order of the dimensions in memory
 
@@ -247,8 +271,7 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     cdef int ndim = factory_sizes(sizes, size, numbers, "empty")
     cdef TensorBase made
     if memory_format is not None and format_strides(memory_format, None, ndim, numbers, strides, "empty"):
-        check_place(layout, device, "empty")
-        made = empty_strided_tensor(dtype_code(dtype, default_float()), ndim, numbers, strides)
+        made = make_empty(check_place(layout, device, "empty"), dtype_code(dtype, default_float()), ndim, numbers, strides)
         return apply_flags(made, requires_grad, "empty")
     return start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "empty")
 
@@ -345,12 +368,12 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, bint re
     ShapeError
         If a size or a stride is negative, or their numbers differ.
     """
-    check_place(layout, device, "empty_strided")
-    return apply_flags(make_strided(size, stride, dtype_code(dtype, default_float()), "empty_strided"), requires_grad,
+    return apply_flags(make_strided(size, stride, dtype_code(dtype, default_float()),
+                                    check_place(layout, device, "empty_strided"), "empty_strided"), requires_grad,
                        "empty_strided")
 
 
-cdef TensorBase make_strided(object size, object stride, int dtype, str where):
+cdef TensorBase make_strided(object size, object stride, int dtype, bint on_meta, str where):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int i, ndim
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
@@ -362,7 +385,7 @@ cdef TensorBase make_strided(object size, object stride, int dtype, str where):
     for i in range(ndim):
         if strides[i] < 0:
             raise ShapeError(f"{where}: stride {strides[i]} is negative; strides must be at least 0")
-    return empty_strided_tensor(dtype, ndim, sizes, strides)
+    return make_empty(on_meta, dtype, ndim, sizes, strides)
 
 
 # ---------------------------------------------------------------- like another tensor
@@ -371,12 +394,13 @@ cdef TensorBase start_like(TensorBase x, object dtype, object layout, object dev
     """A new tensor of x's shape and, unless told otherwise, of its dtype and order of dimensions."""
     cdef ssize[MAX_NDIM] strides
     cdef int code = dtype_code(dtype, x.dtype_)
-    check_place(layout, device, where)
-    if memory_format is None or memory_format == "preserve":
+    cdef bint on_meta = check_place(layout, place_beside(x, device), where)
+    cdef const ssize* order = NULL
+    if on_meta == is_meta(x) and (memory_format is None or memory_format == "preserve"):
         return apply_flags(empty_tensor_like(x, code), requires_grad, where)
-    if format_strides(memory_format, x, x.ndim_, x.sizes, strides, where):
-        return apply_flags(empty_strided_tensor(code, x.ndim_, x.sizes, strides), requires_grad, where)
-    return apply_flags(empty_tensor(code, x.ndim_, x.sizes), requires_grad, where)
+    if format_strides("preserve" if memory_format is None else memory_format, x, x.ndim_, x.sizes, strides, where):
+        order = strides
+    return apply_flags(make_empty(on_meta, code, x.ndim_, x.sizes, order), requires_grad, where)
 
 
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
@@ -417,7 +441,7 @@ def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
     """`empty` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_empty")
-    return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_empty")
+    return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device), requires_grad, "new_empty")
 
 
 def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
@@ -425,8 +449,8 @@ def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
     """`zeros` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_zeros")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad,
-                                        "new_zeros")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device),
+                                        requires_grad, "new_zeros")
     fill_zero(out)
     return out
 
@@ -436,8 +460,8 @@ def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=Non
     """`ones` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_ones")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad,
-                                        "new_ones")
+    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device),
+                                        requires_grad, "new_ones")
     fill_number(out, 1, "new_ones")
     return out
 
@@ -453,7 +477,7 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
         raise TypeError(f"new_full: size must be a tuple of ints, not {type(size).__name__}; write ({size},)")
     ndim = factory_sizes((), size, numbers, "new_full")
     check_number(value, dtype_code(dtype, self.dtype_), "new_full")
-    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_full")
+    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device), requires_grad, "new_full")
     fill_number(out, value, "new_full")
     return out
 
@@ -461,19 +485,18 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
 def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout=None, device=None,
                       bint requires_grad=False, pin_memory=False):
     """`empty_strided` of the dtype of `self`."""
-    check_place(layout, device, "new_empty_strided")
-    return apply_flags(make_strided(size, stride, dtype_code(dtype, self.dtype_), "new_empty_strided"), requires_grad,
-                       "new_empty_strided")
+    return apply_flags(make_strided(size, stride, dtype_code(dtype, self.dtype_),
+                                    check_place(layout, place_beside(self, device), "new_empty_strided"),
+                                    "new_empty_strided"), requires_grad, "new_empty_strided")
 
 
 cdef TensorBase new_of_dtype(tuple args, object data, object device, int dtype, bint any_dtype, str where):
     """What `Tensor(...)` makes: an empty tensor of some sizes, a copy of a sequence, or a view of another tensor."""
-    if device is not None:
-        check_device(device, where)
+    check_device(device, where)
     if data is not None:
         args += (data,)
     if len(args) != 1 or PyLong_Check(args[0]) or isinstance(args[0], Size):
-        return empty(*(args or (0,)), dtype=dtype_object(dtype))
+        return empty(*(args or (0,)), dtype=dtype_object(dtype), device=device)
     data = args[0]
     if isinstance(data, TensorBase):
         if (<TensorBase>data).dtype_ != dtype and not any_dtype:
@@ -483,7 +506,7 @@ cdef TensorBase new_of_dtype(tuple args, object data, object device, int dtype, 
     if as_number(data) is not None or isinstance(data, str):
         raise TypeError(f"{where}: data must be a sequence of numbers or sizes, not {type(data).__name__} {data!r}; "
                         f"tensorlab.tensor({data!r}) makes a 0-d tensor of a number")
-    return make_tensor(data, dtype=dtype_object(dtype))
+    return make_tensor(data, dtype=dtype_object(dtype), device=device)
 
 
 def new_of_class(cls, *args, data=None, device=None):
@@ -504,10 +527,10 @@ class TypedTensor(type):
 
 def new(TensorBase self not None, *args, data=None, device=None):
     """What `Tensor(...)` makes, of the dtype of `self`; prefer `new_empty` and `new_tensor`."""
-    return new_of_dtype(args, data, device, self.dtype_, False, "new")
+    return new_of_dtype(args, data, place_beside(self, device), self.dtype_, False, "new")
 
 
 def new_tensor(TensorBase self not None, data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
     """A tensor with a copy of the values of `data`, of the dtype of `self`."""
-    return make_tensor(data, dtype=dtype_object(dtype_code(dtype, self.dtype_)), device=device,
+    return make_tensor(data, dtype=dtype_object(dtype_code(dtype, self.dtype_)), device=place_beside(self, device),
                        requires_grad=requires_grad)

@@ -8,7 +8,7 @@ from libc.math cimport sqrt
 
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.random cimport default_generator
-from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like
 from tensorlab.ops.random cimport BERNOULLI, fill_tensor
 
 from tensorlab.errors import ShapeError
@@ -27,7 +27,7 @@ cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
                              f"{x.ndim_}")
         for i in range(x.ndim_):
             sizes[i] = x.sizes[i] if i < 2 else 1
-        noise = empty_tensor(x.dtype_, x.ndim_, sizes)
+        noise = empty_beside(x, x.dtype_, x.ndim_, sizes)
     else:
         noise = empty_like(x, x.dtype_)
     fill_tensor(noise, BERNOULLI, default_generator(), 1 - p, 0)

@@ -6,7 +6,7 @@ processor's memory, so most answers are constants; they are given without ado, a
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, is_floating
 from tensorlab._core.operands cimport can_cast as may_cast
 from tensorlab._core.storage cimport Storage
-from tensorlab._core.tensor cimport TensorBase, offset_of
+from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
 from tensorlab._core.device import check_device
 from tensorlab._core.device import strided as strided_layout
@@ -121,13 +121,13 @@ def is_conj(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- where
-def yes(TensorBase self not None):
-    """True: a tensor is in the processor's memory (`is_cpu`)."""
-    return True
+def is_cpu(TensorBase self not None):
+    """True if the elements are in the processor's memory: unless the tensor is on "meta"."""
+    return not is_meta(self)
 
 
 def no(TensorBase self not None):
-    """False: no tensor is on an accelerator, sparse, quantized, nested, or without data."""
+    """False: no tensor is on an accelerator, sparse, quantized or nested."""
     return False
 
 

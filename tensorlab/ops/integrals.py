@@ -1,6 +1,7 @@
 """Areas and slopes of sampled functions: trapezoid, cumulative_trapezoid, gradient."""
 
 from tensorlab._core.exchange import as_tensor
+from tensorlab._core.spellings import respelled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import ShapeError
 from tensorlab.ops.joining import cat
@@ -37,6 +38,7 @@ def areas(y, x, dx, dim, where):
     return (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * widths(x, dx, y, dim, where) / 2
 
 
+@respelled
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """Return the area under samples of a function, by the trapezoidal rule.
 
@@ -56,6 +58,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
 trapz = trapezoid
 
 
+@respelled
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """Return the area under samples of a function up to each of them but the first.
 
@@ -86,7 +89,7 @@ def slope(y, spacing, dim, edge_order):
     else:
         steps = (
             as_tensor(spacing)
-            .to(y.dtype)
+            .to(y.device, y.dtype)
             .reshape([1] * y.ndim)
             .expand([n - 1 if d == dim else 1 for d in range(y.ndim)])
         )
@@ -119,6 +122,7 @@ def slope(y, spacing, dim, edge_order):
     return cat([first, middle, last], dim)
 
 
+@respelled
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Return the slopes of a sampled function along each dimension, by differences of second order.
 

@@ -3,13 +3,13 @@ from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish
-from tensorlab._core.operands cimport can_cast, refuse_overlap
+from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_strided_tensor, empty_tensor
-from tensorlab.ops.creation cimport format_strides, lies_channels_last, zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
+from tensorlab.ops.creation cimport format_strides, lies_channels_last, zeros_beside
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
@@ -62,7 +62,7 @@ def cat_derivative(grad, dim, lengths):
     for length in lengths:
         if length < 0:
             # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
-            out.append(zeros_tensor((<TensorBase?>grad).dtype_, 1, &nothing))
+            out.append(zeros_beside(<TensorBase?>grad, (<TensorBase>grad).dtype_, 1, &nothing))
             bump_version(<TensorBase>out[len(out) - 1])     # zeros are an empty tensor and a write to it, and PyTorch's tell
         else:
             out.append(slice_dim(<TensorBase?>grad, dim, start, length, 1))
@@ -80,9 +80,9 @@ cdef TensorBase empty_joined(list tensors, int ndim, const ssize* sizes):
     cdef ssize[MAX_NDIM] strides
     for one in tensors:
         if not lies_channels_last(<TensorBase>one):
-            return empty_tensor(common_dtype(tensors), ndim, sizes)
+            return empty_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes)
     format_strides("channels_last" if ndim == 4 else "channels_last_3d", None, ndim, sizes, strides, "cat")
-    return empty_strided_tensor(common_dtype(tensors), ndim, sizes, strides)
+    return empty_strided_beside(<TensorBase>tensors[0], common_dtype(tensors), ndim, sizes, strides)
 
 
 cdef TensorBase join_into(list tensors, int dim, int ndim, const ssize* sizes):
@@ -102,9 +102,12 @@ cdef int place(TensorBase out, TensorBase x, int dim, ssize start) except -1:
     """Copy x to its part of the result."""
     cdef TensorBase part
     cdef char* data
+    check_same_place(out, x, "cat")
+    if is_meta(out):
+        return 0
     if dim == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
-        data = out.data_ + start * out.strides[0] * item_size[out.dtype_]
-        memcpy(data, x.data_, x.numel_ * item_size[x.dtype_])
+        data = memory_of(out) + start * out.strides[0] * item_size[out.dtype_]
+        memcpy(data, memory_of(x), x.numel_ * item_size[x.dtype_])
         return 0
     part = part_of(out, dim, start, x.sizes[dim], 1)
     return copy_into(part, x)
@@ -222,8 +225,9 @@ cdef TensorBase run_stack(list parts, object dim, str where):
     out = stack_result(parts, at)
     for position in range(len(parts)):
         x = <TensorBase>parts[position]
-        if at == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
-            memcpy(out.data_ + position * x.numel_ * item_size[x.dtype_], x.data_, x.numel_ * item_size[x.dtype_])
+        if (at == 0 and x.is_contiguous_ and out.is_contiguous_ and not is_meta(out) and x.dtype_ == out.dtype_
+                and 0 < x.numel_ <= SMALL_PART):
+            memcpy(memory_of(out) + position * x.numel_ * item_size[x.dtype_], memory_of(x), x.numel_ * item_size[x.dtype_])
         else:
             place(out, inserted(x, at), at, position)
     if not any_needs_grad(parts):
@@ -244,7 +248,7 @@ cdef TensorBase stack_result(list parts, int dim):
         return empty_joined([inserted(<TensorBase>one, dim) for one in parts], dim + 1, sizes)
     for one in parts:
         if not lies_channels_last(<TensorBase>one):
-            return empty_tensor(common_dtype(parts), first.ndim_ + 1, sizes)
+            return empty_beside(first, common_dtype(parts), first.ndim_ + 1, sizes)
     for i in range(first.ndim_):
         joined[i] = first.sizes[i] * (n if i == dim else 1)
     format_strides("channels_last" if first.ndim_ == 4 else "channels_last_3d", None, first.ndim_, joined, strides,
@@ -252,7 +256,7 @@ cdef TensorBase stack_result(list parts, int dim):
     for i in range(first.ndim_, dim, -1):
         strides[i] = strides[i - 1]
     strides[dim] = strides[dim + 1] * first.sizes[dim]
-    return empty_strided_tensor(common_dtype(parts), first.ndim_ + 1, sizes, strides)
+    return empty_strided_beside(first, common_dtype(parts), first.ndim_ + 1, sizes, strides)
 
 
 cdef TensorBase inserted(TensorBase x, int dim):

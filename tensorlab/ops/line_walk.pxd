@@ -24,6 +24,8 @@ cdef struct LineOperand:
     ssize[MAX_NDIM] steps       # from one line to the next, for each other dimension
 
 cdef struct Lines:
+    bint writes_meta            # a result is on "meta": there is nothing to walk over
+    bint reads_meta             # an input is
     int operands
     int ndim                    # dimensions besides the one that lines run along
     ssize[MAX_NDIM] sizes

@@ -12,7 +12,7 @@ from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport thread_count
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 cdef enum:
     GROUP = 16                  # lines gathered together
@@ -25,6 +25,7 @@ cdef enum:
 cdef void start_lines(Lines* lines, TensorBase x, int dim) noexcept:
     """Begin a walk over the lines that run along dimension `dim` of x."""
     cdef int i
+    lines.writes_meta = lines.reads_meta = False
     lines.operands = 0
     lines.ndim = 0
     lines.scratch = 0
@@ -40,6 +41,9 @@ cdef void add_lines(Lines* lines, TensorBase x, int dim, int kernel_dtype, bint 
     cdef LineOperand* operand = &lines.operand[lines.operands]
     cdef int i, at = 0
     operand.data = x.data_
+    if is_meta(x):                                  # run_lines does what is to be done about it
+        lines.writes_meta = lines.writes_meta or is_output
+        lines.reads_meta = lines.reads_meta or not is_output
     operand.dtype = x.dtype_
     operand.kernel_dtype = kernel_dtype
     operand.is_output = is_output
@@ -276,8 +280,10 @@ cdef int run_lines(Lines* lines, line_loop loop, void* parameter, ssize grain) e
     cdef int d = 0, i, threads, part, failures = 0
     for i in range(lines.ndim):
         count *= lines.sizes[i]
-    if count == 0:
+    if count == 0 or lines.writes_meta:
         return 0
+    if lines.reads_meta:
+        refuse_meta()
     collapse(lines)
     n = count * lines.operand[0].length
     if n < NOGIL_WORK:

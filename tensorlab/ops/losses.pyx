@@ -9,11 +9,12 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.op cimport Op, finish
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, run_lines, start_lines
 from tensorlab.ops.reductions cimport sum_into
 from tensorlab.ops.rows cimport exp_row, largest, log_of, sum_row
@@ -47,6 +48,7 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize count, i
     cdef int64_t* classes
+    check_same_place(x, target, where)
     if not is_floating(x.dtype_):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
                                ".float()")
@@ -62,18 +64,22 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
     if weight is not None and weight.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with "
                          ".to()")
-    read.classes = empty_tensor(INT64, target.ndim_, target.sizes)
+    read.classes = empty_beside(target, INT64, target.ndim_, target.sizes)
+    if is_meta(target):                 # no class is known to be wrong or ignored
+        read.weights = empty_beside(target, kernel, target.ndim_, target.sizes)
+        read.total = target.numel_
+        return read
     copy_into(read.classes, target)
-    classes = <int64_t*>read.classes.data_
+    classes = <int64_t*>memory_of(read.classes)
     for i in range(target.numel_):
         if classes[i] != ignore_index and (classes[i] < 0 or classes[i] >= count):
             raise IndexOutOfRange(f"{where}: target {classes[i]} is out of range for {count} classes; classes are "
                                   f"counted from 0 to {count - 1}, and ignore_index is {ignore_index}")
-    read.weights = empty_tensor(kernel, target.ndim_, target.sizes)
+    read.weights = empty_beside(target, kernel, target.ndim_, target.sizes)
     if kernel == FLOAT64:
-        read.total = weigh(<double*>read.weights.data_, classes, weight, ignore_index, target.numel_)
+        read.total = weigh(<double*>memory_of(read.weights), classes, weight, ignore_index, target.numel_)
     else:
-        read.total = weigh(<float*>read.weights.data_, classes, weight, ignore_index, target.numel_)
+        read.total = weigh(<float*>memory_of(read.weights), classes, weight, ignore_index, target.numel_)
     return read
 
 
@@ -98,7 +104,7 @@ cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -
                      f"the input's shape without dimension {0 if x.ndim_ == 1 else 1}, the classes")
 
 
-cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) noexcept:
+cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) except? -1:
     """Weights of n samples, and their sum; ignored classes become 0."""
     cdef double total = 0
     cdef ssize i
@@ -110,7 +116,7 @@ cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_i
         out[i] = 1
         if weight is not None:
             convert(&out[i], FLOAT64 if real is double else kernel_dtype(weight.dtype_), 1,
-                    weight.data_ + classes[i] * weight.strides[0] * item_size[weight.dtype_], weight.dtype_, 1, 1)
+                    memory_of(weight) + classes[i] * weight.strides[0] * item_size[weight.dtype_], weight.dtype_, 1, 1)
         total += out[i]
     return total
 
@@ -126,10 +132,12 @@ cdef TensorBase reduce_losses(TensorBase losses, TensorBase x, str reduction, do
     if reduction == "none":
         return losses if losses.dtype_ == x.dtype_ else losses.to(x.dtype)
     total = sum_into(losses, (<unsigned int>1 << losses.ndim_) - 1, False, losses.dtype_, NULL, 0)
-    if total.dtype_ == FLOAT64:
-        (<double*>total.data_)[0] *= scale
+    if is_meta(total):
+        pass
+    elif total.dtype_ == FLOAT64:
+        (<double*>memory_of(total))[0] *= scale
     else:
-        (<float*>total.data_)[0] *= <float>scale
+        (<float*>memory_of(total))[0] *= <float>scale
     return total if total.dtype_ == x.dtype_ else total.to(x.dtype)
 
 
@@ -205,7 +213,7 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     check_reduction("nll_loss", reduction)
     targets = read_targets("nll_loss", input, target, weight, ignore_index)
     scale = scale_of(reduction, targets.total)
-    losses = empty_tensor(targets.weights.dtype_, target.ndim_, target.sizes)
+    losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
     line.class_step = input.strides[targets.dim]
     line.dtype = input.dtype_
     start_lines(&lines, losses, -1)
@@ -286,7 +294,7 @@ def cross_entropy_derivative(grad, probabilities, target, weights, dim, scale):
 cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction):
     """Cross-entropy with class indices, in one pass."""
     cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
-    cdef TensorBase losses = empty_tensor(targets.weights.dtype_, target.ndim_, target.sizes), probabilities = None
+    cdef TensorBase losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes), probabilities = None
     cdef double scale = scale_of(reduction, targets.total)
     cdef int kernel = losses.dtype_
     cdef ClassLine line
@@ -298,7 +306,7 @@ cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weig
     add_lines(&lines, targets.classes, -1, INT64, False)
     add_lines(&lines, targets.weights, -1, kernel, False)
     if line.keeps_softmax:
-        probabilities = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+        probabilities = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         add_lines(&lines, probabilities, targets.dim, kernel, True)
     else:
         lines.scratch = x.sizes[targets.dim] * item_size[kernel]
@@ -415,7 +423,7 @@ def cross_entropy_backward_derivative_probabilities(grad, grad_, weights, dim, s
 def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities not None, TensorBase target not None,
                            TensorBase weights not None, int dim, double scale):
     """The gradient of cross_entropy: grad * weight * (softmax - one-hot), in one pass."""
-    cdef TensorBase out = empty_tensor(probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
+    cdef TensorBase out = empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
     cdef TensorBase each = spread_over(grad, target)
     cdef int kernel = weights.dtype_
     cdef ClassLine line

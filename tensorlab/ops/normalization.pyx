@@ -9,10 +9,11 @@ from libc.math cimport fma, fmaf, sqrt
 from libc.string cimport memset
 
 from tensorlab._core.op cimport Op, finish
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.rows cimport sum_row
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -43,13 +44,13 @@ cdef TensorBase plain(TensorBase x, int dtype):
     cdef TensorBase copied
     if x is None or (x.is_contiguous_ and x.dtype_ == dtype):
         return x
-    copied = empty_tensor(dtype, x.ndim_, x.sizes)
+    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(copied, x)
     return copied
 
 
-cdef inline void* data_of(TensorBase x) noexcept:
-    return x.data_ if x is not None else NULL
+cdef inline void* data_of(TensorBase x) except? NULL:
+    return memory_of(x) if x is not None else NULL
 
 
 cdef int split(TensorBase x, object normalized_shape, Rows* rows, str where) except -1:
@@ -78,6 +79,7 @@ cdef int check_parameter(TensorBase parameter, str name, TensorBase x, int count
     """Weight and bias have the normalized shape and the input's type (float32 beside half types)."""
     if parameter is None:
         return 0
+    check_same_place(x, parameter, where)
     if tuple(parameter.shape) != tuple(x.shape)[x.ndim_ - count:]:
         raise ShapeError(f"{where}: {name} has shape {tuple(parameter.shape)}; expected the normalized shape, "
                          f"{tuple(x.shape)[x.ndim_ - count:]}")
@@ -258,13 +260,14 @@ def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=No
     check_parameter(weight, "weight", input, count, "layer_norm")
     check_parameter(bias, "bias", input, count, "layer_norm")
     x, w, b = plain(input, kernel), plain(weight, kernel), plain(bias, kernel)
-    mean = empty_tensor(kernel, 1, &rows.m)
-    rstd = empty_tensor(kernel, 1, &rows.m)
-    out = empty_tensor(kernel, input.ndim_, input.sizes)
-    rows.eps = eps
-    rows.x, rows.weight, rows.bias = x.data_, data_of(w), data_of(b)
-    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
-    run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
+    mean = empty_beside(input, kernel, 1, &rows.m)
+    rstd = empty_beside(input, kernel, 1, &rows.m)
+    out = empty_beside(input, kernel, input.ndim_, input.sizes)
+    if not is_meta(out):
+        rows.eps = eps
+        rows.x, rows.weight, rows.bias = memory_of(x), data_of(w), data_of(b)
+        rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+        run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
     return finish(LAYER_NORM, plain(out, input.dtype_), (input, weight, bias, count, eps, mean, rstd))
 
 
@@ -366,13 +369,14 @@ def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     """The gradient of layer_norm by its input, in two passes over each row."""
     cdef int kernel = mean.dtype_
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
-    cdef TensorBase out = empty_tensor(kernel, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
     cdef Rows rows
-    rows.m = mean.numel_
-    rows.n = x.numel_ // rows.m if rows.m else 0
-    rows.grad, rows.x, rows.weight = plain_grad.data_, plain_x.data_, data_of(plain_weight)
-    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
-    run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
+    if not is_meta(out):
+        rows.m = mean.numel_
+        rows.n = x.numel_ // rows.m if rows.m else 0
+        rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
+        rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+        run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
     return finish(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
 
 
@@ -423,13 +427,15 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
     cdef int kernel = mean.dtype_, threads, part
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
-    cdef TensorBase out = empty_tensor(kernel, count, &x.sizes[x.ndim_ - count])
+    cdef TensorBase out = empty_beside(x, kernel, count, &x.sizes[x.ndim_ - count])
     cdef Rows rows
     cdef rows_loop loop = backward_weight_double if kernel == FLOAT64 else backward_weight_float
+    if is_meta(out):
+        return finish(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
     rows.m, rows.n = mean.numel_, out.numel_
-    rows.grad, rows.x = plain_grad.data_, plain_x.data_
-    rows.mean, rows.rstd, rows.out = mean.data_, rstd.data_, out.data_
-    memset(out.data_, 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
+    rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
+    rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+    memset(memory_of(out), 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
     threads = min(thread_count(x.numel_, GRAIN), <int>min(rows.n // 64 + 1, <ssize>1024))
     if threads == 1:
         with nogil:

@@ -10,7 +10,7 @@ from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport is_dense, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_tensor
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -38,6 +38,7 @@ cdef struct AdamOptions:
 cdef TensorBase dense(TensorBase param, str op):
     """The parameter, or a copy without gaps between its elements."""
     check_writable(param, op)
+    memory_of(param)
     if param.dtype_ != FLOAT32 and param.dtype_ != FLOAT64:
         raise UnsupportedDType(f"{op}: the parameter is {param.dtype}; expected float32 or float64")
     return param if is_dense(param.ndim_, param.sizes, param.strides) else contiguous_copy(param)
@@ -48,6 +49,7 @@ cdef TensorBase like_param(TensorBase x, TensorBase param, str name, str op):
     cdef TensorBase copied
     cdef bint same_order = True
     cdef int i
+    memory_of(x)
     if x.ndim_ != param.ndim_ or x.numel_ != param.numel_ or x.dtype_ != param.dtype_:
         raise mismatch(x, param, name, op)
     if name != "the gradient":
@@ -59,7 +61,7 @@ cdef TensorBase like_param(TensorBase x, TensorBase param, str name, str op):
             same_order = False
     if same_order:
         return x
-    copied = empty_strided_tensor(param.dtype_, param.ndim_, param.sizes, param.strides)
+    copied = empty_strided_beside(param, param.dtype_, param.ndim_, param.sizes, param.strides)
     copy_into(copied, x)
     return copied
 
@@ -120,12 +122,12 @@ def sgd_step(TensorBase param not None, TensorBase grad not None, TensorBase vel
     cdef TensorBase p = dense(param, "SGD")
     cdef TensorBase g = like_param(grad, p, "the gradient", "SGD")
     cdef TensorBase v = None if velocity is None else like_param(velocity, p, "momentum_buffer", "SGD")
-    cdef char* velocity_data = NULL if v is None else v.data_
+    cdef char* velocity_data = NULL if v is None else memory_of(v)
     with nogil:
         if p.dtype_ == FLOAT32:
-            sgd_loop(<float*>p.data_, <float*>g.data_, <float*>velocity_data, &options, p.numel_)
+            sgd_loop(<float*>memory_of(p), <float*>memory_of(g), <float*>velocity_data, &options, p.numel_)
         else:
-            sgd_loop(<double*>p.data_, <double*>g.data_, <double*>velocity_data, &options, p.numel_)
+            sgd_loop(<double*>memory_of(p), <double*>memory_of(g), <double*>velocity_data, &options, p.numel_)
     written(param, p)
     if v is not None:
         written(velocity, v)
@@ -195,7 +197,7 @@ def adam_step(TensorBase param not None, TensorBase grad not None, TensorBase me
     cdef TensorBase m = like_param(mean, p, "exp_avg", "Adam")
     cdef TensorBase s = like_param(square, p, "exp_avg_sq", "Adam")
     cdef TensorBase most = None if largest is None else like_param(largest, p, "max_exp_avg_sq", "Adam")
-    cdef char* most_data = NULL if most is None else most.data_
+    cdef char* most_data = NULL if most is None else memory_of(most)
     cdef double t = count_step(step)
     cdef AdamOptions options
     options.beta1 = beta1
@@ -208,11 +210,11 @@ def adam_step(TensorBase param not None, TensorBase grad not None, TensorBase me
     options.maximize = maximize
     with nogil:
         if p.dtype_ == FLOAT32:
-            run_adam(<float*>p.data_, <float*>g.data_, <float*>m.data_, <float*>s.data_, <float*>most_data, &options,
-                     p.numel_)
+            run_adam(<float*>memory_of(p), <float*>memory_of(g), <float*>memory_of(m), <float*>memory_of(s),
+                     <float*>most_data, &options, p.numel_)
         else:
-            run_adam(<double*>p.data_, <double*>g.data_, <double*>m.data_, <double*>s.data_, <double*>most_data,
-                     &options, p.numel_)
+            run_adam(<double*>memory_of(p), <double*>memory_of(g), <double*>memory_of(m), <double*>memory_of(s),
+                     <double*>most_data, &options, p.numel_)
     written(param, p)
     written(mean, m)
     written(square, s)
@@ -227,7 +229,7 @@ cdef double count_step(TensorBase step) except -1:
     check_writable(step, "Adam")
     bump_version(step)
     if step.dtype_ == FLOAT32:
-        (<float*>step.data_)[0] += 1
-        return (<float*>step.data_)[0]
-    (<double*>step.data_)[0] += 1
-    return (<double*>step.data_)[0]
+        (<float*>memory_of(step))[0] += 1
+        return (<float*>memory_of(step))[0]
+    (<double*>memory_of(step))[0] += 1
+    return (<double*>memory_of(step))[0]

@@ -22,7 +22,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport reduced_tensor
 from tensorlab.ops.reductions cimport share_among, to_sources
@@ -163,7 +163,7 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
         raise ShapeError(f"topk: k is {k}, but dimension {d} has {line.n} elements; k must be from 0 to that")
     for i in range(input.ndim_):
         sizes[i] = k if i == d else input.sizes[i]
-    values, indices = empty_tensor(input.dtype_, input.ndim_, sizes), empty_tensor(INT64, input.ndim_, sizes)
+    values, indices = empty_beside(input, input.dtype_, input.ndim_, sizes), empty_beside(input, INT64, input.ndim_, sizes)
     line.order = order_loops[kernel]
     line.k = k
     line.is_largest = largest

@@ -5,7 +5,6 @@ Both are made of other operations, which know their gradients.
 """
 
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.creation import full
 from tensorlab.ops.indexing.rows import index_select
 from tensorlab.ops.ranges import arange
 
@@ -81,7 +80,7 @@ def pad_with_constant(input, pairs, value):
         part = part.narrow(d, max(-before, 0), inner)
         whole.append((d, max(before, 0), inner))
         shape[d] = size
-    out = full(tuple(shape), value, dtype=input.dtype)
+    out = input.new_full(tuple(shape), value)
     place = out
     for d, start, length in whole:
         place = place.narrow(d, start, length)

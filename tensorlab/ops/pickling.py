@@ -10,7 +10,7 @@ import copyreg
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.exchange import frombuffer
-from tensorlab._core.storage import Storage
+from tensorlab._core.storage import Storage, new_meta_storage
 from tensorlab._core.subclass import make_subclass
 from tensorlab.errors import GradientError
 from tensorlab.ops.resizing import tensor_over
@@ -27,6 +27,8 @@ def storage_from(data):
 
 def reduce_storage(storage):
     """Take a storage apart for a pickle."""
+    if storage.is_meta:
+        return new_meta_storage, (len(storage),)
     if not len(storage):
         return storage_from, (b"",)
     return storage_from, (bytearray(memoryview(tensor_over(storage, UINT8, 0, None, None))),)

@@ -6,7 +6,7 @@ from tensorlab._core.dispatch cimport run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, is_meta
 
 import warnings
 
@@ -236,7 +236,7 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
     tensor(0.4904)
     """
     check_same_shape("binary_cross_entropy", input, target)
-    if not ((input >= 0) & (input <= 1)).all().item():
+    if not is_meta(input) and not ((input >= 0) & (input <= 1)).all().item():
         raise ShapeError("binary_cross_entropy: the input must hold probabilities, from 0 to 1; for logits use "
                          "binary_cross_entropy_with_logits")
     losses = run_binary(BINARY_CROSS_ENTROPY, input, target)

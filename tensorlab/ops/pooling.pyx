@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, k
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.op cimport Op, finish
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -60,7 +60,7 @@ cdef tuple axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, s
         raise ShapeError(f"{where}: the kernel reaches over {reach} elements, more than the {size} of the image with padding "
                          f"{padding}")
     table = int_table(n)
-    entry = <int64_t*>table.data_
+    entry = <int64_t*>memory_of(table)
     for i in range(n):
         start = i * stride - padding
         entry[FIRST] = start if start >= 0 else start + (-start + dilation - 1) // dilation * dilation
@@ -76,7 +76,7 @@ cdef tuple axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, s
 cdef tuple adaptive_windows(ssize size, ssize n):
     """Windows that split the axis into n parts as even as can be, overlapping where n does not divide its size."""
     cdef TensorBase table = int_table(n)
-    cdef int64_t* entry = <int64_t*>table.data_
+    cdef int64_t* entry = <int64_t*>memory_of(table)
     cdef ssize i
     for i in range(n):
         entry[FIRST] = i * size // n
@@ -184,7 +184,7 @@ cdef TensorBase plain(TensorBase x, int dtype):
     cdef TensorBase copied
     if x.is_contiguous_ and x.dtype_ == dtype:
         return x
-    copied = empty_tensor(dtype, x.ndim_, x.sizes)
+    copied = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(copied, x)
     return copied
 
@@ -195,14 +195,14 @@ cdef TensorBase tensor_of_shape(int dtype, TensorBase like, ssize height, ssize 
     for i in range(like.ndim_ - 2):
         sizes[i] = like.sizes[i]
     sizes[like.ndim_ - 2], sizes[like.ndim_ - 1] = height, width
-    return empty_tensor(dtype, like.ndim_, sizes)
+    return empty_beside(like, dtype, like.ndim_, sizes)
 
 
-cdef void describe(Planes* p, TensorBase x, TensorBase rows, TensorBase columns) noexcept:
+cdef int describe(Planes* p, TensorBase x, TensorBase rows, TensorBase columns) except -1:
     p.height, p.width = x.sizes[x.ndim_ - 2], x.sizes[x.ndim_ - 1]
     p.planes = x.sizes[0] * (x.sizes[1] if x.ndim_ == 4 else 1)
     p.out_height, p.out_width = rows.sizes[0], columns.sizes[0]
-    p.rows, p.columns = <const int64_t*>rows.data_, <const int64_t*>columns.data_
+    p.rows, p.columns = <const int64_t*>memory_of(rows), <const int64_t*>memory_of(columns)
     p.row_step = p.column_step = 1
     p.divisor = 0
 
@@ -279,8 +279,9 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
     p.row_step, p.column_step = steps[0], steps[1]
     out = tensor_of_shape(kernel_type, input, p.out_height, p.out_width)
     indices = tensor_of_shape(INT64, input, p.out_height, p.out_width)
-    p.x, p.out, p.indices = x.data_, out.data_, <int64_t*>indices.data_
-    run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
+    if not is_meta(out):
+        p.x, p.out, p.indices = memory_of(x), memory_of(out), <int64_t*>memory_of(indices)
+        run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
     result = finish(MAX_POOL, plain(out, input.dtype_), (input, indices))
     return (result, indices) if return_indices else result
 
@@ -310,8 +311,9 @@ cdef object mean_of_windows(Op op, TensorBase x, TensorBase rows, TensorBase col
     cdef Planes p
     describe(&p, computed, rows, columns)
     out = tensor_of_shape(kernel_type, x, p.out_height, p.out_width)
-    p.x, p.out, p.divisor = computed.data_, out.data_, divisor
-    run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
+    if not is_meta(out):
+        p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+        run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
     return finish(op, plain(out, x.dtype_), (x, rows, columns, divisor))
 
 def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, TensorBase columns not None, double divisor,
@@ -321,8 +323,9 @@ def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, Tensor
     cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_shape(kernel_type, grad, height, width)
     cdef Planes p
     describe(&p, out, rows, columns)
-    p.x, p.out, p.divisor = computed.data_, out.data_, divisor
-    run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
+    if not is_meta(out):
+        p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+        run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
     return finish(AVG_POOL_BACKWARD, plain(out, grad.dtype_), (grad, rows, columns, divisor, height, width))
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,

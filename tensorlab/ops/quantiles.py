@@ -5,6 +5,7 @@ Made of sort, gather and arithmetic, whose derivatives are theirs.
 
 from tensorlab import return_types
 from tensorlab._core.exchange import tensor
+from tensorlab._core.spellings import respelled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.ranges import arange
@@ -29,14 +30,14 @@ def wanted_ranks(x, q, where):
     if x.numel() == 0:
         raise ShapeError(f"{where}: the tensor has no elements")
     if not isinstance(q, TensorBase):
-        q = tensor(q, dtype=x.dtype)
+        q = tensor(q, dtype=x.dtype, device="cpu")
     elif q.dtype != x.dtype:
         raise DTypeError(f"{where}: q has type {q.dtype}, but the tensor has type {x.dtype}")
     if q.ndim > 1:
         raise ShapeError(f"{where}: q must be a number or one row, not of shape {tuple(q.shape)}")
-    if not bool(((q >= 0) & (q <= 1)).all()):
+    if not q.is_meta and not bool(((q >= 0) & (q <= 1)).all()):
         raise RuntimeError(f"{where}: q must be between 0 and 1, but it is {q.tolist()}")
-    return q
+    return q.to(x.device)
 
 
 def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
@@ -88,6 +89,7 @@ def store(result, out):
     return out.copy_(result)
 
 
+@respelled
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Return the values below which a share `q` of the elements lies.
 
@@ -110,6 +112,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
     return store(at_quantiles(input, q, dim, keepdim, interpolation, False, "quantile"), out)
 
 
+@respelled
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Return `quantile` of the elements that are not nan.
 
@@ -120,6 +123,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     return store(at_quantiles(input, q, dim, keepdim, interpolation, True, "nanquantile"), out)
 
 
+@respelled
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """Return the most frequent value along a dimension, the smallest of several, and where its last one stands.
 
@@ -145,7 +149,7 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
     lines = input.detach().movedim(dim, -1) if input.ndim > 0 else input.detach().reshape(1)
     ordered, order = sort(lines, -1, stable=True)
     n = ordered.shape[-1]
-    at = arange(n).expand(ordered.shape)
+    at = arange(n, device=input.device).expand(ordered.shape)
     starts = at.masked_fill(
         (ordered.roll(1, -1) == ordered) & (at > 0), 0
     )  # where a run of equal values begins, else 0

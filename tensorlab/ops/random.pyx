@@ -44,7 +44,7 @@ from tensorlab._core.random cimport (
     fill_uniform,
     generator_or_default,
 )
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_like, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -68,19 +68,19 @@ cdef void fill_floats(real* out, ssize n, int recipe, Generator generator, doubl
 cdef int fill_any(TensorBase row, int recipe, Generator generator, double p) except -1:
     """The recipes that every type has."""
     if row.dtype_ == FLOAT32:
-        fill_one[float](<float*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[float](<float*>memory_of(row), row.numel_, recipe, generator, p)
     elif row.dtype_ == FLOAT64:
-        fill_one[double](<double*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[double](<double*>memory_of(row), row.numel_, recipe, generator, p)
     elif row.dtype_ == INT64:
-        fill_one[int64_t](<int64_t*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[int64_t](<int64_t*>memory_of(row), row.numel_, recipe, generator, p)
     elif row.dtype_ == INT32:
-        fill_one[int32_t](<int32_t*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[int32_t](<int32_t*>memory_of(row), row.numel_, recipe, generator, p)
     elif row.dtype_ == INT16:
-        fill_one[int16_t](<int16_t*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[int16_t](<int16_t*>memory_of(row), row.numel_, recipe, generator, p)
     elif row.dtype_ == INT8:
-        fill_one[int8_t](<int8_t*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[int8_t](<int8_t*>memory_of(row), row.numel_, recipe, generator, p)
     else:
-        fill_one[uint8_t](<uint8_t*>row.data_, row.numel_, recipe, generator, p)
+        fill_one[uint8_t](<uint8_t*>memory_of(row), row.numel_, recipe, generator, p)
     return 0
 
 
@@ -95,19 +95,19 @@ cdef void fill_one(number* out, ssize n, int recipe, Generator generator, double
 
 cdef int fill_integers(TensorBase row, Generator generator, int64_t low, uint64_t range_) except -1:
     if row.dtype_ == FLOAT32:
-        fill_randint(<float*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<float*>memory_of(row), row.numel_, generator, low, range_)
     elif row.dtype_ == FLOAT64:
-        fill_randint(<double*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<double*>memory_of(row), row.numel_, generator, low, range_)
     elif row.dtype_ == INT64:
-        fill_randint(<int64_t*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<int64_t*>memory_of(row), row.numel_, generator, low, range_)
     elif row.dtype_ == INT32:
-        fill_randint(<int32_t*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<int32_t*>memory_of(row), row.numel_, generator, low, range_)
     elif row.dtype_ == INT16:
-        fill_randint(<int16_t*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<int16_t*>memory_of(row), row.numel_, generator, low, range_)
     elif row.dtype_ == INT8:
-        fill_randint(<int8_t*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<int8_t*>memory_of(row), row.numel_, generator, low, range_)
     else:
-        fill_randint(<uint8_t*>row.data_, row.numel_, generator, low, range_)
+        fill_randint(<uint8_t*>memory_of(row), row.numel_, generator, low, range_)
     return 0
 
 
@@ -134,7 +134,7 @@ cdef TensorBase row_for(TensorBase x):
         row = alias_as(x, 1, &x.numel_, NULL, x.data_)
         row.dtype_ = UINT8 if x.dtype_ == BOOL else x.dtype_
         return row
-    return empty_tensor(kernel_dtype(x.dtype_), 1, &x.numel_)
+    return empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_)
 
 
 cdef int put_row(TensorBase x, TensorBase row) except -1:
@@ -148,22 +148,22 @@ cdef int put_row(TensorBase x, TensorBase row) except -1:
 
 cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, double b) except -1:
     cdef TensorBase row
-    if x.numel_ == 0:
+    if x.numel_ == 0 or is_meta(x):
         return 0
     row = row_for(x)
     if recipe >= BERNOULLI:
         fill_any(row, recipe, generator, a)
     elif recipe == NORMAL and kernel_dtype(x.dtype_) != x.dtype_ and x.numel_ >= NORMAL_BLOCK:
         # for the half types nothing is drawn in vain: whole blocks, then the last 16 elements once more
-        fill_normal[float](<float*>row.data_, x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
+        fill_normal[float](<float*>memory_of(row), x.numel_ - x.numel_ % NORMAL_BLOCK, generator, a, b)
         if x.numel_ % NORMAL_BLOCK != 0:
-            fill_normal[float](<float*>row.data_ + x.numel_ - NORMAL_BLOCK, NORMAL_BLOCK, generator, a, b)
+            fill_normal[float](<float*>memory_of(row) + x.numel_ - NORMAL_BLOCK, NORMAL_BLOCK, generator, a, b)
     elif row.dtype_ == FLOAT32:
-        fill_floats[float](<float*>row.data_, row.numel_, recipe, generator, a, b)
+        fill_floats[float](<float*>memory_of(row), row.numel_, recipe, generator, a, b)
     else:
-        fill_floats[double](<double*>row.data_, row.numel_, recipe, generator, a, b)
+        fill_floats[double](<double*>memory_of(row), row.numel_, recipe, generator, a, b)
     if recipe == UNIFORM and kernel_dtype(x.dtype_) != x.dtype_:
-        keep_below(<float*>row.data_, row.numel_, x.dtype_, a, b)
+        keep_below(<float*>memory_of(row), row.numel_, x.dtype_, a, b)
     return put_row(x, row)
 
 
@@ -333,7 +333,7 @@ cdef int check_probability(double p, str where) except -1:
 
 cdef int check_probabilities(object p, str where) except -1:
     check_floating((<TensorBase?>p).dtype_, where, False)
-    if not ((p >= 0) & (p <= 1)).all().item():
+    if not is_meta(<TensorBase>p) and not ((p >= 0) & (p <= 1)).all().item():
         raise ShapeError(f"{where}: all probabilities must lie from 0 to 1")
     return 0
 
@@ -359,7 +359,7 @@ def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
         fill_tensor(made, BERNOULLI, generator_or_default(generator, "bernoulli"), p, 0)
     else:
         check_probabilities(input, "bernoulli")
-        made = empty_tensor(input.dtype_, input.ndim_, input.sizes)
+        made = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
         copy_into(made, draw_bernoulli(input.detach(), made, generator_or_default(generator, "bernoulli")))
     if out is not None:
         return store_out("bernoulli", made, out, needs_grad(input))
@@ -407,7 +407,7 @@ cdef object rounded(object n, int dtype):
 cdef int fill_between(TensorBase x, Generator generator, object low, object high) except -1:
     """Integers from low to high - 1; both have been checked."""
     cdef TensorBase row
-    if x.numel_ == 0:
+    if x.numel_ == 0 or is_meta(x):
         return 0
     if is_floating(x.dtype_):
         low, high = exact_bounds(x.dtype_, low, high)

@@ -21,7 +21,7 @@ from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.random cimport Generator, fill_randperm, fill_uniform, generator_or_default
-from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 from tensorlab.ops.creation cimport check_number, factory_sizes, start_factory, start_like
 from tensorlab.ops.random cimport (
     EXPONENTIAL,
@@ -137,8 +137,10 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
         raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
     check_number(count, code, "randperm")
     made = start_factory(1, &count, out, dtype, INT64, layout, device, requires_grad, "randperm")
+    if is_meta(made):
+        return made
     row = made if made.dtype_ == INT64 and made.is_contiguous_ else empty_tensor(INT64, 1, &count)
-    fill_randperm(<int64_t*>row.data_, count, generator_or_default(generator, "randperm"))
+    fill_randperm(<int64_t*>memory_of(row), count, generator_or_default(generator, "randperm"))
     if row is not made:
         copy_into(made, row)
     return made
@@ -222,7 +224,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     check_floating((<TensorBase>like).dtype_, "normal", False)
     if not isinstance(std, TensorBase):
         check_std(std, "normal")
-    elif not (std.detach() >= 0).all().item():
+    elif not is_meta(<TensorBase>std) and not (std.detach() >= 0).all().item():
         raise ShapeError("normal: all elements of std must be at least 0")
     made = like.new_empty(broadcast_shapes(*[one.shape for one in (mean, std) if isinstance(one, TensorBase)]))
     fill_normally(made, source, 0, 1)
@@ -272,16 +274,16 @@ cdef int sample_row(const double* probabilities, double* cumulative, ssize n, in
 
 
 cdef TensorBase sample_with_replacement(TensorBase input, ssize samples, Generator generator):
-    cdef TensorBase rows = empty_tensor(FLOAT64, input.ndim_, input.sizes), cumulative, out
+    cdef TensorBase rows = empty_beside(input, FLOAT64, input.ndim_, input.sizes), cumulative, out
     cdef ssize n = input.sizes[input.ndim_ - 1], i
     cdef ssize[2] sizes
     copy_into(rows, input)
     cumulative = empty_tensor(FLOAT64, 1, &n)
     sizes[0] = input.sizes[0]
     sizes[input.ndim_ - 1] = samples
-    out = empty_tensor(INT64, input.ndim_, sizes)
+    out = empty_beside(input, INT64, input.ndim_, sizes)
     for i in range(input.sizes[0] if input.ndim_ == 2 else 1):
-        sample_row(<double*>rows.data_ + i * n, <double*>cumulative.data_, n, <int64_t*>out.data_ + i * samples,
+        sample_row(<double*>memory_of(rows) + i * n, <double*>memory_of(cumulative), n, <int64_t*>memory_of(out) + i * samples,
                    samples, generator, kernel_dtype(input.dtype_) == FLOAT32)
     return out
 
@@ -323,6 +325,9 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
         raise ShapeError(f"multinomial: {samples} samples cannot be drawn from {n} probabilities"
                          f"{'' if replacement else ' without replacement'}")
     rows = input.detach()
+    if is_meta(input):                      # which index is drawn depends on values, how many are drawn does not
+        drawn = input.new_empty((*input.shape[:input.ndim_ - 1], samples), dtype=dtype_object(INT64))
+        return store_out("multinomial", drawn, out, False)
     if input.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
         raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
     if replacement and samples > 1:

@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 from tensorlab.ops.creation cimport fill_number, fill_zero, start_factory
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -41,7 +41,7 @@ cdef object read_bound(object given, str name, str where):
 cdef TensorBase compute_target(TensorBase out):
     """Where the loops write: `out` itself if it is contiguous and of a fitting type, else a tensor to copy from."""
     cdef int dtype = INT64 if not is_floating(out.dtype_) else kernel_dtype(out.dtype_)
-    return out if out.is_contiguous_ and out.dtype_ == dtype else empty_tensor(dtype, out.ndim_, out.sizes)
+    return out if out.is_contiguous_ and out.dtype_ == dtype else empty_beside(out, dtype, out.ndim_, out.sizes)
 
 
 # ---------------------------------------------------------------- arange
@@ -126,13 +126,15 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
         raise UnsupportedDType("arange: not implemented for bool")
     n = range_length(start, end, step, code)
     made = start_factory(1, &n, out, dtype, code, layout, device, requires_grad, "arange")
+    if is_meta(made):
+        return made
     target = compute_target(made)
     if target.dtype_ == INT64:
-        count_up_integers(<int64_t*>target.data_, n, int(start), int(step))
+        count_up_integers(<int64_t*>memory_of(target), n, int(start), int(step))
     elif target.dtype_ == FLOAT32:
-        count_up[float](<float*>target.data_, n, start, step)
+        count_up[float](<float*>memory_of(target), n, start, step)
     else:
-        count_up[double](<double*>target.data_, n, start, step)
+        count_up[double](<double*>memory_of(target), n, start, step)
     if target is not made:
         copy_into(made, target)
     return made
@@ -173,15 +175,17 @@ cdef object space(object start, object end, object steps, object base, object ou
     if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
     made = start_factory(1, &n, out, dtype, code, layout, device, requires_grad, where)
+    if is_meta(made):
+        return made
     if not is_floating(code):
         start, end = int(start), int(end)
     if base is None and made.dtype_ == FLOAT32 and made.is_contiguous_:
-        interpolate[float](<float*>made.data_, n, start, end)
+        interpolate[float](<float*>memory_of(made), n, start, end)
         return made
     target = made if made.dtype_ == FLOAT64 and made.is_contiguous_ else empty_tensor(FLOAT64, 1, &n)
-    interpolate[double](<double*>target.data_, n, start, end)
+    interpolate[double](<double*>memory_of(target), n, start, end)
     if base is not None:
-        raise_to(<double*>target.data_, n, base)
+        raise_to(<double*>memory_of(target), n, base)
     if target is not made:
         copy_into(made, target)
     return made

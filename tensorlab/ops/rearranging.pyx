@@ -11,7 +11,7 @@ from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_like, empty_tensor, set_layout
+from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
@@ -130,7 +130,7 @@ def roll_derivative(grad, shifts, dims):
 
 cdef TensorBase rolled(TensorBase x, ssize shift, int dim):
     """A row-major copy of x, shifted along one dimension."""
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef ssize size = x.sizes[dim], first
     if x.numel_ == 0:
         return out
@@ -210,7 +210,7 @@ cdef TensorBase repeated(TensorBase x, int ndim, const ssize* repeats):
     cdef TensorBase out
     for i in range(ndim):
         out_sizes[i] = repeats[i] * (x.sizes[i - shift] if i >= shift else 1)
-    out = empty_tensor(x.dtype_, ndim, out_sizes)
+    out = empty_beside(x, x.dtype_, ndim, out_sizes)
     if out.numel_ == 0:
         return out
     for i in range(ndim):
@@ -303,11 +303,12 @@ cdef TensorBase repeated_indices(list counts):
     """0 counts[0] times, 1 counts[1] times, and so on."""
     cdef ssize total = sum(counts), at = 0, count
     cdef TensorBase out = empty_tensor(INT64, 1, &total)
+    cdef int64_t* to = <int64_t*>memory_of(out)
     cdef ssize index
     for index in range(len(counts)):
         count = counts[index]
         for _ in range(count):
-            (<int64_t*>out.data_)[at] = index
+            to[at] = index
             at += 1
     return out
 

@@ -19,7 +19,7 @@ from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops cimport thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
 from tensorlab.errors import ShapeError
 
@@ -76,7 +76,7 @@ cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint 
         elif keepdim:
             sizes[ndim] = 1
             ndim += 1
-    return empty_tensor(dtype, ndim, sizes)
+    return empty_beside(x, dtype, ndim, sizes)
 
 
 cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept:
@@ -224,8 +224,10 @@ cdef void run_part(Reduction* r) noexcept nogil:
     cdef int total_size = item_size[reducer.total_dtype]
     cdef ssize strip = STRIP, width, i, j, out_at = 0
     cdef char* x = r.x
-    if r.x_dtype != reducer.dtype or r.kept_steps[last] != 1:
+    if r.kept_steps[last] != 1:
         strip = 256                                     # gathered by columns: 8 rows of a strip fill the buffer
+    elif r.x_dtype != reducer.dtype:
+        strip = 512                                     # converted row by row: 4 of them fill it
     for d in range(r.kept_ndim):
         index[d] = 0
         if r.kept_sizes[d] == 0:
@@ -331,14 +333,16 @@ cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, uns
     """
     cdef Reduction r
     cdef int threads
+    if is_meta(out):
+        return 0
     r.reducer = reducer
     r.finish = finish
     r.parameter = parameter
-    r.x = x.data_
+    r.x = memory_of(x)
     r.x_dtype = x.dtype_
-    r.out = out.data_
+    r.out = memory_of(out)
     r.out_dtype = out.dtype_
-    r.extra = extra.data_ if extra is not None else NULL
+    r.extra = memory_of(extra) if extra is not None else NULL
     set_up(&r, x, mask)
     if x.numel_ < NOGIL_WORK:
         run_part(&r)

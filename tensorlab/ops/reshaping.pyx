@@ -15,7 +15,7 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, set_layout
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
@@ -167,7 +167,7 @@ cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
     cdef ssize[MAX_NDIM] strides
     cdef TensorBase out
     if not view_strides(x.ndim_, x.sizes, x.strides, ndim, sizes, strides):
-        out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+        out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         copy_into(out, x)
         set_layout(out, ndim, sizes, NULL)
         return finish(RESHAPE, out, (x, None))

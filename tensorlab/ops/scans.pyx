@@ -26,7 +26,7 @@ from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.rows cimport total
@@ -132,7 +132,7 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "cumsum")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
+    cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
     if out is not None:
         return store_out("cumsum", result, out, needs_grad(input))
@@ -160,7 +160,7 @@ def cumsum_from_end_derivative(grad, dim):
 
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
     scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_lines[kernel])
     return finish(CUMSUM_FROM_END, out, (x, dim))
@@ -225,7 +225,7 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     cdef int kernel = kernel_dtype(input.dtype_)
     if not is_floating(input.dtype_):
         raise UnsupportedDType(f"logcumsumexp: not implemented for {input.dtype}; convert with .to() first")
-    result = empty_tensor(input.dtype_, input.ndim_, input.sizes)
+    result = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
     scan(input, result, d, kernel, <line_loop>logcumsumexp_line[float] if kernel == FLOAT32 else
          <line_loop>logcumsumexp_line[double])
     if out is not None:
@@ -276,7 +276,7 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "cumprod")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef TensorBase result = empty_tensor(code, input.ndim_, input.sizes)
+    cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumprod_lines[scan_dtype(code)])
     if out is not None:
         return store_out("cumprod", result, out, needs_grad(input))
@@ -335,7 +335,7 @@ def cumprod_backward_derivative_x(grad, grad_, x, dim):
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""
     cdef int d = wrap_dim(dim, ndim_of(x), "cumprod_backward")
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef Lines lines
     if x.ndim_ == 0:
@@ -400,7 +400,7 @@ def cummin_derivative(grads, x_shape, dim, indices):
 
 cdef object running(str where, Op op, TensorBase x, object dim, line_loop* loops, object out):
     cdef int d = wrap_dim(dim, ndim_of(x), where), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase values = empty_tensor(x.dtype_, x.ndim_, x.sizes), indices = empty_tensor(INT64, x.ndim_, x.sizes)
+    cdef TensorBase values = empty_beside(x, x.dtype_, x.ndim_, x.sizes), indices = empty_beside(x, INT64, x.ndim_, x.sizes)
     cdef Lines lines
     start_lines(&lines, values, d)
     add_lines(&lines, values, d, kernel, True)

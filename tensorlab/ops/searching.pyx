@@ -21,8 +21,8 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.operands cimport as_number
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.operands cimport as_number, check_same_place
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
 from tensorlab._core.dtypes import promote_types
 from tensorlab.errors import DTypeError, ShapeError
@@ -76,7 +76,7 @@ cdef TensorBase in_type(TensorBase x, int dtype):
     cdef TensorBase out
     if x.dtype_ == dtype:
         return x if x.is_contiguous_ else contiguous_copy(x)
-    out = empty_tensor(dtype, x.ndim_, x.sizes)
+    out = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
@@ -84,14 +84,19 @@ cdef TensorBase in_type(TensorBase x, int dtype):
 cdef TensorBase places(TensorBase rows, TensorBase values, TensorBase sorter, bint right, bint int32):
     """Where each value belongs: in the one row, or in the row with its index."""
     cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
-    cdef TensorBase out = empty_tensor(INT64, values.ndim_, values.sizes)
+    cdef TensorBase out = empty_beside(values, INT64, values.ndim_, values.sizes)
     cdef TensorBase sequence = in_type(rows, dtype), wanted = in_type(values, dtype)
     cdef TensorBase order = None if sorter is None else in_type(sorter, INT64)
     cdef search_loop loop = loop_for(dtype)
     cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1
-    with nogil:
-        loop(sequence.data_, wanted.data_, NULL if order is None else <int64_t*>order.data_, <int64_t*>out.data_, wanted.numel_,
-             inner, length, rows.ndim_ == 1, right)
+    cdef int64_t* sorted_by = NULL
+    check_same_place(rows, values, "searchsorted")
+    if not is_meta(out):
+        if order is not None:
+            sorted_by = <int64_t*>memory_of(order)
+        with nogil:
+            loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(out), wanted.numel_, inner, length,
+                 rows.ndim_ == 1, right)
     return out.int() if int32 else out
 
 
@@ -160,7 +165,7 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
             raise ShapeError(f"searchsorted: the sorter has shape {tuple(sorter.shape)}, but the numbers have "
                              f"{tuple(sorted_sequence.shape)}")
         length = sorted_sequence.sizes[sorted_sequence.ndim_ - 1]
-        if sorter.numel() and not (0 <= sorter.min().item() and sorter.max().item() < length):
+        if sorter.numel() and not sorter.is_meta and not (0 <= sorter.min().item() and sorter.max().item() < length):
             raise IndexError(f"searchsorted: the sorter has indices outside 0 to {length - 1}")
     result = places(sorted_sequence, values, sorter, right, out_int32)
     return result if out is None else store_out("searchsorted", result, out, False)

@@ -13,8 +13,8 @@ from tensorlab._core.dtypes cimport item_size, kernel_dtype
 from tensorlab._core.graph cimport is_followed, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
+from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into, has_distinct_places
 
 from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
@@ -31,15 +31,15 @@ cdef object run_view_backward(TensorBase grad, object shape, object view, tuple 
     """Zeros, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
-    cdef TensorBase out = zeros_tensor(grad.dtype_, ndim, sizes), part, wide, kept
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), part, wide, kept
     part = view(out, *where)
     if has_distinct_places(part.ndim_, part.sizes, part.strides):
         copy_into(part, grad)
     elif kernel_dtype(grad.dtype_) == grad.dtype_:
         accumulate_into(part, grad)
     else:                                               # half types are summed in float32
-        wide = zeros_tensor(kernel_dtype(grad.dtype_), ndim, sizes)
-        kept = empty_tensor(wide.dtype_, grad.ndim_, grad.sizes)
+        wide = zeros_beside(grad, kernel_dtype(grad.dtype_), ndim, sizes)
+        kept = empty_beside(wide, wide.dtype_, grad.ndim_, grad.sizes)
         copy_into(kept, grad)
         accumulate_into(view(wide, *where), kept)
         copy_into(out, wide)

@@ -7,7 +7,7 @@ from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reductions cimport may_need_grad
 from tensorlab.ops.rows cimport INFINITY, exp_falling, exp_row, largest, log_of, sum_of_products, sum_row
@@ -25,7 +25,7 @@ cdef struct Loops:              # of one op: of float32, of float64
 
 cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const Loops* loops):
     """A new row-major tensor: the loops' lines of x, or of x and y, along `dim`."""
-    cdef TensorBase out = empty_tensor(dtype, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(dtype)
     cdef Lines lines
     start_lines(&lines, out, dim)

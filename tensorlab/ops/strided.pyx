@@ -19,8 +19,8 @@ from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_tensor, offset_of
-from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
+from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
@@ -119,7 +119,7 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
     """
     cdef ssize[MAX_NDIM] sizes, out_strides, x_strides
     cdef int i, ndim = max(<int>out.ndim_, 1)
-    if out.numel_ == 0:
+    if out.numel_ == 0 or is_meta(out):
         return 0
     sizes[0] = 1
     out_strides[0] = x_strides[0] = 0
@@ -129,10 +129,10 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
         x_strides[i] = x.strides[i]
     if out.dtype_ == FLOAT32:
         with nogil:
-            accumulate_rows(<float*>out.data_, out_strides, <float*>x.data_, x_strides, sizes, ndim)
+            accumulate_rows(<float*>memory_of(out), out_strides, <float*>memory_of(x), x_strides, sizes, ndim)
     else:
         with nogil:
-            accumulate_rows(<double*>out.data_, out_strides, <double*>x.data_, x_strides, sizes, ndim)
+            accumulate_rows(<double*>memory_of(out), out_strides, <double*>memory_of(x), x_strides, sizes, ndim)
     return 0
 
 
@@ -219,7 +219,7 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
     read_geometry(&writes, target[0], target[1], target[2], "restride")
     reach = extent(writes.ndim, writes.sizes, writes.strides)
     if x.numel_ == 0 or reach == 0:
-        out = zeros_tensor(x.dtype_, writes.ndim, writes.sizes)
+        out = zeros_beside(x, x.dtype_, writes.ndim, writes.sizes)
         bump_version(out)
         return out
     # memory begins where the lower one of the two begins
@@ -227,9 +227,9 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
     reads.offset -= shared
     writes.offset -= shared
     reach = max(writes.offset + reach, reads.offset + extent(reads.ndim, reads.sizes, reads.strides))
-    memory = zeros_tensor(dtype, 1, &reach)
+    memory = zeros_beside(x, dtype, 1, &reach)
     if dtype != x.dtype_:                                       # half types are summed in float32
-        kept = empty_tensor(dtype, x.ndim_, x.sizes)
+        kept = empty_beside(x, dtype, x.ndim_, x.sizes)
         copy_into(kept, x)
     y = read_as(memory, &reads)
     if has_distinct_places(reads.ndim, reads.sizes, reads.strides):
@@ -237,14 +237,16 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
     else:
         accumulate_into(y, kept)
     if not has_distinct_places(divisor.ndim, divisor.sizes, divisor.strides):
-        counts = zeros_tensor(dtype, 1, &reach)
+        counts = zeros_beside(x, dtype, 1, &reach)
         count_readings(counts, divisor)
-        if dtype == FLOAT32:
-            divide(<float*>memory.data_, <float*>counts.data_, reach)
+        if is_meta(x):
+            pass
+        elif dtype == FLOAT32:
+            divide(<float*>memory_of(memory), <float*>memory_of(counts), reach)
         else:
-            divide(<double*>memory.data_, <double*>counts.data_, reach)
+            divide(<double*>memory_of(memory), <double*>memory_of(counts), reach)
     if dtype != x.dtype_:
-        y = empty_tensor(x.dtype_, 1, &reach)
+        y = empty_beside(x, x.dtype_, 1, &reach)
         copy_into(y, memory)
         memory = y
     bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
@@ -261,7 +263,7 @@ cdef TensorBase read_as(TensorBase memory, Geometry* geometry):
 cdef int count_readings(TensorBase counts, Geometry* geometry) except -1:
     cdef ssize one = 1
     cdef ssize[MAX_NDIM] nowhere
-    cdef TensorBase unit = empty_tensor(counts.dtype_, 1, &one)
+    cdef TensorBase unit = empty_beside(counts, counts.dtype_, 1, &one)
     cdef int i
     for i in range(geometry.ndim):
         nowhere[i] = 0

@@ -8,18 +8,19 @@ from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.creation cimport zeros_beside, zeros_tensor
 from tensorlab.ops.joining cimport read_tensors
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of
 
-from tensorlab._core.device import check_device
+from tensorlab._core.device import is_meta_device
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.slicing import diagonal as diagonal_view
 
@@ -43,7 +44,7 @@ cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1
     cdef ssize[MAX_NDIM] index
     cdef ssize rows = x.sizes[batch], columns = x.sizes[batch + 1], i, edge
     cdef char* matrix = x.data_
-    if x.numel_ == 0:
+    if x.numel_ == 0 or is_meta(x):
         return 0
     for d in range(batch):
         index[d] = 0
@@ -152,8 +153,6 @@ cdef object triangle_indices(object row, object col, object offset, bint lower, 
     cdef ssize rows = row, columns = col, above = offset, i, j, n = 0, first, last
     cdef ssize[2] sizes
     cdef TensorBase out
-    if device is not None:
-        check_device(device, where)
     if rows < 0 or columns < 0:
         raise ShapeError(f"{where}: {rows} rows and {columns} columns are asked for; both must be at least 0")
     if code != INT64 and code != INT32:
@@ -162,6 +161,8 @@ cdef object triangle_indices(object row, object col, object offset, bint lower, 
     for i in range(rows):
         n += min(max(i + above + 1, 0), columns) if lower else columns - min(max(i + above, 0), columns)
     sizes[1] = n
+    if is_meta_device(device, where):
+        return meta_tensor(code, 2, sizes, NULL)
     out = empty_tensor(code, 2, sizes)
     n = 0
     for i in range(rows):
@@ -169,11 +170,11 @@ cdef object triangle_indices(object row, object col, object offset, bint lower, 
         last = min(max(i + above + 1, 0), columns) if lower else columns
         for j in range(first, last):
             if code == INT64:
-                (<int64_t*>out.data_)[n] = i
-                (<int64_t*>out.data_)[n + sizes[1]] = j
+                (<int64_t*>memory_of(out))[n] = i
+                (<int64_t*>memory_of(out))[n + sizes[1]] = j
             else:
-                (<int32_t*>out.data_)[n] = <int32_t>i
-                (<int32_t*>out.data_)[n + sizes[1]] = <int32_t>j
+                (<int32_t*>memory_of(out))[n] = <int32_t>i
+                (<int32_t*>memory_of(out))[n + sizes[1]] = <int32_t>j
             n += 1
     return out
 
@@ -229,7 +230,7 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
         else:
             sizes[i] = input.sizes[k]
             k += 1
-    out = zeros_tensor(input.dtype_, ndim, sizes)
+    out = zeros_beside(input, input.dtype_, ndim, sizes)
     copy_into(diagonal_view(out, above, first, second), input)
     return finish(DIAG_EMBED, out, (input, above, first, second))
 
@@ -301,9 +302,10 @@ def block_diag(*tensors):
         blocks.append(reshape_to(x.detach(), 2, size))
         sizes[0] += size[0]
         sizes[1] += size[1]
-    out = zeros_tensor(dtype, 2, sizes)
+    out = zeros_beside(<TensorBase>parts[0], dtype, 2, sizes)
     for one in blocks:
         x = <TensorBase>one
+        check_same_place(out, x, "block_diag")
         copy_into(part_of(part_of(out, 0, row, x.sizes[0], 1), 1, column, x.sizes[1], 1), x)
         row += x.sizes[0]
         column += x.sizes[1]

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
 
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort
@@ -13,15 +13,18 @@ from tensorlab.ops.sorting import sort
 cdef tuple runs(TensorBase is_new, TensorBase order, TensorBase inverse):
     """For elements in order, with a mark at each that differs from the one before: how long each run is; into
     `inverse`, the number of the run that element order[i] belongs to."""
-    cdef int64_t* to = <int64_t*>inverse.data_
+    cdef int64_t* to = <int64_t*>memory_of(inverse)
     cdef ssize i, n = is_new.numel_, run = -1, count = is_new.sum().item()
     cdef TensorBase counts = empty_tensor(INT64, 1, &count)
+    cdef int64_t* length = <int64_t*>memory_of(counts)
+    cdef int64_t* place = NULL if order is None else <int64_t*>memory_of(order)
+    cdef char* starts = memory_of(is_new)
     for i in range(n):
-        if (<char*>is_new.data_)[i]:
+        if starts[i]:
             run += 1
-            (<int64_t*>counts.data_)[run] = 0
-        (<int64_t*>counts.data_)[run] += 1
-        to[(<int64_t*>order.data_)[i] if order is not None else i] = run
+            length[run] = 0
+        length[run] += 1
+        to[place[i] if order is not None else i] = run
     return counts, inverse
 
 

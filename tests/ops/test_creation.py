@@ -169,11 +169,6 @@ def test_a_tensor_on_an_accelerator_is_refused(name, error):
             make()
 
 
-def test_a_tensor_without_data_is_refused_with_the_chapter_that_will_have_it():
-    with pytest.raises(RuntimeError, match=r"^zeros: .*planned with chapter 39"):
-        tensorlab.zeros(2, device="meta")
-
-
 def test_a_device_is_a_context_in_which_tensors_are_made():
     with tensorlab.device("cpu") as device:
         assert tensorlab.zeros(1).device == device

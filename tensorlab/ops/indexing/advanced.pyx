@@ -18,9 +18,9 @@ from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_like, empty_strided_tensor, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.copying cimport start_overlapping
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.picks cimport (
     ADD,
@@ -168,7 +168,7 @@ cdef TensorBase spread(TensorBase index, Plan* plan):
         n *= plan.index_sizes[d]
     if index.dtype_ == INT64 and index.is_contiguous_ and index.numel_ == n:
         return index
-    out = empty_tensor(INT64, plan.index_ndim, plan.index_sizes)
+    out = empty_beside(index, INT64, plan.index_ndim, plan.index_sizes)
     copy_into(out, index)
     return out
 
@@ -188,7 +188,7 @@ cdef list set_positions(Picks* picks, Plan* plan, list tensors, str where):
             kept.append(index)
             if plan.sizes[d] == 0 and picks.n > 0:
                 raise IndexOutOfRange(f"{where}: a dimension of size 0 is indexed; it has no valid index")
-            picks.index[picks.indices] = <const int64_t*>index.data_
+            picks.index[picks.indices] = <const int64_t*>memory_of(index)
             picks.bound[picks.indices] = plan.sizes[d]
             picks.stride[picks.indices] = plan.strides[d]
             picks.indices += 1
@@ -257,7 +257,7 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
     for entry in tensors:
         plain = plain and (entry is None or is_row_major(<TensorBase>entry))
     if plain:
-        return empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
+        return empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
     rows[0] = operands[0]
     for d in range(plan.result_ndim):
         operands[0][d] = plan.strides[plan.source[d]] if plan.source[d] >= 0 else 0
@@ -268,7 +268,7 @@ cdef TensorBase result_like(TensorBase x, Plan* plan, list tensors):
         rows[count] = operands[count]
         count += 1
     dense_strides(plan.result_ndim, plan.result_sizes, count, rows, strides)
-    return empty_strided_tensor(x.dtype_, plan.result_ndim, plan.result_sizes, strides)
+    return empty_strided_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes, strides)
 
 
 cdef int index_strides(TensorBase index, Plan* plan, ssize* strides) noexcept:
@@ -299,10 +299,12 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the walk reads their memory
     plan_result(&plan, tensors)
+    if is_meta(x):
+        return result_like(x, &plan, tensors)
     _kept = set_positions(&picks, &plan, tensors, where)
     target = out = result_like(x, &plan, tensors)
     if not set_flat_side(&picks, &plan, target):
-        target = empty_tensor(x.dtype_, plan.result_ndim, plan.result_sizes)
+        target = empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
         set_flat_side(&picks, &plan, target)
     run_picks(&picks, TAKE, x, target, where)
     if target is not out:
@@ -335,7 +337,7 @@ cdef object run_index_backward(TensorBase grad, list indices, object shape):
     cdef int d, ndim = len(shape)
     for d in range(ndim):
         sizes[d] = shape[d]
-    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     if grad.numel_ > 0:                                 # else the indices need not be valid
         write_picks(out, indices, grad, ADD, "index_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
@@ -352,7 +354,8 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
     cdef list _kept             # alive while the walk reads their memory
     cdef int d, shift
     plan_result(&plan, tensors)
-    _kept = set_positions(&picks, &plan, tensors, where)
+    if not is_meta(x):
+        _kept = set_positions(&picks, &plan, tensors, where)
     shift = plan.result_ndim - values.ndim_
     for d in range(values.ndim_):
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
@@ -361,9 +364,11 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
     for d in range(plan.result_ndim):
         if plan.result_sizes[d] == 0:                   # nothing is written, and no index is asked whether it is valid
             return 0
+    if is_meta(x):
+        return 0
     check_positions(&picks, where)
     if not set_flat_side(&picks, &plan, values):
-        whole = empty_tensor(values.dtype_, plan.result_ndim, plan.result_sizes)
+        whole = empty_beside(values, values.dtype_, plan.result_ndim, plan.result_sizes)
         copy_into(whole, values)
         set_flat_side(&picks, &plan, whole)
     run_picks(&picks, mode, x, whole, where)
@@ -415,7 +420,7 @@ cdef TensorBase source_of(TensorBase x, list indices, TensorBase values, bint ac
     if accumulate or values.numel_ != 1 or not is_single_mask(indices):
         check_types(x, values, where)
         return values
-    element = empty_tensor(x.dtype_, 0, NULL)
+    element = empty_beside(x, x.dtype_, 0, NULL)
     copy_into(element, values.detach().reshape(()))
     return element
 

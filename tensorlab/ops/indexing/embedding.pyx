@@ -12,8 +12,8 @@ from tensorlab._core.op cimport Op, finish
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of
+from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.indexing.picks cimport ADD
 from tensorlab.ops.indexing.rows cimport index_vector, select_forward, write_slices
 
@@ -73,11 +73,13 @@ def embedding_backward_derivative(grad, indices, rows, padding_idx, scale_grad_b
 cdef object uses(TensorBase indices, ssize rows):
     """How often each row was used, as a column; at least 1."""
     cdef ssize[2] sizes
-    cdef TensorBase counts
+    cdef TensorBase counts, index
     sizes[0] = rows
     sizes[1] = 1
-    counts = zeros_tensor(INT64, 2, sizes)
-    count_uses(<int64_t*>counts.data_, <const int64_t*>index_vector(indices, "embedding").data_, indices.numel_)
+    counts = zeros_beside(indices, INT64, 2, sizes)
+    index = index_vector(indices, "embedding")
+    if not is_meta(counts):
+        count_uses(<int64_t*>memory_of(counts), <const int64_t*>memory_of(index), index.numel_)
     return counts.clamp(min=1)
 
 cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize rows, ssize padding, bint scales):
@@ -86,12 +88,12 @@ cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize ro
     cdef TensorBase index = index_vector(indices, "embedding"), out, flat
     sizes[0] = rows
     sizes[1] = grad.sizes[grad.ndim_ - 1]
-    out = zeros_tensor(grad.dtype_, 2, sizes)
+    out = zeros_beside(grad, grad.dtype_, 2, sizes)
     flat = grad.detach().reshape(-1, sizes[1]) if sizes[1] > 0 else grad
     if sizes[1] > 0:
         write_slices(out, 0, as_vector(index), flat, ADD, "embedding")
-    if padding >= 0:
-        memset(out.data_ + padding * sizes[1] * item_size[out.dtype_], 0, sizes[1] * item_size[out.dtype_])
+    if padding >= 0 and not is_meta(out):
+        memset(memory_of(out) + padding * sizes[1] * item_size[out.dtype_], 0, sizes[1] * item_size[out.dtype_])
     if scales:
         out = out / uses(indices, rows)
     return finish(EMBEDDING_BACKWARD, out, (grad, indices, rows, padding, scales))
@@ -171,17 +173,19 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
     cdef ssize[MAX_NDIM] sizes
     cdef ssize i, largest = -1
     cdef int64_t* at
+    cdef int64_t* ones
     cdef int d
     if tensor.dtype_ != INT64:
         raise DTypeError(f"one_hot: the positions must be of type int64, not {tensor.dtype}")
     if tensor.ndim_ + 1 > MAX_NDIM:
         raise ShapeError(f"one_hot: the result would have more than {MAX_NDIM} dimensions")
     index = index_vector(tensor, "one_hot")
-    at = <int64_t*>index.data_
-    for i in range(index.numel_):
-        if at[i] < 0:
-            raise ShapeError(f"one_hot: position {at[i]} is negative")
-        largest = max(largest, at[i])
+    if not is_meta(index) or num_classes == -1:
+        at = <int64_t*>memory_of(index)
+        for i in range(index.numel_):
+            if at[i] < 0:
+                raise ShapeError(f"one_hot: position {at[i]} is negative")
+            largest = max(largest, at[i])
     if num_classes == -1:
         if index.numel_ == 0:
             raise ShapeError("one_hot: num_classes cannot be told from no positions; give it")
@@ -191,7 +195,10 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
     for d in range(index.ndim_):
         sizes[d] = index.sizes[d]
     sizes[index.ndim_] = num_classes
-    out = zeros_tensor(INT64, index.ndim_ + 1, sizes)
+    out = zeros_beside(index, INT64, index.ndim_ + 1, sizes)
+    if is_meta(out):
+        return out
+    ones = <int64_t*>memory_of(out)
     for i in range(index.numel_):
-        (<int64_t*>out.data_)[i * num_classes + at[i]] = 1
+        ones[i * num_classes + at[i]] = 1
     return out

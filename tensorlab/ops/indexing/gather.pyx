@@ -31,8 +31,8 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
-from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
@@ -97,9 +97,21 @@ cdef bint put_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_s
 
 cdef bint add_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
                    ssize jump, ssize bound) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
+    cdef ssize i = 0
+    cdef int64_t p, q, r, s
+    cdef number a, b, c, d
+    if x_step == 0 and jump == 1 and index_step == 1 and flat_step == 1:
+        while i + 4 <= n:                               # all loads before the stores, as in take_line
+            p, q, r, s = index[i], index[i + 1], index[i + 2], index[i + 3]
+            a, b, c, d = flat[i], flat[i + 1], flat[i + 2], flat[i + 3]
+            x[p] += a
+            x[q] += b
+            x[r] += c
+            x[s] += d
+            i += 4
+    while i < n:
         x[i * x_step + index[i * index_step] * jump] += flat[i * flat_step]
+        i += 1
     return True
 
 
@@ -221,7 +233,9 @@ cdef bint run_share(Lines* lines, line_loop loop, char* x, const int64_t* index,
 
 
 cdef bint run_lines(Lines* lines, line_loop loop, bint writes, TensorBase x, TensorBase index, TensorBase flat) noexcept:
-    """Threads share the first dimension; when x is written, only one other than `dim`, so that they never meet."""
+    """Threads share the first dimension; when x is written, only one other than `dim`, so that they never meet.
+
+    All three have memory: callers ask."""
     cdef int size = item_size[x.dtype_], axis = 0, bad = 0, threads
     cdef ssize part
     if index.numel_ < NOGIL_WORK:
@@ -267,7 +281,7 @@ cdef TensorBase check_index(TensorBase x, int dim, object index, str where):
                                  f"of shape {shape_text(x.ndim_, x.sizes)} in dimension {d}, which is not the one indexed")
     if given.dtype_ == INT64:
         return given
-    wide = empty_tensor(INT64, given.ndim_, given.sizes)
+    wide = empty_beside(given, INT64, given.ndim_, given.sizes)
     copy_into(wide, given)
     return wide
 
@@ -295,8 +309,9 @@ cdef TensorBase check_source(TensorBase x, TensorBase index, object src, str whe
 cdef int write_lines(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
     """Write or accumulate, after all indices have been checked."""
     cdef Lines lines
-    if index.numel_ == 0:
+    if index.numel_ == 0 or is_meta(x):
         return 0
+    memory_of(index), memory_of(flat)           # raise if one of them has none
     set_lines(&lines, x, dim, index, flat)
     if not run_lines(&lines, check_line, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
@@ -305,7 +320,7 @@ cdef int write_lines(TensorBase x, int dim, TensorBase index, TensorBase flat, i
 
 
 cdef TensorBase contiguous_clone(TensorBase x):
-    cdef TensorBase out = empty_tensor(x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
@@ -319,9 +334,10 @@ def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch do
 
 cdef TensorBase gather_forward(TensorBase x, int dim, TensorBase index):
     cdef Lines lines
-    cdef TensorBase out = empty_tensor(x.dtype_, index.ndim_, index.sizes)
-    if out.numel_ == 0:
+    cdef TensorBase out = empty_beside(x, x.dtype_, index.ndim_, index.sizes)
+    if out.numel_ == 0 or is_meta(out):
         return out
+    memory_of(index)                            # raises if it has none
     set_lines(&lines, x, dim, index, out)
     if lines.bound == 0 or not run_lines(&lines, line_for(TAKE, x.dtype_), False, x, index, out):
         raise_bad_index(x, dim, index, "gather")
@@ -373,7 +389,7 @@ cdef object run_gather_backward(TensorBase grad, int dim, TensorBase index, obje
     cdef int d, ndim = len(shape)
     for d in range(ndim):
         sizes[d] = shape[d]
-    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     write_lines(out, dim, check_index(out, dim, index, "gather_backward"), grad, ADD, "gather_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return finish(GATHER_BACKWARD, out, (grad, dim, index, shape))
@@ -409,7 +425,7 @@ cdef object run_scatter(Op op, TensorBase x, object dim, object index, object sr
     cdef TensorBase wide = check_index(x, d, index, where), source, out
     cdef OpNode node
     if op is SCATTER_VALUE:
-        source = empty_tensor(x.dtype_, 0, NULL)
+        source = empty_beside(x, x.dtype_, 0, NULL)
         fill_number(source, src, where)
     else:
         source = check_source(x, wide, src, where)
@@ -563,5 +579,6 @@ cdef void wrap_loop(int64_t* out, ssize n, ssize size) noexcept nogil:
 cdef object wrapped(TensorBase index, ssize size):
     """The indices with negative ones counted from the end."""
     cdef TensorBase out = contiguous_clone(index)
-    wrap_loop(<int64_t*>out.data_, out.numel_, size)
+    if not is_meta(out):
+        wrap_loop(<int64_t*>memory_of(out), out.numel_, size)
     return out

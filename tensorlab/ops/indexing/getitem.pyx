@@ -18,7 +18,7 @@ from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.copying cimport copy_safely, is_same_place
-from tensorlab.ops.creation cimport check_number, fill_number, zeros_tensor
+from tensorlab.ops.creation cimport check_number, fill_number, zeros_beside
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
     ALIAS,
@@ -109,7 +109,7 @@ cdef object run_getitem_backward(TensorBase grad, object index, object shape):
     cdef int d, ndim = len(shape)
     for d in range(ndim):
         sizes[d] = shape[d]
-    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     read_subscript(out, index, &subscript)
     copy_into(view_of(out, &subscript), grad)
     return finish(GETITEM_BACKWARD, out, (grad, index, shape))
@@ -286,7 +286,7 @@ cdef int put_value(TensorBase x, list tensors, object value) except -1:
     if isinstance(value, TensorBase):
         values = without_leading_ones(<TensorBase>value)
     else:
-        values = zeros_tensor(x.dtype_, 0, NULL)
+        values = zeros_beside(x, x.dtype_, 0, NULL)
         fill_number(values, value, "setitem")
     run_index_put_(x, tensors, values, False)
     return 0

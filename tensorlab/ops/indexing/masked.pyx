@@ -6,7 +6,7 @@ from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks
 from tensorlab.ops.indexing.masks cimport flat_nonzero
 from tensorlab.ops.indexing.picks cimport PUT, apart_from
@@ -92,7 +92,7 @@ cdef object masked_scatter_backward(TensorBase grad, TensorBase mask, object sha
     cdef TensorBase taken = index_forward(grad, [mask], "masked_scatter_backward"), out
     cdef ssize[MAX_NDIM] sizes
     cdef ssize one = 1
-    out = zeros_tensor(grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+    out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
     copy_into(alias_as(out, 1, taken.sizes, &one, out.data_), taken)
     return finish(MASKED_SCATTER_BACKWARD, out, (grad, mask, shape))
 

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from tensorlab._core.dtypes cimport BOOL, INT64, UINT8
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
 from tensorlab._core.dispatch cimport store_out
 
@@ -50,14 +50,15 @@ cdef TensorBase flat_nonzero(TensorBase x):
     cdef TensorBase out, mask = x
     cdef ssize n
     if not x.is_contiguous_ or (x.dtype_ != BOOL and x.dtype_ != UINT8):
-        mask = empty_tensor(BOOL, x.ndim_, x.sizes)
+        mask = empty_beside(x, BOOL, x.ndim_, x.sizes)
         copy_into(mask, x)                              # a cast to bool asks whether an element differs from 0
     with nogil:
-        n = count_nonzero(<uint8_t*>mask.data_, mask.numel_)
+        n = count_nonzero(<uint8_t*>memory_of(mask), mask.numel_)
     out = empty_tensor(INT64, 1, &n)
     if n > 0:
         with nogil:
-            find_nonzero(<uint8_t*>mask.data_, last_nonzero(<uint8_t*>mask.data_, mask.numel_), <int64_t*>out.data_)
+            find_nonzero(<uint8_t*>memory_of(mask), last_nonzero(<uint8_t*>memory_of(mask), mask.numel_),
+                         <int64_t*>memory_of(out))
     return out
 
 
@@ -69,13 +70,13 @@ cdef void unravel_column(int64_t* out, const int64_t* positions, ssize n, ssize 
 
 cdef TensorBase unravel(TensorBase positions, TensorBase x, int dim):
     """Index along dimension `dim` of each flat position in a tensor of x's shape."""
-    cdef TensorBase out = empty_tensor(INT64, 1, positions.sizes)
+    cdef TensorBase out = empty_beside(positions, INT64, 1, positions.sizes)
     cdef ssize inner = 1
     cdef int d
     for d in range(dim + 1, x.ndim_):
         inner *= x.sizes[d]
     with nogil:
-        unravel_column(<int64_t*>out.data_, <int64_t*>positions.data_, positions.numel_, inner, x.sizes[dim])
+        unravel_column(<int64_t*>memory_of(out), <int64_t*>memory_of(positions), positions.numel_, inner, x.sizes[dim])
     return out
 
 
@@ -91,7 +92,7 @@ cdef TensorBase nonzero_columns(TensorBase x):
     out = empty_tensor(INT64, 2, sizes)
     with nogil:
         for d in range(x.ndim_ - 1, -1, -1):
-            unravel_column(<int64_t*>out.data_ + d * sizes[1], <int64_t*>positions.data_, sizes[1], inner, x.sizes[d])
+            unravel_column(<int64_t*>memory_of(out) + d * sizes[1], <int64_t*>memory_of(positions), sizes[1], inner, x.sizes[d])
             inner *= x.sizes[d]
     return out
 

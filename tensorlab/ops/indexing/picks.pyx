@@ -31,7 +31,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
 from tensorlab._core.loops cimport contiguous_copy, thread_count
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
@@ -326,7 +326,7 @@ cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str wh
     if work == 0:
         return 0
     if work < NOGIL_WORK:
-        if not run_range(picks, loop, x.data_, flat.data_, size, 0, picks.n):
+        if not run_range(picks, loop, memory_of(x), memory_of(flat), size, 0, picks.n):
             raise_bad_position(picks, where)
         return 0
     threads = thread_count(work, GRAIN)
@@ -338,10 +338,10 @@ cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str wh
         axis = 2
     if axis < 0 or threads == 1:
         with nogil:
-            bad = not run_range(picks, loop, x.data_, flat.data_, size, 0, picks.n)
+            bad = not run_range(picks, loop, memory_of(x), memory_of(flat), size, 0, picks.n)
     else:
         for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            bad += not run_share(picks, loop, x.data_, flat.data_, size, part, threads, axis)
+            bad += not run_share(picks, loop, memory_of(x), memory_of(flat), size, part, threads, axis)
     if bad:
         raise_bad_position(picks, where)
     return 0

@@ -17,9 +17,9 @@ from tensorlab._core.dtypes cimport INT32, INT64, is_floating
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_like, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
 from tensorlab.ops.copying cimport start_overlapping
-from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
 from tensorlab.ops.indexing.picks cimport (
     ADD,
@@ -46,7 +46,7 @@ cdef TensorBase index_vector(object index, str where):
         raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
     if given.dtype_ == INT64 and given.is_contiguous_:
         return given
-    wide = empty_tensor(INT64, given.ndim_, given.sizes)
+    wide = empty_beside(given, INT64, given.ndim_, given.sizes)
     copy_into(wide, given)
     return wide
 
@@ -57,11 +57,11 @@ cdef int refuse_matrix(TensorBase index, str where) except -1:
     return 0
 
 
-cdef void set_picks(Picks* picks, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept:
+cdef int set_picks(Picks* picks, TensorBase x, int dim, TensorBase index, TensorBase flat) except -1:
     """x's slices along `dim` on one side; on the other `flat`, of x's shape but for `dim`, or 0-d and spread over all."""
     cdef int d
     picks.indices = 1
-    picks.index[0] = <const int64_t*>index.data_
+    picks.index[0] = <const int64_t*>memory_of(index)
     picks.bound[0] = x.sizes[dim] if x.ndim_ > 0 else 1
     picks.stride[0] = x.strides[dim] if x.ndim_ > 0 else 1
     picks.n = index.numel_
@@ -76,7 +76,10 @@ cdef void set_picks(Picks* picks, TensorBase x, int dim, TensorBase index, Tenso
 cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1:
     """These ops do not count negative indices from the end."""
     cdef ssize i, bound = x.sizes[dim] if x.ndim_ > 0 else 1
-    cdef const int64_t* at = <const int64_t*>index.data_
+    cdef const int64_t* at
+    if is_meta(x):
+        return 0
+    at = <const int64_t*>memory_of(index)
     for i in range(index.numel_):
         if at[i] < 0 or at[i] >= bound:
             raise error(f"{where}: index {at[i]} is out of range for dimension {dim}, which has size {bound}; valid are 0 to "
@@ -96,7 +99,9 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
     elif index.numel_ != 1:
         raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
     refuse_negative(x, dim, index, SliceOutOfRange, where)
-    out = empty_tensor(x.dtype_, x.ndim_, sizes)
+    out = empty_beside(x, x.dtype_, x.ndim_, sizes)
+    if is_meta(out):
+        return out
     set_picks(&picks, x, dim, index, out)
     run_picks(&picks, TAKE, x, out, where)
     return out
@@ -105,7 +110,7 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
     """Write or accumulate; the indices have been checked."""
     cdef Picks picks
-    if source.numel_ == 0 and source.ndim_ > 0:
+    if is_meta(x) or (source.numel_ == 0 and source.ndim_ > 0):
         return 0
     set_picks(&picks, x, dim, index, source)
     return run_picks(&picks, mode, x, source, where)
@@ -162,7 +167,7 @@ cdef object run_index_select_backward(TensorBase grad, int dim, TensorBase index
     cdef int d, ndim = len(shape)
     for d in range(ndim):
         sizes[d] = shape[d]
-    out = zeros_tensor(grad.dtype_, ndim, sizes)
+    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     write_slices(out, dim, index_vector(index, "index_select_backward"), grad, ADD, "index_select_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return finish(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
@@ -197,7 +202,7 @@ cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBas
     cdef OpNode node
     cdef TensorBase out
     if not in_place:
-        out = empty_like(x, x.dtype_) if keeps_strides else empty_tensor(x.dtype_, x.ndim_, x.sizes)
+        out = empty_like(x, x.dtype_) if keeps_strides else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         copy_into(out, x)
         write_slices(out, dim, vector, source, mode, where)
         return finish(op, out, arguments)
@@ -316,7 +321,7 @@ cdef object run_index_fill(TensorBase x, object dim, object index, object value,
         raise IndexOutOfRange(f"{where}: the index must be of type int64, not {index.dtype}")
     if vector.ndim_ > 1:
         raise ShapeError(f"{where}: the index must be a vector, not of shape {shape_text(vector.ndim_, vector.sizes)}")
-    element = empty_tensor(x.dtype_, 0, NULL)
+    element = empty_beside(x, x.dtype_, 0, NULL)
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim_ != 0:
             raise ShapeError(f"{where}: the value must be a number or a 0-d tensor, not of shape "
@@ -326,11 +331,12 @@ cdef object run_index_fill(TensorBase x, object dim, object index, object value,
         fill_number(element, value, where)
     else:
         raise TypeError(f"{where}: the value must be a number or a 0-d tensor, not {type(value).__name__}")
-    wrapped = empty_tensor(INT64, vector.ndim_, vector.sizes)
+    wrapped = empty_beside(vector, INT64, vector.ndim_, vector.sizes)
     copy_into(wrapped, vector)
-    at = <int64_t*>wrapped.data_
-    for i in range(wrapped.numel_):                     # unlike its relatives, this one counts from the end
-        at[i] += bound if -bound <= at[i] < 0 else 0
+    if not is_meta(wrapped):
+        at = <int64_t*>memory_of(wrapped)
+        for i in range(wrapped.numel_):                 # unlike its relatives, this one counts from the end
+            at[i] += bound if -bound <= at[i] < 0 else 0
     refuse_negative(x, d, wrapped, IndexOutOfRange, where)
     return run_write(INDEX_FILL, x, d, wrapped, element, (x, d, wrapped, value), in_place, PUT, where, True)
 

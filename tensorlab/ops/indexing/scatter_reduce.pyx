@@ -27,8 +27,8 @@ from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
-from tensorlab._core.tensor cimport TensorBase, empty_tensor
-from tensorlab.ops.creation cimport fill_number, zeros_tensor
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.gather cimport (
     Lines,
     check_index,
@@ -114,14 +114,14 @@ cdef line_loop line_for(int kind, int dtype) noexcept:
 # ---------------------------------------------------------------- forward
 cdef TensorBase as_type(TensorBase x, int dtype):
     """A new contiguous tensor of the same values."""
-    cdef TensorBase out = empty_tensor(dtype, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(out, x)
     return out
 
 
 cdef int forget(TensorBase out, int dim, TensorBase index, str reduce, str where) except -1:
     """Put the number that changes nothing where something will arrive."""
-    cdef TensorBase start = zeros_tensor(out.dtype_, 0, NULL)
+    cdef TensorBase start = zeros_beside(out, out.dtype_, 0, NULL)
     if reduce == "prod":
         fill_number(start, 1, where)
     elif reduce == "amax" or reduce == "amin":
@@ -143,8 +143,9 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
     cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
     cdef TensorBase out, values = src if src.dtype_ == work else as_type(src, work)
     cdef Lines lines
-    if index.numel_ == 0:
+    if index.numel_ == 0 or is_meta(x):
         return as_type(x, x.dtype_)
+    memory_of(index), memory_of(values)         # raise if one of them has none
     set_lines(&lines, x, dim, index, values)
     if not run_lines(&lines, check_line, False, x, index, values):
         raise_bad_index(x, dim, index, where)
@@ -305,7 +306,7 @@ cdef tuple for_each_element(TensorBase x, object dim, object index, object sourc
         raise ShapeError(f"{where}: the source has shape {shape_text(given.ndim_, given.sizes)}, but for {vector.numel_} indices "
                          f"of dimension {d} of a tensor of shape {shape_text(x.ndim_, x.sizes)} it must be {tuple(wanted)}")
     bound = x.sizes[d] if x.ndim_ > 0 else 1
-    if vector.numel_ > 0 and not (0 <= vector.min().item() and vector.max().item() < bound):
+    if vector.numel_ > 0 and not is_meta(vector) and not (0 <= vector.min().item() and vector.max().item() < bound):
         raise IndexOutOfRange(f"{where}: an index is out of range for dimension {d}, which has size {bound}; valid are 0 to "
                               f"{bound - 1}")
     if x.ndim_ == 0:

@@ -25,7 +25,7 @@ from tensorlab._core.dtypes cimport BOOL, INT8, INT64, NO_DTYPE, UINT8, is_float
 from tensorlab._core.exchange cimport read_element, tensor_from
 from tensorlab._core.graph cimport is_followed, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, memory_of
 
 import warnings
 
@@ -155,7 +155,7 @@ cdef tuple prepare(object index):
         if is_floating(x.dtype_) or (x.ndim_ > 0 and (x.dtype_ == INT8 or x.dtype_ == INT8 + 1)):
             raise IndexOutOfRange(f"index: a tensor of type {x.dtype} is no index; convert it to int64 (positions) or bool (a "
                                   f"mask)")
-        items[i] = x if x.ndim_ > 0 or is_mask(x) else read_element(x.data_, x.dtype_)
+        items[i] = x if x.ndim_ > 0 or is_mask(x) else read_element(memory_of(x), x.dtype_)
     return tuple(items)
 
 
@@ -222,7 +222,7 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
             if (<TensorBase>item).ndim_ == 0:
                 made = new_dim(x, dim, out, made)
                 out.last = UNSQUEEZE
-                found = place(found, made - hidden - 1, mask_of(read_element((<TensorBase>item).data_, BOOL)))
+                found = place(found, made - hidden - 1, mask_of(read_element(memory_of(<TensorBase>item), BOOL)))
             else:
                 check_mask(x, dim, <TensorBase>item)
                 found = place(found, made - hidden, item)
@@ -290,7 +290,7 @@ cdef TensorBase mask_of(bint keep):
     cdef ssize n = keep
     cdef TensorBase out = empty_tensor(INT64, 1, &n)
     if keep:
-        (<ssize*>out.data_)[0] = 0
+        (<ssize*>memory_of(out))[0] = 0
     return out
 
 

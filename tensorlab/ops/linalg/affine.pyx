@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
 
@@ -73,7 +73,7 @@ cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, double b
     sizes[0] = a.sizes[0]
     sizes[n - 2] = a.sizes[n - 2]
     sizes[n - 1] = b.sizes[n - 1]
-    out = empty_tensor(a.dtype_, n, sizes)
+    out = empty_beside(a, a.dtype_, n, sizes)
     check_added(x, out, where, "input")
     if beta != 0:
         copy_into(out, x)
@@ -296,7 +296,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
         sizes[d] = x.sizes[d]
         folded[0] *= x.sizes[d]
     sizes[x.ndim_ - 1] = weight.sizes[0]
-    out = empty_tensor(x.dtype_, x.ndim_, sizes)
+    out = empty_beside(x, x.dtype_, x.ndim_, sizes)
     if bias is not None:
         check_added(bias, out, "linear", "bias")
         if out.numel_ > 0:

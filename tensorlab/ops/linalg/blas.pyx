@@ -25,7 +25,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS,
     SMALL_SIDE,
@@ -105,7 +105,7 @@ cdef int load_blas() except -1:
 cdef void set_matrix(Matrix* matrix, TensorBase x, bint is_transposed) noexcept nogil:
     """The last two dimensions of x, or their transpose."""
     cdef int n = x.ndim_
-    matrix.data = x.data_
+    matrix.data = x.data_               # multiply_batch has asked whether there is memory
     matrix.rows = x.sizes[n - 1 if is_transposed else n - 2]
     matrix.columns = x.sizes[n - 2 if is_transposed else n - 1]
     matrix.row_step = x.strides[n - 1 if is_transposed else n - 2]
@@ -239,7 +239,7 @@ cdef TensorBase operand_for_blas(TensorBase x, int dtype):
         return x
     for i in range(x.ndim_):                            # what is broadcast over the batch is copied once
         sizes[i] = 1 if i < x.ndim_ - 2 and x.strides[i] == 0 else x.sizes[i]
-    out = empty_tensor(dtype, x.ndim_, sizes)
+    out = empty_beside(x, dtype, x.ndim_, sizes)
     if same_sizes(x, sizes):
         copy_into(out, x)
         return out
@@ -307,12 +307,13 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
     cdef ssize batch = 1, work, part
     cdef Matrix to, left, right
     cdef TensorBase target = out
-    if out.numel_ == 0:
+    if out.numel_ == 0 or is_meta(out):
         return 0
+    memory_of(a), memory_of(b)                          # raise if one of them has none
     for part in range(n - 2):
         batch *= out.sizes[part]
     if dtype != out.dtype_ or not (out.strides[n - 1] == 1 or out.sizes[n - 1] == 1):
-        target = empty_tensor(dtype, n, out.sizes)
+        target = empty_beside(out, dtype, n, out.sizes)
         if beta != 0:
             copy_into(target, out)
     a = operand_for_blas(a, dtype)

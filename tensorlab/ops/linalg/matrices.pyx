@@ -9,10 +9,11 @@ read as one tall matrix, a single product does it all.
 """
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
 from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_tensor
+from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
 
 from cpython.object cimport PyObject
@@ -28,7 +29,8 @@ cdef TensorBase as_tensor_argument(object x, str where, str name):
 
 
 cdef int check_product(str where, TensorBase x, TensorBase y) except -1:
-    """Both of one type, which can be multiplied."""
+    """Both of one type, which can be multiplied, and on one device."""
+    check_same_place(x, y, where)
     if x.dtype_ != y.dtype_:
         raise DTypeError(f"{where}: the operands have types {x.dtype} and {y.dtype}; convert one with .to() first")
     if x.dtype_ == BOOL:
@@ -76,8 +78,11 @@ cdef TensorBase mm_forward(TensorBase x, TensorBase y):
     cdef TensorBase out
     sizes[0] = x.sizes[0]
     sizes[1] = y.sizes[1]
-    out = empty_tensor(x.dtype_, 2, sizes)
-    if out.numel_ <= 256 and x.sizes[1] <= 16 and sizes[0] <= 16 and sizes[1] <= 16 and kernel_dtype(x.dtype_) == x.dtype_:
+    out = empty_beside(x, x.dtype_, 2, sizes)
+    if is_meta(out):
+        return out
+    if (out.numel_ <= 256 and x.sizes[1] <= 16 and sizes[0] <= 16 and sizes[1] <= 16 and not is_meta(y)
+            and kernel_dtype(x.dtype_) == x.dtype_):
         set_matrix(&to, out, False)
         set_matrix(&left, x, False)
         set_matrix(&right, y, False)
@@ -176,9 +181,11 @@ def dot_derivative_y(grad, x):
     return grad * x
 
 cdef TensorBase dot_forward(TensorBase x, TensorBase y):
-    cdef TensorBase out = empty_tensor(x.dtype_, 0, NULL), left, right
+    cdef TensorBase out = empty_beside(x, x.dtype_, 0, NULL), left, right
+    if is_meta(out):
+        return out
     if kernel_dtype(x.dtype_) == x.dtype_:
-        inner_product(x.dtype_, out.data_, x.data_, x.strides[0], y.data_, y.strides[0], x.numel_)
+        inner_product(x.dtype_, memory_of(out), memory_of(x), x.strides[0], memory_of(y), y.strides[0], x.numel_)
         return out
     left = x.float()                                    # half types
     right = y.float()
@@ -218,7 +225,7 @@ def dot(TensorBase input not None, tensor, *, out=None):
 # ---------------------------------------------------------------- mv
 cdef TensorBase mv_forward(TensorBase x, TensorBase y):
     """As a product of matrices, the second of one column."""
-    cdef TensorBase out = empty_tensor(x.dtype_, 1, x.sizes)
+    cdef TensorBase out = empty_beside(x, x.dtype_, 1, x.sizes)
     cdef ssize[2] sizes, strides
     sizes[1] = strides[1] = 1
     sizes[0] = y.sizes[0]
@@ -300,7 +307,7 @@ cdef TensorBase batch_forward(TensorBase x, TensorBase y, int ndim, const ssize*
         sizes[i] = batch[i]
     sizes[ndim] = x.sizes[x.ndim_ - 2]
     sizes[ndim + 1] = y.sizes[y.ndim_ - 1]
-    out = empty_tensor(x.dtype_, ndim + 2, sizes)
+    out = empty_beside(x, x.dtype_, ndim + 2, sizes)
     multiply_batch(out, broadcast_batch(x, out), broadcast_batch(y, out), 1, 0)
     return out
 
@@ -376,7 +383,7 @@ cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
         folded[1] = x.sizes[x.ndim_ - 1]
         if x.numel_ > 0 and view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
             sizes[x.ndim_ - 1] = y.sizes[1]
-            out = empty_tensor(x.dtype_, x.ndim_, sizes)
+            out = empty_beside(x, x.dtype_, x.ndim_, sizes)
             x = alias_as(x, 2, folded, strides, x.data_)
             folded[1] = y.sizes[1]
             strides[0] = y.sizes[1]

@@ -15,7 +15,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 from tensorlab.errors import DTypeError
@@ -366,9 +366,9 @@ def isclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=
     """
     return close("isclose", input, other, rtol, atol, equal_nan)
 
-cdef bint is_true_everywhere(TensorBase x) noexcept:
+cdef bint is_true_everywhere(TensorBase x) except -1:
     """Is no element of a new, dense bool tensor False?"""
-    return x.numel_ == 0 or memchr(x.data_, 0, x.numel_) == NULL
+    return x.numel_ == 0 or memchr(memory_of(x), 0, x.numel_) == NULL
 
 def allclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Is every element close to that of `other`, as `isclose` says? Returns a Python bool.

@@ -19,7 +19,7 @@ from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
 from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
 
 from tensorlab._core.operands import result_type
@@ -153,15 +153,17 @@ cdef bint has_zero(integer* x, ssize n) noexcept nogil:
 cdef bint tensor_has_zero(TensorBase y):
     """Is an element of an integer or bool tensor 0?"""
     cdef TensorBase row = y if y.is_contiguous_ else contiguous_copy(y)
+    if is_meta(y):
+        return False
     if y.dtype_ == INT64:
-        return has_zero(<int64_t*>row.data_, row.numel_)
+        return has_zero(<int64_t*>memory_of(row), row.numel_)
     if y.dtype_ == INT32:
-        return has_zero(<int32_t*>row.data_, row.numel_)
+        return has_zero(<int32_t*>memory_of(row), row.numel_)
     if y.dtype_ == INT16:
-        return has_zero(<int16_t*>row.data_, row.numel_)
+        return has_zero(<int16_t*>memory_of(row), row.numel_)
     if y.dtype_ == INT8:
-        return has_zero(<int8_t*>row.data_, row.numel_)
-    return has_zero(<uint8_t*>row.data_, row.numel_)
+        return has_zero(<int8_t*>memory_of(row), row.numel_)
+    return has_zero(<uint8_t*>memory_of(row), row.numel_)
 
 cdef int refuse_zero(str where, object x, object y) except -1:
     """Raise if integers are to be divided and a divisor is 0."""
