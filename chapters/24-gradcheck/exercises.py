@@ -199,8 +199,8 @@ class BetterThanTheU(Exercise):
     """
     reason = """
         The error is now of order $\\varepsilon^4$, so the right arm of the U falls twice as fast, and its bottom lies
-        lower and further to the right: a larger step, more digits. Do it again and again and you have Romberg's scheme. `gradcheck` does not
-        bother, because four digits are enough to tell right from wrong.
+        lower and further to the right: a larger step, more digits. Do it again and again and you have Romberg's
+        scheme. `gradcheck` does not bother, because four digits are enough to tell right from wrong.
     """
     wrong = [
         Wrong(
