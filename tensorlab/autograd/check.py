@@ -32,11 +32,31 @@ class Check:
     among all arguments or results.
     """
 
-    def __init__(self, func, inputs, title, input_names=None, output_names=None, **settings):
+    def __init__(
+        self,
+        func,
+        inputs,
+        title,
+        input_names=None,
+        output_names=None,
+        *,
+        eps,
+        atol,
+        rtol,
+        nondet_tol,
+        check_undefined_grad,
+        check_grad_dtypes,
+        check_batched_grad,
+        fast_mode,
+        masked,
+    ):
         self.func, self.inputs, self.title = func, as_tuple(inputs), title
         self.input_names = input_names or [f"input {i}" for i in range(len(self.inputs))]
         self.output_names = output_names
-        self.__dict__.update(settings)
+        self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
+        self.check_undefined_grad, self.check_grad_dtypes = check_undefined_grad, check_grad_dtypes
+        self.check_batched_grad, self.fast_mode = check_batched_grad, fast_mode
+        self.masked = masked
         self.generator = Generator()  # of its own: the user's stream stays where it is
         self.leaves = self.checked_inputs()
         self.forward()
