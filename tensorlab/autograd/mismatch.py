@@ -48,7 +48,8 @@ def mismatch(heading, output, x, analytical, numerical, evaluate_one, settings):
     lines = [
         heading,
         f"{wrong} of {close.numel()} entries differ by more than atol {settings.atol:g} + rtol {settings.rtol:g} "
-        f"* |numerical|; the worst is {where}:",
+        f"* |numerical|.",
+        f"The worst, {where}:",
         f"  numerical:  {numerical[row, column].item()!r}",
         f"  analytical: {analytical[row, column].item()!r}",
         *clues(analytical, numerical, close),

@@ -98,7 +98,7 @@ def test_the_report_names_function_input_output_entry_and_both_values():
         "gradcheck of Twins.apply: Jacobian mismatch for output 1 with respect to input 2\n1 of 36 entries"
     )
     assert "d output 1 [1, 1] / d input 2 [1, 1]:" in text
-    numbers = dict(line.split() for line in text.splitlines()[2:4])
+    numbers = dict(line.split() for line in text.splitlines()[3:5])
     assert float(numbers["numerical:"]) == pytest.approx(x[1, 1].item())
     assert float(numbers["analytical:"]) == pytest.approx(3 * x[1, 1].item())
 
