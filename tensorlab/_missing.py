@@ -74,7 +74,6 @@ CHAPTERS = {
     "set_autocast*": "44-mixed-precision",
     "utils.benchmark": "43-profiling",
     "utils.bottleneck": "43-profiling",
-    "utils.checkpoint": "27-checkpointing",
     "utils.cpp_extension": "40-custom-ops",
     "utils.data.distributed": "53-data-parallel",
     "utils.tensorboard": "43-profiling",
@@ -95,6 +94,13 @@ NEVER = {
     "uint16": "the unsigned type is uint8; use int32 for larger ones",
     "uint32": "the unsigned type is uint8; use int64 for larger ones",
     "uint64": "the unsigned type is uint8; use int64 for larger ones",
+    "utils.checkpoint.CheckpointPolicy": "no hook sees ops below autograd; checkpoint the parts to run again",
+    "utils.checkpoint.DefaultDeviceType": "there is one device, and its random numbers always repeat",
+    "utils.checkpoint.SAC_IGNORED_OPS": "no hook sees ops below autograd; checkpoint the parts to run again",
+    "utils.checkpoint.SelectiveCheckpointContext": "no hook sees ops below autograd; checkpoint the parts to run again",
+    "utils.checkpoint.create_selective*": "no hook sees ops below autograd; checkpoint the parts to run again",
+    "utils.checkpoint.get_device_states": "there is one device, and its random numbers always repeat",
+    "utils.checkpoint.set_device_states": "there is one device, and its random numbers always repeat",
 }
 
 

@@ -1,9 +1,9 @@
-"""Tools around training: `utils.data` feeds it with batches, `utils.dlpack` shares memory with other libraries."""
+"""Tools around training: `utils.data` feeds it with batches, `checkpoint` saves memory, `dlpack` shares it."""
 
 from .. import _missing
-from . import data, dlpack
+from . import checkpoint, data, dlpack
 
-__all__ = ["data", "dlpack"]
+__all__ = ["checkpoint", "data", "dlpack"]
 
 
 def __getattr__(name):
