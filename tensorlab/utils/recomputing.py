@@ -221,7 +221,7 @@ class Recomputation:
 
 def facts_of(x):
     """What must be the same of a tensor that is saved again.  The version is how often its memory was written."""
-    return tuple(x.shape), x.dtype, x.device, x._version
+    return x.shape, x.dtype, x.device, x._version
 
 
 # ---------------------------------------------------------------- what a mismatch says
@@ -260,7 +260,7 @@ def describe(facts):
     if facts is None:
         return "a tensor"
     shape, dtype, device, version = facts
-    return f"{shape} {dtype} on {device} at version {version}"
+    return f"{tuple(shape)} {dtype} on {device} at version {version}"
 
 
 def line_of_caller():
@@ -276,14 +276,17 @@ PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 # ---------------------------------------------------------------- which backward pass
-_groups = threading.local()
+class _Groups(threading.local):
+    current = None  # the group that the thread is in
+
+
+_groups = _Groups()
 
 
 def current_backward():
     """What stands for the backward pass that runs now: its group or its number; None outside one."""
-    group = GraphExecGroup._get_current_group()
-    if group is not None:
-        return group
+    if _groups.current is not None:
+        return _groups.current
     number = current_task()
     return number if number != -1 else None
 
@@ -307,4 +310,4 @@ class GraphExecGroup:
 
     @classmethod
     def _get_current_group(cls):
-        return getattr(_groups, "current", None)
+        return _groups.current
