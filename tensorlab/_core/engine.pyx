@@ -31,7 +31,7 @@ from tensorlab._core.graph cimport (
     is_wanted,
 )
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 from tensorlab._core.tensor cimport TensorBase, make_size
 
@@ -329,7 +329,7 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
     try:
         out = node.apply(grad, task)
         if node.extras is not None and node.extras.posthooks:
-            out = run_posthooks(node, out, grad)
+            out = run_posthooks(node, fit_all(node, out), grad)
         if watched:
             find_nan(node, out)
         return out
@@ -339,6 +339,18 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
         raise
     finally:
         thread_state().running = outer
+
+
+cdef tuple fit_all(Node node, tuple out):
+    """The gradients that a node gives its edges, each in the form of what it belongs to, as hooks shall see them."""
+    cdef list fitted = list(out)
+    cdef Py_ssize_t i
+    cdef Node next_node
+    for i in range(len(fitted)):
+        if fitted[i] is not None and node.edges[i] is not None:
+            next_node = <Node>node.edges[i]
+            fitted[i] = fit(fitted[i], &next_node.metas[node.edge_outputs[i] if node.edge_outputs != NULL else 0], node)
+    return tuple(fitted)
 
 
 cdef inline object take(tuple out, Py_ssize_t i):
@@ -378,7 +390,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     cdef Task task
     cdef ReadyQueue ready = ReadyQueue()
     cdef list roots = [], target_nodes = []
-    cdef bint was_enabled = thread_state().grad_enabled
+    cdef bint was_enabled
     cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
     cdef Node node
@@ -393,7 +405,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     task.accumulates = accumulate
     tasks_running += 1
     thread_state().backward_depth += 1
-    thread_state().grad_enabled = create_graph
+    was_enabled = set_grad_mode(create_graph)
     thread_state().task = <PyObject*>task
     try:
         count(task, roots)
@@ -417,7 +429,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
                 ready.push(node)
         run(task, ready)
     finally:
-        thread_state().grad_enabled = was_enabled
+        set_grad_mode(was_enabled)
         thread_state().backward_depth -= 1
         thread_state().task = outer
         tasks_running -= 1

@@ -17,7 +17,7 @@ from tensorlab._core.graph cimport (
     stamp,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -138,17 +138,17 @@ def apply_function(cls, tuple arguments, dict keywords):
     `keywords` go to forward as they are: no gradient comes for them.
     """
     cdef FunctionNode node = cls._node_class()
-    cdef bint was_enabled = thread_state().grad_enabled, is_recorded = False, is_single
+    cdef bint was_enabled, is_recorded = False, is_single
     cdef list flags = [], outputs
     for argument in arguments:
         flags.append(isinstance(argument, TensorBase) and needs_grad(<TensorBase>argument))
         is_recorded = is_recorded or flags[len(flags) - 1]
-    is_recorded = is_recorded and was_enabled
+    is_recorded = is_recorded and thread_state().grad_enabled
     node.needs_input_grad = tuple(flags)
     if is_recorded:
         set_edges(node, arguments)
         stamp(node)
-    thread_state().grad_enabled = False
+    was_enabled = set_grad_mode(False)
     try:
         if cls._has_setup_context:
             result = cls.forward(*arguments)
@@ -156,7 +156,7 @@ def apply_function(cls, tuple arguments, dict keywords):
         else:
             result = cls.forward(node, *arguments, **keywords) if keywords else cls.forward(node, *arguments)
     finally:
-        thread_state().grad_enabled = was_enabled
+        set_grad_mode(was_enabled)
     is_single = not isinstance(result, (tuple, list))
     outputs = [result] if is_single else list(result)
     wrap_outputs(node, arguments, outputs, is_recorded)
@@ -228,11 +228,10 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
 
 cdef TensorBase self_view(TensorBase x):
     """A view of the whole of x, as forward would make it: outside autograd."""
-    cdef bint was_enabled = thread_state().grad_enabled
+    cdef bint was_enabled = set_grad_mode(False)
     cdef TensorBase out
-    thread_state().grad_enabled = False
     out = as_view(x, alias(x), VIEW_DEFAULT)
-    thread_state().grad_enabled = was_enabled
+    set_grad_mode(was_enabled)
     return out
 
 

@@ -45,7 +45,6 @@ from tensorlab._core.tensor cimport (
 )
 
 from tensorlab._core.hooks import RemovableHandle
-from tensorlab._core.modes import switch_grad_mode
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -381,11 +380,12 @@ cdef Node grad_fn_of(TensorBase x):
         old = x.node
         x.node = None
         if is_floating(x.dtype_):
-            was_enabled = switch_grad_mode(True)
+            was_enabled = thread_state().grad_enabled
+            thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
             try:
                 again = as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
-                switch_grad_mode(was_enabled)
+                thread_state().grad_enabled = was_enabled
             x.node = again.node
         if x.node is None:                  # the base needs no gradient (x itself was made to), or nothing has one
             x.node = DeadEnd.__new__(DeadEnd)

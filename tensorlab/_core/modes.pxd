@@ -2,11 +2,13 @@
 from cpython.object cimport PyObject
 
 cdef struct ThreadState:
-    bint grad_enabled
+    bint grad_enabled           # are ops recorded? If grad mode is on, and inference mode is not
     bint inference
     int backward_depth          # nested calls of backward that are running
     PyObject* packing           # (pack, unpack, what was here before), if saved tensors are packed, else NULL (saved.pyx)
     PyObject* task              # the backward pass that is running (engine.pyx), or NULL
     PyObject* running           # the node that it runs, in anomaly mode, else NULL
+    bint grad_mode              # what no_grad and enable_grad have set
 
 cdef ThreadState* thread_state() noexcept nogil
+cdef bint set_grad_mode(bint enabled) noexcept

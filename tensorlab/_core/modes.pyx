@@ -13,7 +13,8 @@ cdef extern from *:
     static TL_THREAD struct {
         int grad_enabled, inference, backward_depth;
         PyObject *packing, *task, *running;
-    } tl_state = {1, 0, 0, NULL, NULL, NULL};
+        int grad_mode;
+    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1};
     """
     ThreadState tl_state
 
@@ -25,8 +26,11 @@ cdef ThreadState* thread_state() noexcept nogil:
 
 
 def is_grad_enabled():
-    """True unless `no_grad` or `inference_mode` is in force in this thread."""
-    return <bint>thread_state().grad_enabled
+    """True unless `no_grad` or `inference_mode` is in force in this thread.
+
+    `enable_grad` within `inference_mode` makes it True again, but what is computed there is still not recorded.
+    """
+    return <bint>thread_state().grad_mode
 
 
 def is_inference_mode_enabled():
@@ -34,17 +38,26 @@ def is_inference_mode_enabled():
     return <bint>thread_state().inference
 
 
+cdef bint set_grad_mode(bint enabled) noexcept:
+    """Set grad mode in this thread and return what it was."""
+    cdef ThreadState* state = thread_state()
+    cdef bint was = state.grad_mode
+    state.grad_mode = enabled
+    state.grad_enabled = enabled and not state.inference
+    return was
+
+
 def switch_grad_mode(bint enabled):
     """Set grad mode in this thread and return what it was. `no_grad` and its relatives are made of this."""
-    cdef bint was = thread_state().grad_enabled
-    thread_state().grad_enabled = enabled
-    return was
+    return set_grad_mode(enabled)
 
 
 def switch_inference_mode(bint enabled):
     """Set inference mode in this thread and return what it was."""
-    cdef bint was = thread_state().inference
-    thread_state().inference = enabled
+    cdef ThreadState* state = thread_state()
+    cdef bint was = state.inference
+    state.inference = enabled
+    state.grad_enabled = state.grad_mode and not enabled
     return was
 
 
@@ -55,10 +68,10 @@ cdef class GradContext:
     cdef bint was
 
     def __enter__(self):
-        self.was = switch_grad_mode(self.enabled)
+        self.was = set_grad_mode(self.enabled)
 
     def __exit__(self, kind, error, traceback):
-        tl_state.grad_enabled = self.was
+        set_grad_mode(self.was)
 
 
 cdef object new_context(object cls, bint enabled, object function):

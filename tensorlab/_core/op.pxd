@@ -57,6 +57,7 @@ cdef class OpNode(Node):
     cdef Meta* input_meta(self, Py_ssize_t j)
     cdef bint holds(self, int code)
     cdef object raw_saved(self, int code)
+    cdef int check_argument(self, int j) except -1
 
 # Recording. `arguments` are the op's arguments in the order of its parameters.
 cdef OpNode start_record(Op op, PyObject** arguments, int n)

@@ -244,13 +244,17 @@ cdef class OpNode(Node):
             raise already_released(self.op.node_name)
         while tensors:
             if tensors & 1:
-                check_saved_tensor(<TensorBase>PyTuple_GET_ITEM(<tuple>self.saved, j), self.versions[j],
-                                   self.computed_tensors >> j & 1, False, self)
+                self.check_argument(j)
             tensors >>= 1
             j += 1
         if self.saved_output is not None:
             self.saved_output.check(self)
         return 0
+
+    cdef int check_argument(self, int j) except -1:
+        """Raise if argument j, a tensor that is kept bare, was changed."""
+        return check_saved_tensor(<TensorBase>PyTuple_GET_ITEM(<tuple>self.saved, j), self.versions[j],
+                                  self.computed_tensors >> j & 1, False, self)
 
     cdef object call_formula(self, Py_ssize_t j, object grad):
         cdef tuple takes = <tuple>self.op.takes[j]
@@ -315,8 +319,11 @@ cdef class OpNode(Node):
             raise already_released(self.op.node_name)
         if is_raw:
             return self.raw_saved(code)
-        self.check_saved()
-        return self.get(code, 0, None) if self.holds(code) else None
+        if not self.holds(code):
+            return None
+        if code != OUT and self.saved_tensors >> <int>code & 1:
+            self.check_argument(code)
+        return self.get(code, 0, None)
 
     def __dir__(self):
         cdef list found = [*object.__dir__(self)]

@@ -14,10 +14,9 @@ from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport Node, already_released, gradient_edge, needs_grad
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.tensor cimport TensorBase, alias
 
-from tensorlab._core.modes import switch_grad_mode
 from tensorlab.errors import GradientError, VersionError
 
 
@@ -66,11 +65,11 @@ cdef class SavedTensor:
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
         """Keep what `pack` makes of x in place of the tensor."""
         cdef unsigned long version = saved_version(x)
-        cdef bint was_enabled = switch_grad_mode(False)
+        cdef bint was_enabled = set_grad_mode(False)
         try:
             self.packed = pack(x)
         finally:
-            switch_grad_mode(was_enabled)
+            set_grad_mode(was_enabled)
         if x.counter.value != version:
             raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which other code still reads; work on a "
                                 "clone")
@@ -103,6 +102,16 @@ cdef class SavedTensor:
         if self.unpacker is not None:
             raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
         self.pack_with(alias(self.tensor), pack, unpack)
+
+    @property
+    def data(self):
+        """What is kept: the tensor, or what `pack` made of it."""
+        return self.tensor if self.unpacker is None else self.packed
+
+    @property
+    def unpack_hook(self):
+        """The function that makes a tensor of `data` again, or None."""
+        return self.unpacker
 
     def __repr__(self):
         if self.is_released:

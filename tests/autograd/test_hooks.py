@@ -146,6 +146,49 @@ def a_hook_that_changes_the_gradient_in_place(M):
     return x.grad, y.grad
 
 
+@program
+def posthooks_see_gradients_in_the_form_of_the_inputs(M):
+    seen = []
+    x = leaf(M, 1.0, 2.0, 3.0)
+    row = M.ones(3, requires_grad=True)
+    y = x * row.expand(4, 3)
+    z = M.ones(4, 1, dtype=M.float64, requires_grad=True) * x
+    for node in (y.grad_fn, z.grad_fn):
+        node.register_hook(
+            lambda inputs, outputs: seen.append(
+                [(tuple(g.shape), str(g.dtype)[-7:]) for g in inputs]
+            )
+        )
+    (y.sum() + z.sum()).backward()
+    return seen
+
+
+@program
+def one_stale_saved_value_does_not_hide_the_other(M):
+    x, y = leaf(M, 1.0, 2.0), leaf(M, 3.0, 4.0) * 1
+    z = x * y
+    y.add_(1)
+    return z.grad_fn._saved_self
+
+
+@program
+def a_stale_saved_value_cannot_be_read(M):
+    x, y = leaf(M, 1.0, 2.0), leaf(M, 3.0, 4.0) * 1
+    z = x * y
+    y.add_(1)
+    return z.grad_fn._saved_other
+
+
+@program
+def what_is_kept_can_be_looked_at(M):
+    x = leaf(M, 1.0, 2.0)
+    with M.autograd.graph.saved_tensors_hooks(lambda t: t.tolist(), lambda v: M.tensor(v)):
+        y = x.exp()
+    z = x.exp()
+    packed, bare = y.grad_fn._raw_saved_result, z.grad_fn._raw_saved_result
+    return packed.data, packed.unpack_hook([5]), bare.data.tolist(), bare.unpack_hook
+
+
 # ---------------------------------------------------------------- where hooks may be registered
 @program
 def a_post_accumulate_hook_of_what_is_no_leaf(M):

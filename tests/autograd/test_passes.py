@@ -218,6 +218,36 @@ def passes_within_passes(M):
     return x.grad.item(), len(calls)
 
 
+# ---------------------------------------------------------------- modes within modes
+@program
+def grad_mode_within_inference_mode(M):
+    x = leaf(M, 2.0)
+    seen = []
+    with M.inference_mode():
+        seen.append((M.is_grad_enabled(), M.is_inference_mode_enabled(), (x * 2).requires_grad))
+        with M.enable_grad():
+            seen.append((M.is_grad_enabled(), (x * 2).requires_grad, (x * 2).is_inference()))
+            with M.inference_mode(False):
+                seen.append((M.is_grad_enabled(), (x * 2).requires_grad))
+        with M.inference_mode(False):
+            seen.append((M.is_grad_enabled(), (x * 2).requires_grad))
+            with M.no_grad():
+                seen.append((M.is_grad_enabled(), (x * 2).requires_grad))
+        M.set_grad_enabled(True)
+        seen.append((M.is_grad_enabled(), (x * 2).requires_grad))
+    seen.append((M.is_grad_enabled(), M.is_inference_mode_enabled(), (x * 2).requires_grad))
+    return seen
+
+
+@program
+def backward_within_inference_mode(M):
+    x = leaf(M, 2.0)
+    y = (x * x * x).sum()
+    with M.inference_mode():
+        (grad,) = M.autograd.grad(y, x, create_graph=True)
+        return grad.requires_grad, M.is_grad_enabled(), grad.tolist()
+
+
 test_a_program_has_the_same_outcome_as_with_pytorch = check()
 
 
