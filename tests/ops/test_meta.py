@@ -2,6 +2,8 @@
 
 import contextlib
 import copy
+import inspect
+import itertools
 import pickle
 import warnings
 
@@ -99,6 +101,39 @@ def test_only_ops_that_need_values_refuse():
         is None
     }
     assert refused <= NEEDS_VALUES
+
+
+# ------------------------------------------------------------------------------------------------ every function
+def callables():
+    """Every public function, method and functional form but those that change settings."""
+    for home in (tensorlab, tensorlab.Tensor, nn.functional):
+        for name in dir(home):
+            value = getattr(home, name, None)
+            if inspect.isroutine(value) and not name.startswith(("_", "set_", "use_")):
+                yield pytest.param(value, id=f"{home.__name__.rpartition('.')[2]}.{name}")
+
+
+@pytest.mark.parametrize("function", list(callables()))
+def test_no_call_reads_memory_that_is_not_there(function):
+    m, row = tensorlab.empty(3, 4, device="meta"), tensorlab.empty(4, device="meta")
+    index = tensorlab.empty(3, dtype=tensorlab.int64, device="meta")
+    images = tensorlab.empty(2, 3, 5, 5, device="meta")
+    stepped = tensorlab.empty(6, 8, device="meta")[1:4, ::2]
+    for arguments in itertools.chain(
+        *(
+            [(x,), (x, row), (x, m), (x, 0), (x, index), (x, m > 0), (x, 0, index), (x, m, m)]
+            for x in (m, index, images, stepped)
+        ),
+        [(images, images, row), (m, 0, index, m), (m, (0, 1)), (m, (4, 3), (1, 4))],
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                result = function(*arguments)
+            except Exception:
+                continue
+        for x in result if isinstance(result, (tuple, list)) else (result,):
+            assert not isinstance(x, tensorlab.Tensor) or x.is_meta or x.numel() == 0
 
 
 # ------------------------------------------------------------------------------------------------ as in PyTorch
