@@ -2,7 +2,7 @@
 
 The node is what the user knows as `ctx`. Each Function class gets a node class of its own, so that the node carries its name.
 """
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport FLOAT64, is_floating
 from tensorlab._core.graph cimport (
     GraphTask,
     Node,
@@ -17,6 +17,7 @@ from tensorlab._core.graph cimport (
     stamp,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
+from tensorlab._core.loops cimport fill_with
 from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport (
@@ -25,7 +26,7 @@ from tensorlab._core.tensor cimport (
     VIEW_MULTI_OUTPUT,
     TensorBase,
     alias,
-    make_size,
+    empty_tensor,
 )
 
 from tensorlab.errors import GradientError
@@ -98,11 +99,9 @@ cdef class FunctionNode(Node):
             list(grad) if grad is not None else [None] * self.output_count)
         cdef list versions = []
         cdef Py_ssize_t i, n = len(self.edges)
-        if all([one is None for one in grads]):
-            return (None,) * n
         for i in range(len(grads)):
             if grads[i] is None and self.materializes:
-                grads[i] = self.zeros_for_output(i, grads)
+                grads[i] = self.zeros_for_output(i)
             versions.append(grads[i]._version if grads[i] is not None else 0)
         out = type(self)._function.backward(self, *grads)
         for i in range(len(grads)):
@@ -123,13 +122,14 @@ cdef class FunctionNode(Node):
                                     f"needed")
         return tuple(out)
 
-    cdef object zeros_for_output(self, Py_ssize_t i, list grads):
+    cdef TensorBase zeros_for_output(self, Py_ssize_t i):
+        cdef TensorBase out
+        cdef double zero = 0
         if self.metas[i].ndim < 0:          # that output is no tensor
             return None
-        for one in grads:
-            if one is not None:
-                return one.new_zeros(make_size(self.metas[i].ndim, self.metas[i].sizes),
-                                     dtype=dtype_object(self.metas[i].dtype))
+        out = empty_tensor(self.metas[i].dtype, self.metas[i].ndim, self.metas[i].sizes)
+        fill_with(out, &zero, FLOAT64)
+        return out
 
 
 def apply_function(cls, tuple arguments, dict keywords):

@@ -458,6 +458,32 @@ def missing_gradients_are_none_if_asked(M):
     return seen, x.grad
 
 
+def without_a_gradient(materializes):
+    def run(M):
+        seen = []
+
+        def forward(ctx, a):
+            ctx.set_materialize_grads(materializes)
+            return a * 1, a.long()
+
+        def backward(ctx, *grads):
+            seen.append([None if grad is None else grad.tolist() for grad in grads])
+            return grads[0]
+
+        first = make(M, forward, backward)
+        blind = make(M, lambda ctx, a: a * 1, lambda ctx, grad: None)
+        x = leaf(M, 1.0, 2.0)
+        blind.apply(first.apply(x)[0]).sum().backward()
+        return seen, x.grad is None or x.grad.tolist()
+
+    run.__name__ = f"a_function_that_gets_no_gradient_{materializes}"
+    return run
+
+
+program(without_a_gradient(True))
+program(without_a_gradient(False))
+
+
 # ---------------------------------------------------------------- the class
 @program
 def without_forward(M):

@@ -258,7 +258,7 @@ def test_non_contiguous_gradients_can_be_asked_for():
 def test_masked_forgives_rounding_where_zero_is_expected():
     func, x, _ = CASES["a_small_constant_added"](tensorlab)
     assert not gradcheck(func, x, raise_exception=False)
-    assert gradcheck(func, x, masked=True)
+    assert gradcheck(func, x, masked=True, check_undefined_grad=False)
 
 
 def test_several_gradients_at_once_must_give_what_they_give_one_by_one():
