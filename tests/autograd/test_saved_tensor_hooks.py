@@ -104,6 +104,16 @@ def a_second_derivative_by_two_leaves(M):
 
 
 @program
+def a_second_derivative_through_one_of_several_outputs(M):
+    x = leaf(M, 1.0, 2.0, 3.0)
+    c = x.unbind()[2]
+    with as_list(M):
+        y = c**2.5
+    (first,) = M.autograd.grad(y, c, create_graph=True)
+    return first, M.autograd.grad(first, x)
+
+
+@program
 def a_function_of_ones_own(M):
     class Square(M.autograd.Function):
         @staticmethod
