@@ -108,9 +108,7 @@ class Region:
         self.placeholders = []  # weak references, in the order of saving
         self.facts = []
         self.is_complete = False  # the forward call has returned
-        self.taken = (
-            deque()
-        )  # weak references to the placeholders of which backward took the tensor last
+        self.taken = deque()  # weak references to the placeholders that backward asked for last
 
     def forget(self, x):
         """Pack hook of the forward call: keep nothing of x but the facts."""
@@ -131,7 +129,7 @@ class Region:
             placeholder.is_taken = True
             self.taken.append(weakref.ref(placeholder))
             if len(self.taken) > RECENT:
-                self.empty(self.taken.popleft()())
+                forget_again(self.taken.popleft()())
         if tensor._version != version:
             raise VersionError(
                 f"checkpoint: the function changes a tensor of shape {tuple(tensor.shape)} and {tensor.dtype} in "
@@ -139,11 +137,6 @@ class Region:
                 f"{tensor._version} now); clone it before, or use the out-of-place operation"
             )
         return tensor
-
-    def empty(self, placeholder):
-        """Free the memory of a tensor that backward has used, although its node lives on (retain_graph)."""
-        if placeholder is not None:
-            placeholder.tensor = None
 
     def recompute(self, now):
         """Run the function again, and fill the placeholders for the backward pass `now` (None: outside any)."""
@@ -172,6 +165,12 @@ class Region:
 
 # Tensors kept after their first use: the formulas of one node may ask for the same one several times.
 RECENT = 16
+
+
+def forget_again(placeholder):
+    """Free the memory of a tensor that backward has used, even if its node lives on (retain_graph)."""
+    if placeholder is not None:
+        placeholder.tensor = None
 
 
 # ---------------------------------------------------------------- the second run
