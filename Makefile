@@ -75,9 +75,9 @@ record: build oracle
 # The sanitizers want to be the first library of the process, and malloc to be the system's.
 DEBUG := build/debug
 debug: $(READY)
-	@rm -rf $(DEBUG)/tests $(DEBUG)/docs && mkdir -p $(DEBUG)
+	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks && mkdir -p $(DEBUG)
 	TENSORLAB_DEBUG=1 TENSORLAB_MARCH= $(PY) setup.py --quiet build --build-base $(DEBUG)/base --build-lib $(DEBUG) build_ext --parallel $(JOBS)
-	@cp -r tests docs $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
+	@cp -r tests docs benchmarks $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
 	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \

@@ -48,7 +48,10 @@ DEBUG_DIRECTIVES = {
 # -ffast-math.  Without contraction eager kernels and generated code agree to the last bit.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-g0"]
 # Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
-DEBUG_FLAGS = ["-O1", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"]
+DEBUG_FLAGS = [
+    *["-O0", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"],
+    "-DCYTHON_USE_FREELISTS=0",  # objects that wait for their next use look alive to the sanitizer
+]
 WIDE_VECTORS = "-mprefer-vector-width=512"
 
 # What tensorlab/_capability.pyx asks of the processor, and the modules worth a build for each.

@@ -199,27 +199,34 @@ cdef int select(Task task, list targets) except -1:
 cdef object fit(object grad, Meta* meta, Node source):
     """The gradient in the shape and type of the forward output it belongs to: summed over what was broadcast."""
     cdef TensorBase g
-    cdef int i
-    cdef bint same
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; a Tensor or None is needed")
     g = <TensorBase>grad
-    same = g.ndim_ == meta.ndim
-    if same:
-        for i in range(meta.ndim):
-            if g.sizes[i] != meta.sizes[i]:
-                same = False
-    if not same:
+    if not has_form(g, meta):
         if not is_expandable(meta, g):
             raise GradientError(f"{source.name()}: returned a gradient of shape {shape_text(g.ndim_, g.sizes)} where "
                                 f"{shape_text(meta.ndim, meta.sizes)} is expected")
         grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))
+        if not isinstance(grad, TensorBase) or not has_form((<TensorBase>grad), meta):
+            raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a {type(grad).__name__} of another shape than "
+                            f"{shape_text(meta.ndim, meta.sizes)}")
         g = <TensorBase>grad
     if not is_floating(meta.dtype):
         raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(meta.dtype)}, and integers have no gradient")
     if g.dtype_ != meta.dtype:
-        grad = grad.to(dtype_object(meta.dtype))
+        grad = <TensorBase?>grad.to(dtype_object(meta.dtype))
     return grad
+
+
+cdef bint has_form(TensorBase g, const Meta* meta) noexcept:
+    """Is g's shape that of the meta?"""
+    cdef int i
+    if g.ndim_ != meta.ndim:
+        return False
+    for i in range(meta.ndim):
+        if g.sizes[i] != meta.sizes[i]:
+            return False
+    return True
 
 
 cdef bint is_expandable(Meta* meta, TensorBase g) noexcept:
@@ -256,7 +263,7 @@ cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
             and is_dense(waiting.ndim_, waiting.sizes, waiting.strides)):
         (<object>waiting).add_(grad)            # 2 references: the list's and ours
     else:
-        gradients[i] = waiting + grad
+        gradients[i] = <TensorBase?>(waiting + grad)
     return 0
 
 

@@ -210,14 +210,17 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) 
     return 0
 
 
-cdef char* store(object data, int dtype, char* to) except NULL:
-    """Write nested sequences element by element; returns the address after the last."""
+cdef char* store(object data, int dtype, char* to, char* end) except NULL:
+    """Write nested sequences element by element; returns the address after the last. A sequence may run Python code when it is
+    read, and be longer than when it was scanned: nothing is written from `end` on."""
     cdef object one
     cdef float x
     if isinstance(data, (list, tuple)):
         for one in data:
-            to = store(opened(one), dtype, to)
+            to = store(opened(one), dtype, to, end)
         return to
+    if to >= end:
+        raise ValueError("tensor: a sequence has become longer while it was read")
     if dtype == FLOAT16 or dtype == BFLOAT16:
         x = data
         convert(to, dtype, 1, &x, FLOAT32, 1, 1)
@@ -231,6 +234,7 @@ cdef TensorBase tensor_from(object data, int dtype):
     """A new tensor with the values of numbers, nested sequences, a tensor or an array; NO_DTYPE: as the data suggest."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim, inferred = NO_DTYPE
+    cdef char* end
     cdef TensorBase out, source
     if isinstance(data, TensorBase) or (hasattr(data, "__array__") and not isinstance(data, (list, tuple))):
         source = <TensorBase>data if isinstance(data, TensorBase) else share_array(cnp.PyArray_FROM_O(data), False)
@@ -246,14 +250,16 @@ cdef TensorBase tensor_from(object data, int dtype):
         dtype = default_float() if inferred == NO_DTYPE else inferred
     out = empty_tensor(dtype, ndim, sizes)
     if out.numel_ > 0:
-        store(data, dtype, out.data_)
+        end = out.data_ + out.numel_ * item_size[dtype]
+        if store(data, dtype, out.data_, end) != end:
+            raise ValueError("tensor: a sequence has become shorter while it was read")
     return out
 
 
 cdef TensorBase number_tensor(object number, int dtype):
     """A 0-d tensor."""
     cdef TensorBase out = empty_tensor(dtype, 0, NULL)
-    store(number, dtype, out.data_)
+    store(number, dtype, out.data_, out.data_ + item_size[dtype])
     return out
 
 

@@ -33,6 +33,7 @@ from tensorlab._core.anomaly cimport forward_stack, here, is_watching
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
     VIEW_INFERENCE,
@@ -383,7 +384,7 @@ cdef Node grad_fn_of(TensorBase x):
             was_enabled = thread_state().grad_enabled
             thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
             try:
-                again = as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+                again = <TensorBase?>as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
                 thread_state().grad_enabled = was_enabled
             x.node = again.node
@@ -505,3 +506,7 @@ cdef object already_released(str name):
     """The error for a second backward through a graph whose saved tensors are gone."""
     return GradientError(f"backward: {name} has run before, and what it had saved was freed then. Call the first "
                          f"backward with retain_graph=True to run it twice.")
+
+
+for made_here in (AccumulateGrad, DeadEnd, CopySlices):
+    forbid_new(made_here)

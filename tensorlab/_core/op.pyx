@@ -56,6 +56,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.operands cimport refuse_self_overlap
 from tensorlab._core.overrides cimport be_quiet, somebody_listens
 from tensorlab._core.saved cimport (
@@ -517,7 +518,7 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
     if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
-        copied = x.clone()
+        copied = <TensorBase?>x.clone()         # a subclass's own clone may return anything
         node.saved = (copied,) + (<tuple>node.saved)[1:]
         node.versions[0] = saved_version(copied)
         if (<TensorBase>copied).node is None:
@@ -538,3 +539,6 @@ cdef object finish_inplace(OpNode node, TensorBase x):
             if x.base is not None:
                 node.saved_output.slices = PyWeakref_NewRef(x.base.node, None)
     return x
+
+
+forbid_new(OpNode)

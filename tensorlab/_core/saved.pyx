@@ -15,6 +15,7 @@ from tensorlab._core.graph cimport Node, already_released, gradient_edge, needs_
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
+from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
 from tensorlab.errors import GradientError, VersionError
@@ -121,6 +122,9 @@ cdef class SavedTensor:
         return f"<SavedTensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} at version {self.version}>"
 
 
+forbid_new(SavedTensor)
+
+
 # ---------------------------------------------------------------- saving
 cdef unsigned long saved_version(TensorBase x) except? -1:
     """The version at which x is being saved."""
@@ -215,7 +219,11 @@ def push_packing(pack, unpack):
 def pop_packing():
     """Back to what was before the last push_packing."""
     cdef ThreadState* state = thread_state()
-    cdef object top = <object>state.packing, before = (<tuple>top)[2]
+    cdef object top, before
+    if state.packing == NULL:
+        raise RuntimeError("saved_tensors_hooks: this thread packs nothing; leave the context once, in the thread that entered it")
+    top = <object>state.packing
+    before = (<tuple>top)[2]
     Py_DECREF(top)
     state.packing = NULL
     if before is not None:

@@ -29,7 +29,17 @@ cdef extern from *:
     #else
     static void tl_ask_for_huge_pages(void* p, size_t n) { (void)p; (void)n; }
     #endif
+
+    /* under the address sanitizer (make debug) the rest of a block and the blocks kept for later must not be touched */
+    #if defined(__SANITIZE_ADDRESS__)
+    #include <sanitizer/asan_interface.h>
+    #else
+    #define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+    #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+    #endif
     """
+    void forbid "ASAN_POISON_MEMORY_REGION"(const void* p, size_t n) noexcept nogil
+    void allow "ASAN_UNPOISON_MEMORY_REGION"(const void* p, size_t n) noexcept nogil
     void tl_ask_for_huge_pages(void*, size_t) noexcept nogil
     void* aligned_alloc(size_t alignment, size_t size) noexcept nogil
     int count_leading_zeros "__builtin_clzl"(unsigned long) noexcept nogil
@@ -81,6 +91,7 @@ cdef void* allocate(size_t nbytes) noexcept:
             return NULL
         block = small_blocks[size // LINE]
         if block != NULL:
+            allow(block, sizeof(FreeBlock))
             small_blocks[size // LINE] = block.next
             small_counts[size // LINE] -= 1
             address = block
@@ -91,6 +102,8 @@ cdef void* allocate(size_t nbytes) noexcept:
     else:
         address = allocate_large(size)
     if address != NULL:
+        allow(address, nbytes)
+        forbid(<char*>address + nbytes, size - nbytes)
         statistics.allocations += 1
         statistics.allocated += size
         if statistics.allocated > statistics.peak:
@@ -124,11 +137,14 @@ cdef void release(void* address, size_t nbytes) noexcept:
         return
     statistics.allocated -= size
     if size <= SMALL and small_counts[size // LINE] < SMALL_KEPT:
+        allow(block, size)
         block.next = small_blocks[size // LINE]
         small_blocks[size // LINE] = block
         small_counts[size // LINE] += 1
+        forbid(block, size)
     elif size >= LARGE and statistics.cached + size <= statistics.cache_limit:
         cache.setdefault(size, []).append(<size_t>address)
+        forbid(address, size)
         statistics.cached += size
     else:
         free(address)
@@ -147,6 +163,7 @@ def empty_cache():
     for k in range(SMALL_CLASSES):
         while small_blocks[k] != NULL:
             block = small_blocks[k]
+            allow(block, sizeof(FreeBlock))
             small_blocks[k] = block.next
             free(block)
         small_counts[k] = 0
@@ -268,6 +285,9 @@ cdef class Storage:
             if self.guard != NO_MEMORY and block_size(nbytes) != block_size(self.nbytes_):
                 raise MemoryLayoutError(f"resize_: the storage of {self.nbytes_} bytes cannot become one of {nbytes}: it would "
                                         f"have to move, and tensors know its address. Make a new tensor")
+            if self.guard != NO_MEMORY:
+                allow(self.address, nbytes)
+                forbid(self.address + nbytes, block_size(nbytes) - nbytes)
             if nbytes > self.nbytes_ and self.guard != NO_MEMORY:
                 memset(self.address + self.nbytes_, 0, nbytes - self.nbytes_)
             self.nbytes_ = nbytes

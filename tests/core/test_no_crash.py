@@ -1,0 +1,211 @@
+"""Odd programs that must raise, or give something odd, but must not end the process.
+
+Each once did, or touches a place where C code trusts what Python code hands it.
+"""
+
+import threading
+
+import pytest
+
+import tensorlab as T
+from tensorlab.overrides import TorchFunctionMode
+
+
+def leaf():
+    return T.ones(3, requires_grad=True)
+
+
+# ---------------------------------------------------------------- objects that only C code makes
+def node_classes():
+    x = leaf()
+    y = x * 2
+    (accumulate, _), *_ = y.grad_fn.next_functions
+    view = y[1:]
+    view.mul_(2)
+    return [type(node) for node in (y.grad_fn, accumulate, view.grad_fn)]
+
+
+@pytest.mark.parametrize("cls", [*node_classes(), type(leaf().exp().grad_fn._raw_saved_result)])
+def test_nodes_and_saved_tensors_cannot_be_made_by_hand(cls):
+    with pytest.raises(TypeError, match="cannot create"):
+        cls()
+    with pytest.raises(TypeError, match="cannot create"):
+        cls.__new__(cls)
+
+
+def test_a_node_that_anybody_can_make_leads_nowhere():
+    node = T.autograd.graph.Node()
+    assert node.name() == "Node"
+    assert node.next_functions == ()
+
+
+# ---------------------------------------------------------------- contexts left in the wrong order
+def test_a_packing_context_that_was_not_entered_cannot_be_left():
+    context = T.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    with pytest.raises(RuntimeError, match="packs nothing"):
+        context.__exit__(None, None, None)
+
+
+def test_a_packing_context_cannot_be_left_in_another_thread():
+    errors = []
+
+    def leave(context):
+        try:
+            context.__exit__(None, None, None)
+        except RuntimeError as error:
+            errors.append(error)
+
+    context = T.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    with context:
+        thread = threading.Thread(target=leave, args=(context,))
+        thread.start()
+        thread.join()
+    assert len(errors) == 1
+
+
+# ---------------------------------------------------------------- classes and modes that answer nonsense
+class Answers(TorchFunctionMode):
+    """Answers every call with the same object."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.answer = answer
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return self.answer
+
+
+def a_broadcast_gradient():
+    y = (leaf()[:1] + T.ones(4, 3)).sum()
+    return lambda: T.autograd.backward(y)
+
+
+def a_gradient_that_arrives_twice():
+    y = leaf() * 2
+    z = y * y + y + y
+    return lambda: T.autograd.backward(z, T.ones(3))
+
+
+def a_second_gradient_of_a_leaf():
+    x = leaf()
+    x.grad = T.ones(3)
+    y = (x * 2).sum()
+    return lambda: T.autograd.backward(y)
+
+
+def a_gradient_of_another_type():
+    y = T.ones(3, dtype=T.float16, requires_grad=True).float().sum()
+    return lambda: T.autograd.backward(y)
+
+
+def a_stale_view():
+    y = leaf() * 2
+    view = y[1:]
+    y.mul_(2)
+    return lambda: T.autograd.backward(view, T.ones(2))
+
+
+def a_write_to_a_view():
+    y = leaf() * 2
+    y[0:1].mul_(y[1:2])
+    return lambda: T.autograd.backward(y, T.ones(3))
+
+
+def a_retained_gradient():
+    y = leaf() * 2
+    y.retain_grad()
+    y.grad = T.ones(3)
+    return lambda: T.autograd.backward(y, T.ones(3))
+
+
+def gradients_in_the_place_of_none():
+    x, unused = leaf(), leaf()
+    y = (x * 2).sum()
+    return lambda: T.autograd.grad(y, [x, unused], materialize_grads=True)
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [
+        a_broadcast_gradient,
+        a_gradient_that_arrives_twice,
+        a_second_gradient_of_a_leaf,
+        a_gradient_of_another_type,
+        a_stale_view,
+        a_write_to_a_view,
+        a_retained_gradient,
+        gradients_in_the_place_of_none,
+    ],
+    ids=lambda prepare: prepare.__name__,
+)
+@pytest.mark.parametrize(
+    "answer", [None, 3, "text", [None], T.zeros(0)], ids=["None", "int", "str", "list", "tensor"]
+)
+def test_a_mode_that_answers_nonsense_does_no_harm_to_backward(prepare, answer):
+    run = prepare()
+    with Answers(answer):
+        try:
+            run()
+        except (TypeError, AttributeError, RuntimeError):
+            pass
+    x = leaf()
+    (x * 2).sum().backward()  # the engine works as before
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_class_whose_clone_is_no_tensor_is_refused():
+    class Uncloneable(T.Tensor):
+        def clone(self, **kwargs):
+            return None
+
+    x = leaf()
+    y = (x * 1).as_subclass(Uncloneable)
+    with pytest.raises(TypeError, match="TensorBase"):
+        y.mul_(y)
+    assert y.tolist() == [1.0, 1.0, 1.0]
+
+
+# ---------------------------------------------------------------- what changes while it is read
+def test_a_tensor_that_gets_other_memory_while_a_subscript_is_read():
+    x = T.arange(1000.0)
+
+    class Mischief:
+        def __index__(self):
+            x.set_()
+            return 5
+
+    with pytest.raises(IndexError):
+        x[3, Mischief()]
+    x = T.arange(1000.0)
+    assert x[Mischief() :].numel() in (0, 995)
+    assert x.numel() == 0
+
+
+def test_a_list_that_grows_while_it_is_read():
+    rows = [[1.0, 2.0], [3.0, 4.0]]
+
+    class Grows:
+        def __float__(self):
+            rows[1].extend([5.0] * 10_000)
+            return 1.0
+
+        def __index__(self):
+            rows[1].extend([5.0] * 10_000)
+            return 1
+
+    rows[0][0] = Grows()
+    with pytest.raises(TypeError):
+        T.tensor(rows)
+    assert T.tensor(rows[1][:2]).tolist() == [3.0, 4.0]
+
+
+def test_an_array_that_answers_differently_each_time():
+    class Changes:
+        asked = 0
+
+        def tolist(self):
+            Changes.asked += 1
+            return [1.0] * (1 if Changes.asked < 4 else 10_000)
+
+    with pytest.raises((ValueError, TypeError)):
+        T.tensor([Changes(), Changes()])
