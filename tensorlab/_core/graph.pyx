@@ -508,5 +508,5 @@ cdef object already_released(str name):
                          f"backward with retain_graph=True to run it twice.")
 
 
-for made_here in (AccumulateGrad, DeadEnd, CopySlices):
+for made_here in (AccumulateGrad, DeadEnd):
     forbid_new(made_here)

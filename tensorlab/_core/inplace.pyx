@@ -22,6 +22,7 @@ from tensorlab._core.graph cimport (
     write_meta,
 )
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias_as, check_writable, make_size, offset_of
 
 from tensorlab.errors import GradientError
@@ -135,3 +136,6 @@ cdef class CopySlices(Node):
 
     cdef str label(self):
         return "CopySlices"
+
+
+forbid_new(CopySlices)
