@@ -4,7 +4,7 @@ Each function here becomes a property or a method of class Tensor; what it does 
 """
 from tensorlab._core.anomaly cimport is_data_watched
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain_at
+from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
@@ -119,14 +119,9 @@ def backward(TensorBase self not None, gradient=None, retain_graph=None, create_
 
 def retain_grad(TensorBase self not None):
     """Let backward fill `.grad` although this tensor is not a leaf."""
-    cdef Node node
     if not needs_grad(self):
         raise GradientError("retain_grad: the tensor does not require grad, so it never gets one")
-    node = grad_fn_of(self)
-    if node is None or self.retains_grad_:
-        return
-    self.retains_grad_ = True
-    retain_at(node, self)
+    retain(self)
 
 
 def get_retains_grad(TensorBase x not None):

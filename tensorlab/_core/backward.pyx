@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
 from tensorlab._core.engine cimport edge_of, execute
-from tensorlab._core.graph cimport AccumulateGrad, Meta, Node, grad_fn_of, needs_grad, write_meta
+from tensorlab._core.graph cimport AccumulateGrad, Meta, Node, grad_fn_of, needs_grad, retain, write_meta
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.loops cimport fill_with
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
@@ -120,20 +120,19 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     Parameters
     ----------
     tensors : Tensor, GradientEdge, or a sequence of them
-    grad_tensors : Tensor, None, or a sequence of them; the vectors of the vector-Jacobian product, one for each tensor of
-        its shape; may be None for a tensor of one element
+    grad_tensors : Tensor, None, or a sequence of them; the vectors of the vector-Jacobian product, one for each tensor,
+        with that tensor's shape; may be None for a tensor of one element
     retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
     create_graph : bool; record the backward pass itself, for higher derivatives
-    inputs : Tensor or sequence of Tensor; only these get a `.grad`
+    inputs : Tensor or sequence of Tensor; only these get a `.grad`. One that is no leaf retains its gradient from now on
 
     Raises
     ------
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
-    cdef list roots = as_list(tensors), targets = None, found
+    cdef list roots = as_list(tensors), targets = None
     cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
-    cdef TensorBase x
     if inputs is not None:
         targets = checked_targets(inputs, "backward")
         if len(targets) == 0:
@@ -143,17 +142,15 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
                 raise GradientError(f"backward: the edge to {target.node.name()} among the inputs belongs to no leaf: there is "
                                     f"no tensor to keep its gradient; use autograd.grad")
     grads = first_gradients(roots, grads, "backward")
-    found = execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
-    if targets is not None:
-        for target, gradient in zip(targets, found):    # those that are no leaves
-            if gradient is not None:
-                x = <TensorBase>target
-                x.gradient = gradient if x.gradient is None else x.gradient + gradient
+    for target in targets or ():
+        if isinstance(target, TensorBase):
+            retain(<TensorBase>target)              # does nothing to a leaf
+    execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
-    """The gradient of the sum of `outputs` by each of `inputs`, as a tuple; no `.grad` is touched.
+    """The gradient of the sum of `outputs` by each of `inputs`, as a tuple; nothing is added to the `.grad` of a leaf.
 
     Parameters
     ----------
@@ -218,6 +215,8 @@ cdef list execute_batch(list ends, list batches, bint keep_graph, bint create_gr
         if n >= 0 and len(batch) != n:
             raise ValueError(f"grad: the batches of grad_outputs have {n} and {len(batch)} vectors; all must have as many")
         n = len(batch)
+    if n == 0:
+        raise ValueError("grad: with is_grads_batched there must be at least one vector, but grad_outputs has none")
     for i in range(n):
         passes.append(execute(ends, first_gradients(ends, [batch[i] for batch in batches], "grad"), keep_graph or i < n - 1,
                               create_graph, targets, False))

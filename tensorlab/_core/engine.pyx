@@ -8,12 +8,13 @@ A backward pass is a *graph task*:
              gradient into those of its edges, add each to what waits at the next node, and count that node down.
 
 Nothing here recurses, so depth costs nothing but memory. A node's position in the task's tables is kept in the node itself by
-the task that started first; a task that runs inside another one (a hook that calls backward), or in another thread
+a task that starts while no other runs; one that runs inside another (a hook that calls backward), or in another thread
 meanwhile, keeps its positions in a dict, so that the two cannot disturb each other.
 """
 cimport cython
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 from libc.stdlib cimport free, realloc
@@ -29,6 +30,7 @@ from tensorlab._core.graph cimport (
     Node,
     gradient_edge,
     is_wanted,
+    lend_turn,
 )
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
@@ -41,7 +43,7 @@ cdef extern from *:
     Py_ssize_t references "Py_REFCNT"(PyObject*)
 
 cdef enum:
-    DEEP = 60                   # nested backward passes in one thread; the next one runs in a thread of its own
+    DEEP_PASSES = 60            # nested backward passes in one thread; the next one runs in a new thread
 
 cdef unsigned long task_serial = 0
 cdef int tasks_running = 0
@@ -289,7 +291,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             capture(task, node, grad)
         edges = node.edges
         n = PyTuple_GET_SIZE(edges)
-        if task.is_selective and not (task.accumulates if type(node) is AccumulateGrad else leads_on(task, node)):
+        if task.is_selective and not goes_on(task, node):
             out = (None,) * n               # a target: the way ends here
         else:
             if node.extras is not None and node.extras.prehooks:
@@ -369,8 +371,10 @@ cdef inline object take(tuple out, Py_ssize_t i):
     return one
 
 
-cdef bint leads_on(Task task, Node node):
-    """Is some gradient wanted beyond this node?"""
+cdef bint goes_on(Task task, Node node):
+    """Is some gradient wanted beyond this node? Beyond a leaf's: in its `.grad`."""
+    if type(node) is AccumulateGrad:
+        return task.accumulates
     for child in node.edges:
         if child is not None and child in task.needed:
             return True
@@ -402,7 +406,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     cdef Py_ssize_t slot, i
     cdef Node node
     cdef int number = 0
-    if thread_state().backward_depth >= DEEP:
+    if thread_state().backward_depth >= DEEP_PASSES:
         return execute_elsewhere([ends, grads, keep_graph, create_graph, targets, accumulate])
     for end in ends:
         roots.append(edge_of(end, &number))
@@ -424,7 +428,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
                 if node is None:            # a view made under no_grad: nothing leads there
                     continue
                 target_nodes.append(node)
-                if not accumulate or type(node) is not AccumulateGrad:
+                if not accumulate:
                     task.captures.setdefault(node, []).append((number, i))
             select(task, target_nodes)
         for i in range(len(ends)):
@@ -460,7 +464,7 @@ def will_run(Node node not None):
 cdef list execute_elsewhere(list arguments):
     """Run a backward pass inside many others in a new thread, whose stack is empty, and wait for it."""
     cdef list outcome = []
-    worker = Thread(target=execute_as, args=(<size_t>thread_state(), arguments, outcome))
+    worker = Thread(target=execute_as, args=(<size_t>thread_state(), PyThread_get_thread_ident(), arguments, outcome))
     worker.start()
     worker.join()
     if isinstance(outcome[0], BaseException):
@@ -468,13 +472,19 @@ cdef list execute_elsewhere(list arguments):
     return outcome[0]
 
 
-def execute_as(size_t state, list arguments, list outcome):
-    """In a new thread: run `execute` in the modes of the thread that waits, whose state is at this address."""
+def execute_as(size_t state, long caller, list arguments, list outcome):
+    """In a new thread: run `execute` in the modes, and with the turn, of the thread that waits; its state is at this address."""
     cdef ThreadState* mine = thread_state()
     mine[0] = (<ThreadState*>state)[0]
     mine.backward_depth = 0
-    mine.packing = NULL
+    if mine.packing != NULL:
+        Py_INCREF(<object>mine.packing)
+    lend_turn(caller, PyThread_get_thread_ident())
     try:
         outcome.append(execute(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]))
     except BaseException as error:
         outcome.append(error)
+    finally:
+        lend_turn(PyThread_get_thread_ident(), caller)
+        if mine.packing != NULL:
+            Py_DECREF(<object>mine.packing)

@@ -66,6 +66,7 @@ cdef Node gradient_edge(TensorBase x)
 cdef int set_edges(Node node, object inputs) except -1
 cdef int set_metas(Node node, object outputs) except -1
 cdef int stamp(Node node) except -1
+cdef int lend_turn(long owner, long borrower) noexcept
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
 cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1
@@ -74,5 +75,5 @@ cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
 cdef int write_meta(Meta* meta, TensorBase x) except -1
 cdef int set_as_strided(object function) except -1
 cdef object already_released(str name)
-cdef int retain_at(Node node, TensorBase x) except -1
+cdef int retain(TensorBase x) except -1
 cdef int move_retained(TensorBase x, Node old, Node new) except -1

@@ -7,8 +7,9 @@ first needed and lives as long as some graph needs it.
 
 Views. A view knows its base, how it was made (its `creation`) and at which version its node was right. Writing to a view
 changes the base, so the base gets a new node, CopySlices; every other view of that base is then *stale*: its node describes
-values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. It is the only function
-that reads a tensor's node, because this is the most dangerous place of the whole engine.
+values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. Whoever wants to follow a
+tensor's node must ask it; other code only tests whether there is one, or replaces it. This is the most dangerous place of the
+whole engine.
 
 Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
 what it holds aside, and the outermost one lets go of that, one thing after the other.
@@ -54,7 +55,7 @@ cdef extern from *:
 
 # ---------------------------------------------------------------- freeing without deep recursion
 cdef enum:
-    DEEP = 40                   # nested frees that any stack bears: about 40 KiB
+    DEEP_FREES = 40             # nested frees that any stack bears: about 40 KiB
 
 cdef list graveyard = []            # what was held by nodes that died deep inside others
 cdef int release_depth = 0
@@ -63,7 +64,7 @@ cdef int release_depth = 0
 cdef int release(Node node) except -1:
     """Let go of what a dying node holds; too deep inside others, put it aside. The outermost node clears up."""
     global release_depth
-    if release_depth >= DEEP:
+    if release_depth >= DEEP_FREES:
         graveyard.append(node.edges)
         graveyard.append(node.saved)
     release_depth += 1
@@ -337,6 +338,14 @@ cdef int give_turn() except -1:
     return 0
 
 
+cdef int lend_turn(long owner, long borrower) noexcept:
+    """If `owner` has the turn, and will wait for the thread `borrower`, that one has it meanwhile."""
+    global turn_owner
+    if turn_depth > 0 and turn_owner == owner:
+        turn_owner = borrower
+    return 0
+
+
 cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
     """Do grad's strides follow the variable's (if that is dense), or else row-major order? An expanded one never does."""
     cdef int i
@@ -388,7 +397,7 @@ cdef Node grad_fn_of(TensorBase x):
             finally:
                 thread_state().grad_enabled = was_enabled
             x.node = again.node
-        if x.node is None:                  # the base needs no gradient (x itself was made to), or nothing has one
+        if x.node is None:                  # the base needs no gradient any more (it was detached), or nothing has one
             x.node = DeadEnd.__new__(DeadEnd)
             set_metas(<Node>x.node, x)
         x.output_number = 0
@@ -451,6 +460,15 @@ cdef int retain_at(Node node, TensorBase x) except -1:
         extras.retaining = {}
     extras.retaining[x.output_number] = PyWeakref_NewRef(x, None)
     return 0
+
+
+cdef int retain(TensorBase x) except -1:
+    """x, unless it is a leaf, keeps its gradient from now on."""
+    cdef Node node = grad_fn_of(x)
+    if node is None or x.retains_grad_:
+        return 0
+    x.retains_grad_ = True
+    return retain_at(node, x)
 
 
 cdef int bump_version(TensorBase x) except -1:

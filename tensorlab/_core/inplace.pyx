@@ -72,7 +72,7 @@ cdef int rebase_history(TensorBase x, Node node) except -1:
     old = base.node
     set_history(base, slices, 0)
     move_retained(base, old, slices)
-    grad_fn_of(x)                       # gives the view its new node
+    grad_fn_of(x)                       # the write has bumped the version, so x is stale by now and gets its new node
     return 0
 
 
@@ -114,7 +114,8 @@ cdef class CopySlices(Node):
         if function is None:
             raise already_released("CopySlices")
         if task.is_selective and is_wanted(task, self.edges[0]):
-            task.needed.add(function.edges[0])          # the op still points at the view's node, which the base replaced
+            # the op's node will ask whether its own first edge, to the view's old node, is wanted; ours stands for that
+            task.needed.add(function.edges[0])
         # a copy, because the op's backward may keep what it is given, and `part` is written to below
         grads = function.apply(part.clone(memory_format="contiguous"), task)
         out = list(grads)

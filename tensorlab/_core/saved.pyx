@@ -44,13 +44,13 @@ cdef class SavedTensor:
         self.check(owner)
         if self.unpacker is None and not self.is_output:
             return self.tensor
-        if self.slices is not None and self.unpacker is None:
+        if self.slices is not None and self.unpacker is None:       # the result was written into a view: the view as it was then
             return (<CopySlices>self.slices()).view_again(self.tensor)
         out = alias(self.tensor) if self.unpacker is None else self.call_unpacker()
         if self.is_output:
             out.node = owner
         elif self.edge is not None:
-            # of a leaf the edge is its AccumulateGrad: gradients reach the leaf, whose memory need not be kept
+            # of a leaf the edge is its AccumulateGrad, so gradients reach the leaf; the alias is no leaf of its own
             out = alias(out)
             out.node = self.edge
             out.output_number = self.output_number
@@ -94,12 +94,15 @@ cdef class SavedTensor:
         Raises
         ------
         RuntimeError
-            If it has been packed before, or backward has freed it.
+            If it has been packed before, was changed in place since it was saved, or backward has freed it.
         """
         if not callable(pack) or not callable(unpack):
             raise TypeError("register_hooks: pack and unpack must both be callable")
         if self.is_released:
             raise GradientError("register_hooks: this saved tensor has been freed by backward")
+        if self.tensor is not None and self.tensor.counter.value != self.version:
+            raise VersionError("register_hooks: an in-place operation has changed this saved tensor, and once it is packed "
+                               "nobody could tell; pack it before, or clone the tensor before it is changed")
         if self.unpacker is not None:
             raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
         self.pack_with(alias(self.tensor), pack, unpack)

@@ -368,6 +368,19 @@ def in_place_on_an_input_marked_dirty(M):
 
 
 @program
+def in_place_on_a_view_without_a_gradient_for_it(M):
+    def forward(ctx, a):
+        ctx.mark_dirty(a)
+        return a.zero_()
+
+    x = leaf(M, 1.0, 2.0, 3.0)
+    base = x * 1
+    make(M, forward, lambda ctx, grad: None).apply(base[1:])
+    base.sum().backward()
+    return x.grad
+
+
+@program
 def in_place_not_marked_dirty(M):
     def forward(ctx, a):
         return a.mul_(3)

@@ -43,6 +43,23 @@ def an_input_in_the_middle_accumulates_too(M):
 
 
 @program
+def an_input_in_the_middle_that_retains_counts_once(M):
+    x = leaf(M, 2.0)
+    y = x * 2
+    y.retain_grad()
+    (y * 3).backward(M.ones(1, dtype=M.float64), inputs=[y])
+    return y.grad, x.grad
+
+
+@program
+def an_input_in_the_middle_that_is_named_twice(M):
+    x = leaf(M, 2.0)
+    y = x * 2
+    (y * 3).backward(M.ones(1, dtype=M.float64), inputs=[y, y], retain_graph=True)
+    return y.grad, y.retains_grad, x.grad
+
+
+@program
 def an_input_below_another(M):
     x = leaf(M, 2.0)
     y = x**2
@@ -248,6 +265,35 @@ def backward_within_inference_mode(M):
         return grad.requires_grad, M.is_grad_enabled(), grad.tolist()
 
 
+def packed_in_depth(M, depth):
+    """How many tensors does the innermost of `depth` nested passes pack?"""
+    packed = []
+
+    def hook_at(level):
+        def hook(grad):
+            with M.enable_grad():
+                p = M.ones(2, dtype=M.float64, requires_grad=True)
+                if level == depth:
+                    p * p
+                    return
+                q = p.sum()
+                q.register_hook(hook_at(level + 1))
+                q.backward()
+
+        return hook
+
+    with M.autograd.graph.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t):
+        x = leaf(M, 2.0) + 1
+        x.register_hook(hook_at(1))
+        x.sum().backward()
+    return len(packed)
+
+
+@program
+def packing_holds_at_any_depth(M):
+    return [packed_in_depth(M, depth) for depth in (1, 59, 60, 61, 70, 130)]
+
+
 test_a_program_has_the_same_outcome_as_with_pytorch = check()
 
 
@@ -280,6 +326,42 @@ def test_an_error_deep_inside_reaches_the_outermost_caller():
     x = leaf(T, 2.0)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [3.0]
+
+
+def test_a_pass_that_runs_while_a_gradient_is_added_may_be_deep():
+    class Curious(T.Tensor):
+        """A gradient that runs a backward of its own when something is added to it."""
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            with T.enable_grad():
+                y = T.ones(1, requires_grad=True)
+                (y * 2).sum().backward()
+            inner.append(y.grad.item())
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    inner, done = [], []
+
+    def go_down(levels):
+        if levels == 0:
+            x = T.ones(1, requires_grad=True)
+            x.grad = T.zeros(1).as_subclass(Curious)
+            with T.enable_grad():
+                y = (x * 3).sum()
+            y.backward()
+            done.append(float(x.grad.item()))
+            return
+        with T.enable_grad():
+            p = T.ones(1, requires_grad=True) * 1
+            p.register_hook(lambda grad: go_down(levels - 1))
+            p.sum().backward()
+
+    worker = threading.Thread(target=go_down, args=(59,), daemon=True)
+    worker.start()
+    worker.join(timeout=60)
+    assert not worker.is_alive(), "the passes wait for each other"
+    assert done == [3.0]
+    assert 2.0 in inner
 
 
 # ---------------------------------------------------------------- several threads

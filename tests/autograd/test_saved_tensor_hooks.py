@@ -321,13 +321,22 @@ def test_what_was_packed_does_not_hold_the_tensor():
     assert x.grad.tolist() == [8.0, 8.0, 8.0]
 
 
-def test_the_leaf_gets_its_gradient_though_its_memory_is_not_kept():
+def test_the_leaf_gets_its_gradient_though_another_tensor_stands_for_it():
     x = T.ones(3, requires_grad=True)
     with packing(T, lambda t: t.tolist(), T.tensor):
         z = x.sin()
     (first,) = T.autograd.grad(z.sum(), x, create_graph=True)
     first.sum().backward()
     assert x.grad is not None
+
+
+def test_a_tensor_that_was_changed_cannot_be_packed_any_more():
+    y = T.ones(3, requires_grad=True) * 1
+    z = y**2
+    with T.no_grad():
+        y.add_(10)
+    with pytest.raises(RuntimeError, match="in-place operation has changed"):
+        z.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
 
 
 def test_a_message_names_what_unpack_returned():
