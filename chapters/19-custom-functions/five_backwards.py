@@ -59,5 +59,5 @@ def verdicts(module):
         except RuntimeError:
             found[name] = "an error"
         else:
-            found[name] = "right" if came == right else "wrong, and no error"
+            found[name] = "right" if came == right else "wrong, no error"
     return found

@@ -432,8 +432,7 @@ class HuntTheNan(BugHunt):
         return T.where(h > 0, h.sqrt(), 0.0).sum()
 
     def masks_before(weight, x):
-        """a product with the mask makes zeros of what is not positive, and the root of 0 has an "
-        "infinite slope"""
+        """the mask makes zeros of what is not positive, and the root of 0 has an infinite slope"""
         h = mended(weight) * x
         return (h * (h > 0)).sqrt().sum()
 
