@@ -17,7 +17,7 @@ FILES = ["tiny_engine.py"]
 class CountsByHand(Exercise):
     """How many gradients does each node wait for?
 
-    In `w.backward()`, how many gradients does the node of each of `w`, `z`, `y` and `x` wait for? Draw
+    In `w.backward()`, how many gradients, from other nodes, does the node of each of `w`, `z`, `y` and `x` wait for? Draw
     the graph first, with one arrow for each time a number is used. Then replace each `None`.
 
         y = x * x
@@ -336,7 +336,7 @@ class HuntInTheEngine(BugHunt):
     `node.grad`. It must pass on the right engine and fail on each of theirs.
     """
 
-    idea = "Break it"
+    idea = "The loop"
     stub = """
         def test(backward):
             x = Node("x")
@@ -347,7 +347,7 @@ class HuntInTheEngine(BugHunt):
     """
     hints = [
         "A chain tests almost nothing: no number is used twice. Which two kinds of graph did the chapter "
-        "break engines with?",
+        "break engines with, and which edge, says The loop, is counted though it brings nothing?",
         "One is broken where a number is used twice, one where paths of *unequal length* meet. Think of the "
         "third as someone who saves work: which edge seems to bring nothing?",
         "A slope of 0 brings a gradient of 0, and the node behind it must still be counted down: let one "

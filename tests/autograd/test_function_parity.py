@@ -599,7 +599,7 @@ test_a_program_has_the_same_outcome_as_with_pytorch = check()
 
 
 def test_a_write_to_a_view_without_a_gradient_leaves_the_rest_of_its_base_alone():
-    """PyTorch takes None for the view to mean None for the whole base, and loses the gradient of what was not written."""
+    """PyTorch takes None for the view as None for the whole base, and loses the gradient of what was not written."""
 
     def forward(ctx, a):
         ctx.mark_dirty(a)
