@@ -72,16 +72,19 @@ bench: build oracle
 record: build oracle
 	@for file in chapters/*/record.py; do $(PY) $$file || exit 1; done
 
-# The sanitizers want to be the first library of the process, and malloc to be the system's.
+# The sanitizers want to be the first library of the process, and malloc to be the system's.  Their reports go
+# to files, because pytest swallows what a test that passes has printed, and all of it if the process ends.
 DEBUG := build/debug
 debug: $(READY)
-	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks && mkdir -p $(DEBUG)
+	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks $(DEBUG)/reports && mkdir -p $(DEBUG)/reports
 	TENSORLAB_DEBUG=1 TENSORLAB_MARCH= $(PY) setup.py --quiet build --build-base $(DEBUG)/base --build-lib $(DEBUG) build_ext --parallel $(JOBS)
 	@cp -r tests docs benchmarks $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
 	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
-		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
-		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli $(ARGS)
+		ASAN_OPTIONS="detect_leaks=0:log_path=$$PWD/reports/address" \
+		UBSAN_OPTIONS="print_stacktrace=1:log_path=$$PWD/reports/undefined" \
+		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli $(ARGS); \
+		status=$$?; if cat reports/* 2>/dev/null; then exit 1; else exit $$status; fi
 
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"

@@ -4,8 +4,15 @@ import os
 import random
 import sys
 
+import hypothesis
 import numpy as np
 import pytest
+
+# How fast examples are made and run says something about the machine, not about the code.
+hypothesis.settings.register_profile(
+    "tensorlab", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("tensorlab")
 
 SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 

@@ -224,7 +224,7 @@ def pop_packing():
     cdef ThreadState* state = thread_state()
     cdef object top, before
     if state.packing == NULL:
-        raise RuntimeError("saved_tensors_hooks: this thread packs nothing; leave the context once, in the thread that entered it")
+        raise RuntimeError("saved_tensors_hooks: this thread packs nothing; leave a context once, in the thread that entered it")
     top = <object>state.packing
     before = (<tuple>top)[2]
     Py_DECREF(top)
