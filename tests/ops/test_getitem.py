@@ -477,3 +477,24 @@ def test_numbers_of_numpy_can_be_written():
     x[0] = np.float32(3)
     x[1] = np.int64(4)
     assert x.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2, 0), (3, 0), (0, 2), (2, 0, 1), (2, 1, 0), (2, 3, 0), (4, 0, 5)], ids=str
+)
+def test_indices_of_no_positions_read_and_write_nothing(sizes):
+    """An empty result has no common step along its index dimensions, of which one is larger than 1."""
+    x = tensorlab.arange(24.0).reshape(2, 3, 4).requires_grad_()
+    none = tensorlab.zeros(sizes, dtype=tensorlab.int64)
+    for subscript in ((none,), (none, none), (slice(None), none), (none, slice(None), none)):
+        out = x[subscript]
+        assert out.numel() == 0
+        (grad,) = tensorlab.autograd.grad(out.sum(), x)
+        assert not grad.any()
+        values = tensorlab.zeros(out.shape, requires_grad=True)
+        written = x * 1
+        written[subscript] = values
+        assert written.equal(x)
+        grads = tensorlab.autograd.grad(written.sum(), [x, values])
+        assert grads[0].equal(tensorlab.ones_like(x))
+        assert grads[1].shape == out.shape

@@ -201,9 +201,13 @@ cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
     cdef int[MAX_NDIM] order
     cdef int d, j, n = 0, shift = plan.result_ndim - flat.ndim_
     cdef bint started = False
+    picks.ndim = 0
+    picks.index_step = 0
+    finish_kept_dims(picks)
+    if picks.n == 0:                                    # nothing to walk; and strides of sizes of 0 are no common step
+        return True
     for d in range(plan.result_ndim):
         strides[d] = 0 if d < shift or flat.sizes[d - shift] != plan.result_sizes[d] else flat.strides[d - shift]
-    picks.index_step = 0
     for d in range(plan.first + plan.index_ndim - 1, plan.first - 1, -1):
         if plan.result_sizes[d] == 1:
             continue
@@ -221,7 +225,6 @@ cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
                 j -= 1
             order[j] = d
             n += 1
-    picks.ndim = 0
     for j in range(n):
         d = order[j]
         add_kept_dim(picks, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
