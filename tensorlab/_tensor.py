@@ -5,7 +5,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from typing import Any
 
-from tensorlab._core import autograd_fields, dlpack, exchange, overrides, subclass
+from tensorlab._core import autograd_fields, dlpack, exchange, layout_fields, overrides, subclass
 from tensorlab._core.spellings import accept_spellings
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
@@ -64,6 +64,20 @@ class Tensor(TensorBase):
     """A multi-dimensional array of one dtype, whose history autograd can follow."""
 
     __new__ = staticmethod(creation.new_of_class)       # kernels do not go through it
+
+    # layout
+    size = layout_fields.size
+    stride = layout_fields.stride
+    storage_offset = layout_fields.storage_offset
+    data_ptr = layout_fields.data_ptr
+    untyped_storage = layout_fields.untyped_storage
+    numel = nelement = layout_fields.numel
+    dim = ndimension = layout_fields.dim
+    element_size = layout_fields.element_size
+    is_floating_point = layout_fields.is_floating_point
+    is_signed = layout_fields.is_signed
+    is_complex = layout_fields.is_complex
+    is_inference = layout_fields.is_inference
 
     # values in and out
     item = exchange.item

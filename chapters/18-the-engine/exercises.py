@@ -17,8 +17,8 @@ FILES = ["tiny_engine.py"]
 class CountsByHand(Exercise):
     """How many gradients does each node wait for?
 
-    In `w.backward()`, how many gradients, from other nodes, does the node of each of `w`, `z`, `y` and `x` wait for? Draw
-    the graph first, with one arrow for each time a number is used. Then replace each `None`.
+    In `w.backward()`, how many gradients, from other nodes, does the node of each of `w`, `z`, `y` and `x` wait
+    for? Draw the graph first, with one arrow for each time a number is used. Then replace each `None`.
 
         y = x * x
         z = y * x

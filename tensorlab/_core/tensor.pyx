@@ -25,7 +25,6 @@ from tensorlab._core.layout cimport (
     is_contiguous,
     is_dense,
     ssize,
-    wrap_dim,
 )
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport BORROWED, empty_storage, meta_storage, new_storage
@@ -140,45 +139,6 @@ cdef class TensorBase:
             self.shape_ = make_size(self.ndim_, self.sizes)
         return self.shape_
 
-    def size(self, dim=None):
-        """The shape, or the size of dimension `dim`."""
-        if dim is None:
-            return self.shape
-        return self.sizes[wrap_dim(dim, self.ndim_, "size")]
-
-    def stride(self, dim=None):
-        """Elements from one index to the next: a tuple, or the int for dimension `dim`."""
-        if dim is None:
-            return tuple([self.strides[i] for i in range(self.ndim_)])
-        return self.strides[wrap_dim(dim, self.ndim_, "stride")]
-
-    def storage_offset(self):
-        """Elements from the start of the storage to the first element."""
-        return offset_of(self)
-
-    def data_ptr(self):
-        """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
-        if is_meta(self):
-            return 0
-        self.storage_.own()
-        return <size_t>self.data_
-
-    def untyped_storage(self):
-        """The bytes that this tensor is a view of."""
-        return self.storage_
-
-    def numel(self):
-        """Number of elements: the product of the sizes."""
-        return self.numel_
-
-    nelement = numel
-
-    def dim(self):
-        """Number of dimensions."""
-        return self.ndim_
-
-    ndimension = dim
-
     @property
     def ndim(self):
         """Number of dimensions."""
@@ -199,30 +159,10 @@ cdef class TensorBase:
         """Bytes of one element."""
         return item_size[self.dtype_]
 
-    def element_size(self):
-        """Bytes of one element."""
-        return item_size[self.dtype_]
-
     @property
     def nbytes(self):
         """Bytes of all elements: numel() * itemsize, however they are laid out."""
         return self.numel_ * item_size[self.dtype_]
-
-    def is_contiguous(self):
-        """True if the elements lie in row-major order without gaps."""
-        return self.is_contiguous_
-
-    def is_floating_point(self):
-        """True for float16, bfloat16, float32 and float64."""
-        return self.dtype.is_floating_point
-
-    def is_signed(self):
-        """True if the elements can be negative."""
-        return self.dtype.is_signed
-
-    def is_complex(self):
-        """False: tensorlab has no complex types."""
-        return False
 
     def __len__(self):
         if self.ndim_ == 0:
@@ -277,10 +217,6 @@ cdef class TensorBase:
         if self.counter is None:
             raise RuntimeError("_version: inference tensors do not track versions; clone outside inference_mode")
         return self.counter.value
-
-    def is_inference(self):
-        """True for a tensor made under inference_mode: it has no version counter and autograd refuses it."""
-        return self.counter is None
 
 
 # ---------------------------------------------------------------- making tensors

@@ -132,3 +132,12 @@ def test_a_pointwise_result_has_the_values_in_any_layout(pair):
 def test_shapes_that_cannot_be_raise_what_pytorch_raises(make, error):
     with pytest.raises(error):
         make()
+
+
+@pytest.mark.parametrize(
+    "name", ["size", "stride", "numel", "dim", "data_ptr", "storage_offset", "is_inference"]
+)
+def test_a_method_called_with_something_else_is_an_error(name):
+    for other in ([1, 2], None, 5, np.ones(3)):
+        with pytest.raises(TypeError):
+            getattr(T.Tensor, name)(other)

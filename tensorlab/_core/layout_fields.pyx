@@ -1,0 +1,74 @@
+"""The layout half of a tensor as Python sees it: size, stride, where it lies in memory.
+
+Each function here becomes a method of class Tensor. As functions of a module they look at what they are called with:
+`Tensor.size([1, 2])` is a TypeError, where a method of the compiled class would read a list as if it were a tensor.
+"""
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.layout cimport wrap_dim
+from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
+
+def size(TensorBase self not None, dim=None):
+    """The shape, or the size of dimension `dim`."""
+    if dim is None:
+        return self.shape
+    return self.sizes[wrap_dim(dim, self.ndim_, "size")]
+
+
+def stride(TensorBase self not None, dim=None):
+    """Elements from one index to the next: a tuple, or the int for dimension `dim`."""
+    if dim is None:
+        return tuple([self.strides[i] for i in range(self.ndim_)])
+    return self.strides[wrap_dim(dim, self.ndim_, "stride")]
+
+
+def storage_offset(TensorBase self not None):
+    """Elements from the start of the storage to the first element."""
+    return offset_of(self)
+
+
+def data_ptr(TensorBase self not None):
+    """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
+    if is_meta(self):
+        return 0
+    self.storage_.own()
+    return <size_t>self.data_
+
+
+def untyped_storage(TensorBase self not None):
+    """The bytes that this tensor is a view of."""
+    return self.storage_
+
+
+def numel(TensorBase self not None):
+    """Number of elements: the product of the sizes."""
+    return self.numel_
+
+
+def dim(TensorBase self not None):
+    """Number of dimensions."""
+    return self.ndim_
+
+
+def element_size(TensorBase self not None):
+    """Bytes of one element."""
+    return item_size[self.dtype_]
+
+
+def is_floating_point(TensorBase self not None):
+    """True for float16, bfloat16, float32 and float64."""
+    return self.dtype.is_floating_point
+
+
+def is_signed(TensorBase self not None):
+    """True if the elements can be negative."""
+    return self.dtype.is_signed
+
+
+def is_complex(TensorBase self not None):
+    """False: tensorlab has no complex types."""
+    return False
+
+
+def is_inference(TensorBase self not None):
+    """True for a tensor made under inference_mode: it has no version counter and autograd refuses it."""
+    return self.counter is None
