@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import pytest
 
@@ -439,6 +440,31 @@ def test_big_gradients_from_several_threads_sum_exactly():
 
     in_threads(6, work)
     assert x.grad.min().item() == x.grad.max().item() == 60
+
+
+def test_a_slow_first_gradient_is_not_lost_to_another_thread():
+    class Slow(T.Tensor):
+        """Lets other threads run whenever something is done with it."""
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            time.sleep(0.002)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    class Give(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            given.append(T.ones(2).as_subclass(Slow))  # held here, so .grad must become a copy
+            return given[-1]
+
+    given = []
+    x = T.zeros(2, requires_grad=True)
+    in_threads(4, lambda number: Give.apply(x).sum().backward())
+    assert x.grad.tolist() == [4.0, 4.0]
 
 
 # ---------------------------------------------------------------- errors in the middle
