@@ -73,7 +73,8 @@ record: build oracle
 	@for file in chapters/*/record.py; do $(PY) $$file || exit 1; done
 
 # The sanitizers want to be the first library of the process, and malloc to be the system's.  Their reports go
-# to files, because pytest swallows what a test that passes has printed, and all of it if the process ends.
+# to files, because pytest swallows what a test that passes has printed, and all of it if the process ends.  A
+# refused allocation gives NULL, as the tests of MemoryError expect, and does not end the process.
 DEBUG := build/debug
 debug: $(READY)
 	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks $(DEBUG)/reports && mkdir -p $(DEBUG)/reports
@@ -81,7 +82,7 @@ debug: $(READY)
 	@cp -r tests docs benchmarks $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
 	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
-		ASAN_OPTIONS="detect_leaks=0:log_path=$$PWD/reports/address" \
+		ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:log_path=$$PWD/reports/address" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$$PWD/reports/undefined" \
 		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli $(ARGS); \
 		status=$$?; if cat reports/* 2>/dev/null; then exit 1; else exit $$status; fi
