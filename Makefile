@@ -85,7 +85,7 @@ debug: $(READY)
 		ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:log_path=$$PWD/reports/address" \
 		UBSAN_OPTIONS="print_stacktrace=1:log_path=$$PWD/reports/undefined" \
 		"$(CURDIR)/$(PY)" -m pytest -p no:cacheprovider --ignore tests/book --ignore tests/learn --ignore tests/cli $(ARGS); \
-		status=$$?; if cat reports/* 2>/dev/null; then exit 1; else exit $$status; fi
+		status=$$?; if grep -qs "ERROR: \|runtime error" reports/*; then cat reports/*; exit 1; else exit $$status; fi
 
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"
