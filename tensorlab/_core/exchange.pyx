@@ -33,7 +33,7 @@ from tensorlab._core.dtypes cimport (
     item_size,
     promotion,
 )
-from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.storage cimport Storage, foreign_storage
@@ -280,7 +280,7 @@ def numpy(TensorBase x not None, *, bint force=False):
     Raises
     ------
     RuntimeError
-        If the tensor requires grad (unless `force`, which detaches), because autograd cannot see what NumPy writes.
+        If the tensor requires grad and grad mode is on (unless `force`, which detaches): autograd cannot see what NumPy writes.
     TypeError
         For bfloat16, which NumPy does not have.
     """
@@ -289,7 +289,7 @@ def numpy(TensorBase x not None, *, bint force=False):
     cdef int i
     cdef object array
     cdef object base
-    if needs_grad(x) and not force:
+    if is_followed(x) and not force:
         raise RuntimeError("numpy: a tensor that requires grad cannot be handed to NumPy, because autograd would not see "
                            "what is written there; use tensor.detach().numpy()")
     if NUMPY_TYPES[x.dtype_] < 0:

@@ -2,9 +2,11 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import tensorlab as T
+from tests.ops.agreement import agree
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,13 @@ def test_values_that_no_int_has_raise_what_python_raises():
         int(T.tensor(math.nan))
     with pytest.raises(OverflowError):
         int(T.tensor(math.inf))
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+def test_numpy_of_a_tensor_that_requires_grad(is_enabled):
+    def program(M):
+        x = M.ones(2, requires_grad=True)
+        with M.set_grad_enabled(is_enabled):
+            return x.numpy().tolist(), np.asarray(x * 2).tolist()
+
+    agree(program)
