@@ -232,6 +232,8 @@ class Frozen(Exercise):
     kind = "extend"
     idea = "Outside the graph, for good"
     stub = """
+        import contextlib
+
         @contextlib.contextmanager
         def frozen(parameters):
             yield  # not yet
