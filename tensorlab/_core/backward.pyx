@@ -52,20 +52,18 @@ cdef list first_gradients(list ends, object given, str where):
             if not needs_grad(x) or (grad_fn_of(x) is None and not x.wants_grad):
                 raise GradientError(f"{where}: tensor {i} does not require grad and was not computed from one that does; "
                                     f"call requires_grad_() on the leaves before computing it")
-        form_of(ends[i], &form, where)
+        form_of(ends[i], &form)
         grads[i] = first_gradient(grads[i], &form, ends[i], where)
     return grads
 
 
-cdef int form_of(object end, Meta* form, str where) except -1:
+cdef int form_of(object end, Meta* form) except -1:
     """Shape and type of the gradient of a tensor or a GradientEdge."""
     cdef int number = 0
     cdef Node node
     if isinstance(end, TensorBase):
         return write_meta(form, <TensorBase>end)
     node = edge_of(end, &number)
-    if not 0 <= number < node.output_count:
-        raise GradientError(f"{where}: a GradientEdge names output {number} of {node.name()}, which has {node.output_count}")
     form[0] = node.metas[number]
     return 0
 
@@ -191,7 +189,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
 cdef TensorBase zeros_for(object target):
     cdef Meta form
-    form_of(target, &form, "grad")
+    form_of(target, &form)
     return filled(&form, 0, target)
 
 

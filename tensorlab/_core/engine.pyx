@@ -388,8 +388,15 @@ cdef Node edge_of(object end, int* output_number):
         node = gradient_edge(<TensorBase>end)
         output_number[0] = (<TensorBase>end).output_number
         return node
+    if not isinstance(end.node, Node):
+        raise TypeError(f"GradientEdge: node must be a node of the graph, such as get_gradient_edge gives, not "
+                        f"{type(end.node).__name__}")
+    node = <Node>end.node
     output_number[0] = end.output_nr
-    return <Node?>end.node
+    if not 0 <= output_number[0] < node.output_count or node.metas[output_number[0]].ndim < 0:
+        raise GradientError(f"GradientEdge: {node.name()} has no gradient for output {output_number[0]}; it has "
+                            f"{node.output_count} outputs")
+    return node
 
 
 cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, list targets, bint accumulate):

@@ -423,3 +423,27 @@ def test_an_edge_of_no_leaf_cannot_keep_a_gradient():
     with pytest.raises(RuntimeError, match="MulBackward0"):
         (z * 2).sum().backward(inputs=[T.autograd.graph.get_gradient_edge(z)])
     assert x.grad is None
+
+
+@pytest.mark.parametrize("number", [-1, 1, 7])
+def test_an_edge_to_an_output_that_is_not_there(number):
+    x, _, z = product(T)
+    edge = T.autograd.graph.GradientEdge(z.grad_fn, number)
+    for call in (
+        lambda: T.autograd.grad(edge, x, T.ones(2, dtype=T.float64)),
+        lambda: T.autograd.grad(z.sum(), edge),
+        lambda: z.sum().backward(inputs=[edge]),
+    ):
+        with pytest.raises(RuntimeError):
+            call()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("node", [None, 5, "MulBackward0"])
+def test_an_edge_without_a_node(node):
+    x, _, z = product(T)
+    edge = T.autograd.graph.GradientEdge(node, 0)
+    with pytest.raises(TypeError, match="GradientEdge"):
+        T.autograd.grad(edge, x, T.ones(2, dtype=T.float64))
+    with pytest.raises(TypeError, match="GradientEdge"):
+        T.autograd.grad(z.sum(), edge)

@@ -247,3 +247,23 @@ def test_saved_tensors_are_version_checked_and_freed():
 def test_a_function_cannot_be_instantiated():
     with pytest.raises(RuntimeError, match="apply"):
         Square()
+
+
+def test_a_write_to_a_view_without_a_gradient_leaves_the_rest_of_its_base_alone():
+    """PyTorch takes None for the view as None for the whole base, and loses the gradient of what was not written."""
+
+    class Clear(Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.mark_dirty(a)
+            return a.zero_()
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    x = leaf(1.0, 2.0, 3.0)
+    base = x * 1
+    Clear.apply(base[1:])
+    base.sum().backward()
+    assert x.grad.tolist() == [1.0, 0.0, 0.0]
