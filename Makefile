@@ -77,9 +77,9 @@ record: build oracle
 # refused allocation gives NULL, as the tests of MemoryError expect, and does not end the process.
 DEBUG := build/debug
 debug: $(READY)
-	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks $(DEBUG)/reports && mkdir -p $(DEBUG)/reports
+	@rm -rf $(DEBUG)/tests $(DEBUG)/docs $(DEBUG)/benchmarks $(DEBUG)/tools $(DEBUG)/reports && mkdir -p $(DEBUG)/reports
 	TENSORLAB_DEBUG=1 TENSORLAB_MARCH= $(PY) setup.py --quiet build --build-base $(DEBUG)/base --build-lib $(DEBUG) build_ext --parallel $(JOBS)
-	@cp -r tests docs benchmarks $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
+	@cp -r tests docs benchmarks tools $(wildcard chapters) pyproject.toml setup.py $(DEBUG)/
 	cd $(DEBUG) && PYTHONPATH="$$PWD" PYTHONMALLOC=malloc \
 		LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:log_path=$$PWD/reports/address" \

@@ -28,7 +28,7 @@ BUGS = [
     ),
     Bug(
         "accumulation lost: = for +=",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/accumulate_grad.pyx",
         "            variable.gradient.add_(new)",
         "            variable.gradient = alias(new)",
     ),
@@ -46,7 +46,7 @@ BUGS = [
     ),
     Bug(
         "in-place does not count a version",
-        "tensorlab/_core/op.pyx",
+        "tensorlab/_core/recording.pyx",
         "    bump_version(x)\n    if node is not None:",
         "    if node is not None:",
     ),
@@ -166,13 +166,13 @@ HOOKS_AND_FUNCTIONS = [
     ),
     Bug(
         "threads add to a leaf without taking turns",
-        "tensorlab/_core/graph.pyx",
+        "tensorlab/_core/accumulate_grad.pyx",
         "        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):",
         "        if False:",
     ),
     Bug(
         "an in-place op saves what it writes over",
-        "tensorlab/_core/op.pyx",
+        "tensorlab/_core/recording.pyx",
         "    if node.saved_tensors & 1:\n        # x itself",
         "    if False:\n        # x itself",
     ),

@@ -4,9 +4,10 @@ They check what is asked for, make the gradients to start from, run the engine (
 """
 from collections import namedtuple
 
+from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
 from tensorlab._core.engine cimport edge_of, execute
-from tensorlab._core.graph cimport AccumulateGrad, Meta, Node, grad_fn_of, needs_grad, retain, write_meta
+from tensorlab._core.graph cimport Meta, Node, grad_fn_of, needs_grad, retain, write_meta
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.loops cimport fill_with
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size

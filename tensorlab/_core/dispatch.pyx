@@ -7,7 +7,7 @@ A call of a pointwise op (`run_unary`, `run_binary`, ...) goes through these ste
         result_for          a tensor of the broadcast shape                   (layout)
         run_walk            the loop over all elements                        (in loops.pyx)
     start_record,       everything about gradients, if one is wanted:
-    finish_record           a node with its edges and what it saves           (in op.pyx)
+    finish_record           a node with its edges and what it saves           (in recording.pyx)
 
 A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
 
@@ -31,16 +31,7 @@ from tensorlab._core.loops cimport (
     unary_loop,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.op cimport (
-    COMPARE,
-    FLOATING,
-    Op,
-    OpNode,
-    finish_inplace,
-    finish_record,
-    start_inplace,
-    start_record,
-)
+from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
     broadcast_operands,
     can_cast,
@@ -53,6 +44,13 @@ from tensorlab._core.operands cimport (
     result_for,
     same_numbers,
     write_number,
+)
+from tensorlab._core.recording cimport (
+    OpNode,
+    finish_inplace,
+    finish_record,
+    start_inplace,
+    start_record,
 )
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
 

@@ -21,17 +21,10 @@ from libc.stdlib cimport free, realloc
 
 from threading import Thread
 
+from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend_turn
 from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport (
-    AccumulateGrad,
-    GraphTask,
-    Meta,
-    Node,
-    gradient_edge,
-    is_wanted,
-    lend_turn,
-)
+from tensorlab._core.graph cimport GraphTask, Meta, Node, is_wanted
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks

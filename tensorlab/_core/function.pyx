@@ -2,6 +2,7 @@
 
 The node is what the user knows as `ctx`. Each Function class gets a node class of its own, so that the node carries its name.
 """
+from tensorlab._core.accumulate_grad cimport set_edges
 from tensorlab._core.dtypes cimport FLOAT64, is_floating
 from tensorlab._core.graph cimport (
     GraphTask,
@@ -11,7 +12,6 @@ from tensorlab._core.graph cimport (
     bump_version,
     grad_fn_of,
     needs_grad,
-    set_edges,
     set_history,
     set_metas,
     stamp,

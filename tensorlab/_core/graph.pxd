@@ -48,10 +48,6 @@ cdef inline int ndim_of(TensorBase x) except -1:
         grad_fn_of(x)
     return x.ndim_
 
-cdef class AccumulateGrad(Node):
-    cdef readonly TensorBase variable      # the leaf
-    cdef int add_to_leaf(self, TensorBase new) except -1
-
 cdef inline bint needs_grad(TensorBase x) noexcept:
     """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
     return (x.wants_grad or x.node is not None
@@ -62,11 +58,8 @@ cdef inline bint is_followed(TensorBase x) noexcept:
     return needs_grad(x) and thread_state().grad_enabled
 
 cdef Node grad_fn_of(TensorBase x)
-cdef Node gradient_edge(TensorBase x)
-cdef int set_edges(Node node, object inputs) except -1
 cdef int set_metas(Node node, object outputs) except -1
 cdef int stamp(Node node) except -1
-cdef int lend_turn(long owner, long borrower) noexcept
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
 cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1

@@ -6,13 +6,13 @@ which has the op's node inside, and every view of the base is stale until `graph
 cimport cython
 from libc.stdlib cimport calloc
 
+from tensorlab._core.accumulate_grad cimport gradient_edge
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.graph cimport (
     GraphTask,
     Node,
     already_released,
     grad_fn_of,
-    gradient_edge,
     is_wanted,
     move_retained,
     needs_grad,

@@ -1,7 +1,7 @@
 """Saved tensors: a node keeps a tensor and its version, and raises if somebody has written to it since.
 
-A node of an op keeps its arguments bare, and their versions beside them (op.pyx), which is cheaper. A SavedTensor object is
-needed for an output, for tensors in a list, for what a custom Function saves, and for what is packed.
+A node of an op keeps its arguments bare, and their versions beside them (recording.pyx), which is cheaper. A SavedTensor object
+is needed for an output, for tensors in a list, for what a custom Function saves, and for what is packed.
 
 Packing. `saved_tensors_hooks(pack, unpack)` gives every tensor that is saved to `pack`, keeps what that returns, and gives it
 to `unpack` when backward needs the tensor: compressed, on disk, or as a recipe to compute it again (utils.checkpoint).
@@ -10,8 +10,9 @@ cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
+from tensorlab._core.accumulate_grad cimport gradient_edge
 from tensorlab._core.dtypes cimport dtype_object
-from tensorlab._core.graph cimport Node, already_released, gradient_edge, needs_grad
+from tensorlab._core.graph cimport Node, already_released, needs_grad
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state

@@ -11,7 +11,8 @@ from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_d
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.rows cimport sum_row
 

@@ -18,7 +18,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -34,6 +34,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport zeros_beside, zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one

@@ -1,5 +1,6 @@
 """Copies and casts, for other families of ops too."""
-from tensorlab._core.op cimport Op, OpNode
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport OpNode
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase run_clone(TensorBase x)

@@ -5,7 +5,7 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_record
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number, refuse_overlap, refuse_self_overlap
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -30,6 +30,7 @@ from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
 from tensorlab._core.loops cimport copy_into, fill_with
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_record
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,

@@ -11,7 +11,7 @@ The forms that end in _ change the tensor itself and count as in-place operation
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.op cimport Op, OpNode, run_view, start_record
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
     bump_version,
@@ -22,6 +22,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.recording cimport OpNode, run_view, start_record
 from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
 
 from tensorlab.errors import GradientError, ShapeError

@@ -6,7 +6,7 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -23,6 +23,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction

@@ -2,12 +2,13 @@
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport format_strides, lies_channels_last, zeros_beside
 from tensorlab.ops.dimensions cimport unsqueeze_dim

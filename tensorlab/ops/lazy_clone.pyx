@@ -20,7 +20,8 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport finish
 from tensorlab._core.storage cimport BORROWED, LENT, WRITABLE, Storage, foreign_storage, new_storage
 from tensorlab._core.tensor cimport TensorBase, new_tensor, note_borrower, set_layout
 

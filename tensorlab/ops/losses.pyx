@@ -8,12 +8,13 @@ function of the input, so that the gradient differentiates again.
 from libc.stdint cimport int64_t
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, run_lines, start_lines
 from tensorlab.ops.reductions cimport sum_into

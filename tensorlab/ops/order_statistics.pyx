@@ -6,7 +6,7 @@ the worst of the kept ones; in a long line almost no block has a better one, so 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -22,6 +22,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport reduced_tensor

@@ -11,7 +11,8 @@ from libc.stdint cimport int64_t
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -16,6 +16,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer

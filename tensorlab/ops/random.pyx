@@ -7,7 +7,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -44,6 +44,7 @@ from tensorlab._core.random cimport (
     fill_uniform,
     generator_or_default,
 )
+from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType

@@ -6,11 +6,12 @@ _core/loops.pyx does all the work, and what is left here is to describe the layo
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.stdint cimport int64_t
 
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -18,6 +18,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport (
     Reducer,

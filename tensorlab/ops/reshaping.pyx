@@ -3,7 +3,7 @@
 `view` never copies and raises where it would have to; `reshape` copies there. The rule that tells them apart is
 `view_strides` in _core/layout.pyx.
 """
-from tensorlab._core.op cimport Op, finish, run_view
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport is_followed
 from tensorlab._core.layout cimport (
@@ -15,6 +15,7 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
 

@@ -5,7 +5,7 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -26,6 +26,7 @@ from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reductions cimport to_sources

@@ -8,11 +8,12 @@ gradient.
 """
 from cpython.number cimport PyNumber_AsSsize_t
 
-from tensorlab._core.op cimport Op, finish, run_view
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
 from tensorlab._core.graph cimport is_followed, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into, has_distinct_places

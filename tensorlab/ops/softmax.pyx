@@ -3,10 +3,11 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
 from tensorlab.ops.reductions cimport may_need_grad

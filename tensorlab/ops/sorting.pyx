@@ -11,12 +11,13 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, u
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_like
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
 from tensorlab.ops.reductions cimport to_sources

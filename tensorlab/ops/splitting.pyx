@@ -5,11 +5,12 @@ have to rewrite the history that it shares with the others. (tensor_split makes 
 """
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.graph cimport as_view, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
 from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.recording cimport finish
 from tensorlab.ops.joining cimport run_cat, run_stack
 from tensorlab.ops.slicing cimport part_of, slice_dim
 

@@ -7,7 +7,7 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
@@ -19,6 +19,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into

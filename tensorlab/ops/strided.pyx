@@ -13,12 +13,13 @@ readings of one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the
 sum over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from tensorlab._core.op cimport Op, finish, run_view
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
 from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change

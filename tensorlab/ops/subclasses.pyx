@@ -2,7 +2,8 @@
 
 The results of ops are plain tensors; the default hook turns them into the class of the argument, by as_subclass.
 """
-from tensorlab._core.op cimport Op, run_view
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport run_view
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
 from tensorlab._core.overrides import DisableTorchFunctionSubclass

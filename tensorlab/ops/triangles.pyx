@@ -7,12 +7,13 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.creation cimport zeros_beside, zeros_tensor

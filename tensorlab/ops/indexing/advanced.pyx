@@ -13,11 +13,12 @@ The gradient of reading is accumulating into zeros, and the other way round.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.creation cimport zeros_beside

@@ -8,10 +8,11 @@ often they were used.
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from tensorlab._core.op cimport Op, finish
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of
 from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.indexing.picks cimport ADD

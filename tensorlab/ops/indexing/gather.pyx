@@ -12,7 +12,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -31,6 +31,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into, thread_count
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from

@@ -9,13 +9,14 @@ Writing x[...] = y writes into the view, so that autograd sees an in-place opera
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
-from tensorlab._core.op cimport Op, finish, run_view
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number, is_operand, refuse_overlap, refuse_self_overlap
 from tensorlab._core.graph cimport as_view, bump_version, is_followed, needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.copying cimport copy_safely, is_same_place
 from tensorlab.ops.creation cimport check_number, fill_number, zeros_beside

@@ -1,10 +1,11 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
 from tensorlab.ops.creation cimport zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks

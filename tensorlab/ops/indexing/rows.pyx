@@ -11,12 +11,13 @@ gradients.
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
 from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.creation cimport fill_number, zeros_beside

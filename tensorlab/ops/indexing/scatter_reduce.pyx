@@ -26,7 +26,8 @@ from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.op cimport Op, OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.op cimport Op
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.gather cimport (

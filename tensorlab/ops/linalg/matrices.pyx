@@ -8,11 +8,12 @@ What is broadcast over the batch is not copied: it has stride 0 there. Nor is a 
 read as one tall matrix, a single product does it all.
 """
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.op cimport Op, OpNode, finish, finish_record, start_record
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
 from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
+from tensorlab._core.recording cimport OpNode, finish, finish_record, start_record
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
 

@@ -3,11 +3,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_out, run_ternary, run_ternary_inplace
-from tensorlab._core.op cimport Op, OpNode, finish_inplace, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport OpNode, finish_inplace
 from tensorlab._core.tensor cimport TensorBase, alias
 from tensorlab.ops.copying cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor

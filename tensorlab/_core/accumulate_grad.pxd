@@ -1,0 +1,11 @@
+"""Leaves: their AccumulateGrad nodes, and the edges that lead to them."""
+from tensorlab._core.graph cimport Node
+from tensorlab._core.tensor cimport TensorBase
+
+cdef class AccumulateGrad(Node):
+    cdef readonly TensorBase variable      # the leaf
+    cdef int add_to_leaf(self, TensorBase new) except -1
+
+cdef Node gradient_edge(TensorBase x)
+cdef int set_edges(Node node, object inputs) except -1
+cdef int lend_turn(long owner, long borrower) noexcept

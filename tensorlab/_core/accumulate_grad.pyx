@@ -1,0 +1,178 @@
+"""Leaves: the nodes where backward ends, and the edges that lead to them.
+
+A leaf that requires gradients has no node of its own. The first edge to it makes its AccumulateGrad node, which lives as long
+as some graph needs it; the leaf knows it meanwhile, so that all edges lead to the same one.
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.pythread cimport (
+    NOWAIT_LOCK,
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_get_thread_ident,
+    PyThread_release_lock,
+    PyThread_type_lock,
+)
+from libc.stdlib cimport calloc
+
+from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, write_meta
+from tensorlab._core.layout cimport is_dense
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.no_instances cimport forbid_new
+from tensorlab._core.tensor cimport TensorBase, alias
+
+from tensorlab.errors import GradientError
+
+cdef extern from *:
+    Py_ssize_t references "Py_REFCNT"(PyObject*)
+
+
+# ---------------------------------------------------------------- edges
+cdef Node gradient_edge(TensorBase x):
+    """The node that x's gradient goes to; the output number is x.output_number (0 for a leaf)."""
+    cdef Node node = grad_fn_of(x)
+    cdef AccumulateGrad leaf
+    if node is not None or not x.wants_grad:
+        return node
+    if x.accumulator != NULL:
+        return <Node>x.accumulator
+    leaf = AccumulateGrad.__new__(AccumulateGrad)
+    leaf.variable = x
+    write_meta(&leaf.first_meta, x)
+    x.accumulator = <PyObject*>leaf
+    return leaf
+
+
+cdef int set_edges(Node node, object inputs) except -1:
+    """Point the node's edges at the nodes of these tensors; what is not a tensor that needs gradients gets None."""
+    cdef list edges = []
+    cdef Py_ssize_t i = 0
+    cdef TensorBase x
+    for value in inputs:
+        edges.append(None)
+        if isinstance(value, TensorBase) and needs_grad(<TensorBase>value):
+            x = <TensorBase>value
+            edges[i] = gradient_edge(x)
+            if x.output_number != 0:
+                if node.edge_outputs == NULL:
+                    node.edge_outputs = <int*>calloc(len(inputs), sizeof(int))
+                    if node.edge_outputs == NULL:
+                        raise MemoryError()
+                node.edge_outputs[i] = x.output_number
+        i += 1
+    node.edges = tuple(edges)
+    return 0
+
+
+# ---------------------------------------------------------------- AccumulateGrad
+@cython.final
+@cython.no_gc_clear         # `variable` must still be there in __dealloc__; a cycle is cut at the leaf's hooks or attributes
+cdef class AccumulateGrad(Node):
+    """Where backward ends: adds the gradient that arrives to the leaf's `.grad`."""
+
+    def __cinit__(self):
+        self.sequence = <unsigned long long>-1      # runs before any other ready node, so that its gradient is soon let go
+
+    def __dealloc__(self):
+        if self.variable is not None and self.variable.accumulator == <PyObject*>self:
+            self.variable.accumulator = NULL
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef TensorBase variable = self.variable
+        cdef TensorBase new = <TensorBase>grad
+        if new is None:
+            return ()
+        if grad_fn_of(variable) is not None:
+            raise GradientError("AccumulateGrad: a leaf was written in place after it had been used, and is no leaf any "
+                                "more; its gradient has no place to go")
+        if not variable.wants_grad:
+            return ()
+        take_turn()
+        try:
+            self.add_to_leaf(new)
+        finally:
+            give_turn()
+        if variable.after_hooks:
+            for function in list(variable.after_hooks.values()):
+                result = function(variable)
+                if result is not None and result is not variable:
+                    raise GradientError("post-accumulate-grad hook: must return None; it may change the tensor or .grad in place")
+        return ()
+
+    cdef int add_to_leaf(self, TensorBase new) except -1:
+        cdef TensorBase variable = self.variable
+        if variable.gradient is None:
+            # 2 references, the engine's and apply's: nobody else holds this tensor, so it is taken over without a copy. (As in
+            # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)
+            if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
+                variable.gradient = alias(new) if new.base is not None or needs_grad(new) else new
+            else:
+                variable.gradient = copy_in_layout(new, variable)
+        elif thread_state().grad_enabled:
+            variable.gradient = variable.gradient + new
+        else:
+            variable.gradient.add_(new)
+        return 0
+
+    cdef str label(self):
+        return "AccumulateGrad"
+
+
+cdef bint keeps_layout(TensorBase grad, TensorBase variable) noexcept:
+    """Do grad's strides follow the variable's (if that is dense), or else row-major order? An expanded one never does."""
+    cdef int i
+    for i in range(grad.ndim_):
+        if grad.strides[i] == 0:
+            return False
+    if not is_dense(variable.ndim_, variable.sizes, variable.strides):
+        return grad.is_contiguous_
+    for i in range(variable.ndim_):
+        if variable.sizes[i] != 1 and grad.strides[i] != variable.strides[i]:
+            return False
+    return True
+
+
+cdef object copy_in_layout(TensorBase grad, TensorBase variable):
+    if not is_dense(variable.ndim_, variable.sizes, variable.strides):
+        return grad.clone(memory_format="contiguous")
+    return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
+
+
+# ---------------------------------------------------------------- taking turns
+# Backward passes of several threads may reach one leaf at the same time, and a thread may be interrupted between reading .grad
+# and writing it. So they take turns; one lock for all leaves, because it is held for so short a time.
+cdef PyThread_type_lock turn = PyThread_allocate_lock()
+cdef long turn_owner = 0            # the thread that has it,
+cdef int turn_depth = 0             # and how often: adding gradients of a subclass may run any code, another backward included
+
+
+cdef int take_turn() except -1:
+    global turn_owner, turn_depth
+    cdef long me = PyThread_get_thread_ident()
+    if turn_depth == 0 or turn_owner != me:
+        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):
+            with nogil:
+                PyThread_acquire_lock(turn, WAIT_LOCK)
+        turn_owner = me
+    turn_depth += 1
+    return 0
+
+
+cdef int give_turn() except -1:
+    global turn_depth
+    turn_depth -= 1
+    if turn_depth == 0:
+        PyThread_release_lock(turn)
+    return 0
+
+
+cdef int lend_turn(long owner, long borrower) noexcept:
+    """If `owner` has the turn, and will wait for the thread `borrower`, that one has it meanwhile."""
+    global turn_owner
+    if turn_depth > 0 and turn_owner == owner:
+        turn_owner = borrower
+    return 0
+
+
+forbid_new(AccumulateGrad)

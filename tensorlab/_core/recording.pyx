@@ -1,0 +1,416 @@
+"""Recording: what a call of an op writes down, so that backward can run through it.
+
+An OpNode holds the op, the edges to the nodes of the inputs, and the arguments that the wanted formulas ask for. A call that
+makes something new is recorded afterwards (`finish`); one that writes in place needs its old arguments, so its node is
+started before the write (`start_inplace`) and joined to the history after it (`finish_inplace`).
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from cpython.weakref cimport PyWeakref_NewRef
+from libc.stdlib cimport calloc
+
+from tensorlab._core.accumulate_grad cimport gradient_edge, set_edges
+from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.graph cimport (
+    GraphTask,
+    Meta,
+    Node,
+    already_released,
+    as_view,
+    bump_version,
+    is_wanted,
+    needs_grad,
+    set_history,
+    set_metas,
+    stamp,
+    write_meta,
+)
+from tensorlab._core.inplace cimport check_inplace, rebase_history
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.no_instances cimport forbid_new
+from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, Op
+from tensorlab._core.operands cimport refuse_self_overlap
+from tensorlab._core.overrides cimport be_quiet, somebody_listens
+from tensorlab._core.saved cimport (
+    SavedTensor,
+    check_saved_tensor,
+    free_saved,
+    save_tensor,
+    save_value,
+    saved_again,
+    saved_version,
+    unpack_value,
+)
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
+
+from tensorlab.errors import GradientError
+
+cdef extern from *:
+    """
+    #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
+    """
+    PyObject** items_of "tl_items"(tuple)       # borrowed
+
+PUBLIC_NAMES = {"x": "self", "y": "other"}      # what PyTorch calls the operands that we call x and y
+
+
+# ---------------------------------------------------------------- nodes of ops
+@cython.final
+cdef class OpNode(Node):
+    """The node of an op of ours: its derivatives, and what they saved."""
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef Op op = self.op
+        cdef tuple edges = self.edges
+        cdef Py_ssize_t j, n = PyTuple_GET_SIZE(edges)
+        cdef tuple out
+        cdef object one
+        if somebody_listens():              # a formula's calls are not the user's: nobody hears of them
+            be_quiet(1)
+            try:
+                return self.apply(grad, task)
+            finally:
+                be_quiet(-1)
+        if grad is None:
+            return (None,) * n
+        self.check_saved()
+        if op.takes_list:
+            return tuple(list(self.call_formula(0, grad)))
+        out = PyTuple_New(n)
+        for j in range(n):
+            one = None
+            if is_wanted(task, <object>PyTuple_GET_ITEM(edges, j)):
+                one = self.call_formula(j, grad)
+            Py_INCREF(one)
+            PyTuple_SET_ITEM(out, j, one)
+        return out
+
+    cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1:
+        """Keep the arguments in `mask`; of a tensor also its version."""
+        cdef tuple saved = PyTuple_New(n)
+        cdef object value
+        cdef bint packs = thread_state().packing != NULL
+        cdef int j
+        for j in range(n):
+            value = None
+            if mask >> j & 1:
+                value = <object>arguments[j]
+                if isinstance(value, TensorBase) and not packs:
+                    self.versions[j] = saved_version(<TensorBase>value)
+                    self.saved_tensors |= <unsigned int>1 << j
+                    if (<TensorBase>value).node is not None:
+                        self.computed_tensors |= <unsigned int>1 << j
+                else:
+                    value = save_value(value)
+            Py_INCREF(value)
+            PyTuple_SET_ITEM(saved, j, value)
+        self.saved = saved
+        return 0
+
+    cdef int check_saved(self) except -1:
+        """Raise if something saved is gone or was changed, even if no formula will ask for it in this pass."""
+        cdef unsigned int tensors = self.saved_tensors
+        cdef int j = 0
+        if self.is_released:
+            raise already_released(self.op.node_name)
+        while tensors:
+            if tensors & 1:
+                self.check_argument(j)
+            tensors >>= 1
+            j += 1
+        if self.saved_output is not None:
+            self.saved_output.check(self)
+        return 0
+
+    cdef int check_argument(self, int j) except -1:
+        """Raise if argument j, a tensor that is kept bare, was changed."""
+        return check_saved_tensor(<TensorBase>PyTuple_GET_ITEM(<tuple>self.saved, j), self.versions[j],
+                                  self.computed_tensors >> j & 1, False, self)
+
+    cdef object call_formula(self, Py_ssize_t j, object grad):
+        cdef tuple takes = <tuple>self.op.takes[j]
+        cdef object formula = self.op.formulas[j]
+        cdef Py_ssize_t n = PyTuple_GET_SIZE(takes)
+        if n == 1:                          # written out: a list of arguments would cost more than the formula's call
+            return formula(self.get(takes[0], j, grad))
+        if n == 2:
+            return formula(self.get(takes[0], j, grad), self.get(takes[1], j, grad))
+        if n == 3:
+            return formula(self.get(takes[0], j, grad), self.get(takes[1], j, grad), self.get(takes[2], j, grad))
+        return formula(*[self.get(takes[i], j, grad) for i in range(n)])
+
+    cdef object get(self, int code, Py_ssize_t j, object grad):
+        """What formula j asks for with this code."""
+        if code == GRAD:
+            return grad
+        if code == GRADS:
+            return grad if self.output_count != 1 else [grad]
+        if code == SHAPE:
+            if self.shapes is not None and j in self.shapes:
+                return self.shapes[j]
+            return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
+        if code == DTYPE:
+            return dtype_object(self.input_meta(j).dtype)
+        if self.is_released:                # by a pass in another thread, since check_saved looked
+            raise already_released(self.op.node_name)
+        if code == OUT:
+            return self.saved_output.restore(self)
+        if self.saved_tensors >> code & 1:
+            return <object>PyTuple_GET_ITEM(<tuple>self.saved, code)        # check_saved has looked at it
+        return unpack_value(<object>PyTuple_GET_ITEM(<tuple>self.saved, code), self)
+
+    cdef Meta* input_meta(self, Py_ssize_t j):
+        cdef Node node = <Node>self.edges[j]
+        return &node.metas[self.edge_outputs[j] if self.edge_outputs != NULL else 0]
+
+    cdef int release_saved(self) except -1:
+        # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
+        # a 0-d tensor is gone as one would be
+        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
+            self.saved = None
+            self.is_released = True
+        if self.saved_output is not None:
+            self.saved_output.free()
+            self.saved_output = None
+            self.is_released = True
+        return 0
+
+    cdef str label(self):
+        return self.op.node_name
+
+    # ------------------------------------------------------------ what was saved, as users see it
+    def __getattr__(self, str name):
+        """`_saved_other` is argument `other` as backward will get it; `_raw_saved_other` is what is kept of it."""
+        cdef bint is_raw = name.startswith("_raw_saved_")
+        cdef dict names = saved_names(self.op) if name.startswith(("_saved_", "_raw_saved_")) else {}
+        cdef object code = names.get(name.partition("saved_")[2])
+        if code is None:
+            raise AttributeError(f"{self.label()} has no attribute {name!r}")
+        if self.is_released:
+            raise already_released(self.op.node_name)
+        if is_raw:
+            return self.raw_saved(code)
+        if not self.holds(code):
+            return None
+        if code != OUT and self.saved_tensors >> <int>code & 1:
+            self.check_argument(code)
+        return self.get(code, 0, None)
+
+    def __dir__(self):
+        cdef list found = [*object.__dir__(self)]
+        for name, code in saved_names(self.op).items():
+            found.append("_saved_" + name)
+            if self.holds(code) and isinstance(self.raw_saved(code), SavedTensor):
+                found.append("_raw_saved_" + name)
+        return sorted(found)
+
+    cdef bint holds(self, int code):
+        """Is this argument, or the result, among what was saved, and still there?"""
+        if self.is_released:
+            return False
+        return self.saved_output is not None if code == OUT else self.saved is not None and (<tuple>self.saved)[code] is not None
+
+    cdef object raw_saved(self, int code):
+        """The SavedTensor of an argument (made now, if the node kept the tensor bare) or of the result; None if not saved."""
+        cdef list saved
+        if not self.holds(code):
+            return None
+        if code == OUT:
+            return self.saved_output
+        saved = list(<tuple>self.saved)
+        if self.saved_tensors >> code & 1:
+            saved[code] = saved_again(<TensorBase>saved[code], self.versions[code], self.computed_tensors >> code & 1)
+            self.saved = tuple(saved)
+            self.saved_tensors &= ~(<unsigned int>1 << code)
+        return saved[code]
+
+
+cdef dict saved_names(Op op):
+    """What the formulas of an op may save: PyTorch's name of it, and its position among the arguments, or OUT."""
+    cdef dict names = {}
+    for j, name in enumerate(op.params):
+        if op.saved_once >> <int>j & 1:
+            names[PUBLIC_NAMES.get(name, name)] = j
+    if op.saved_once & SAVES_OUTPUT:
+        names["result"] = OUT
+    return names
+
+
+cdef OpNode start_record(Op op, PyObject** arguments, int n):
+    """The node of a call, with its edges and saved arguments; None if no gradient is wanted.
+
+    An in-place call does this before it writes; the others may do it together with `finish_record`, afterwards.
+    """
+    cdef OpNode node = None
+    cdef tuple edges = None
+    cdef unsigned int mask = 0
+    cdef int j
+    cdef object edge
+    cdef TensorBase x
+    if op.derivative_count == 0 or not thread_state().grad_enabled:
+        return None
+    if op.takes_list:
+        return start_list_record(op, arguments, n)
+    for j in range(op.derivative_count):
+        if not isinstance(<object>arguments[op.positions[j]], TensorBase):
+            continue
+        x = <TensorBase>arguments[op.positions[j]]
+        if not needs_grad(x):
+            continue
+        if node is None:
+            node = OpNode.__new__(OpNode)
+            edges = empty_edges(op.derivative_count)
+        edge = gradient_edge(x)
+        # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
+        mask |= op.saves[j] if edge is not None or op.derivative_count == 1 else op.saves[j] & op.shared
+        if x.output_number != 0:
+            if node.edge_outputs == NULL:
+                node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))
+                if node.edge_outputs == NULL:
+                    raise MemoryError()
+            node.edge_outputs[j] = x.output_number
+        if edge is not None and op.wants_shape >> j & 1 and not has_shape(x, &(<Node>edge).metas[x.output_number]):
+            if node.shapes is None:
+                node.shapes = {}
+            node.shapes[j] = make_size(x.ndim_, x.sizes)
+        Py_INCREF(edge)
+        PyTuple_SET_ITEM(edges, j, edge)
+        Py_DECREF(None)                         # which was there; the macro does not count it down
+    if node is None:
+        return None
+    node.op = op
+    node.edges = edges
+    if mask & ~<unsigned int>SAVES_OUTPUT:
+        node.save_arguments(mask, arguments, n)
+    node.wants_output = (mask & SAVES_OUTPUT) != 0
+    stamp(node)
+    return node
+
+
+cdef bint has_shape(TensorBase x, const Meta* meta) noexcept:
+    """Has x the shape that its node knows? Not if that was changed in place under no_grad."""
+    cdef int i
+    if x.ndim_ != meta.ndim:
+        return False
+    for i in range(x.ndim_):
+        if x.sizes[i] != meta.sizes[i]:
+            return False
+    return True
+
+
+cdef tuple empty_edges(int n):
+    """A tuple of n times None, to be filled."""
+    cdef tuple edges = PyTuple_New(n)
+    cdef int j
+    for j in range(n):
+        Py_INCREF(None)
+        PyTuple_SET_ITEM(edges, j, None)
+    return edges
+
+
+cdef OpNode start_list_record(Op op, PyObject** arguments, int n):
+    """The same for an op whose differentiable parameter is a sequence of tensors."""
+    cdef OpNode node
+    cdef object tensors = <object>arguments[op.positions[0]]
+    cdef int i
+    for value in tensors:
+        if needs_grad(<TensorBase>value):
+            break
+    else:
+        return None
+    node = OpNode.__new__(OpNode)
+    node.op = op
+    set_edges(node, tensors)
+    node.saved = tuple([save_value(<object>arguments[i]) if op.saves[0] >> i & 1 else None for i in range(n)])
+    stamp(node)
+    return node
+
+
+cdef int finish_record(OpNode node, object outputs) except -1:
+    """Make `outputs`, one tensor or a sequence, the results of the node."""
+    cdef int i = 0
+    cdef TensorBase out
+    if isinstance(outputs, TensorBase):
+        out = <TensorBase>outputs
+        if not is_floating(out.dtype_):
+            return refuse_integers(node)
+        write_meta(&node.first_meta, out)
+        set_history(out, node, 0)
+        if node.wants_output:
+            node.saved_output = save_tensor(out, True)
+        return 0
+    set_metas(node, outputs)
+    if node.output_count > 0 and not is_floating((<TensorBase>outputs[0]).dtype_):
+        return refuse_integers(node)
+    for one in outputs:
+        if is_floating((<TensorBase>one).dtype_):
+            set_history(<TensorBase>one, node, i)
+        i += 1
+    return 0
+
+
+cdef int refuse_integers(OpNode node) except -1:
+    """A result of integers can have no history; but something that requires grad went in, and its history would be lost."""
+    raise GradientError(f"{node.op.name}: an operand requires grad, but the result is of integers, which have no gradient (a "
+                        f"tensor that requires grad was written into integers); detach the operand first")
+
+
+cdef object finish(Op op, object outputs, tuple arguments):
+    """Record a call that made new results, and return them."""
+    cdef OpNode node
+    if op.derivative_count > 0 and thread_state().grad_enabled:
+        node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+        if node is not None:
+            finish_record(node, outputs)
+    return outputs
+
+
+cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=VIEW_DEFAULT):
+    """Make `out`, an alias of x, a differentiable view of it, and record the call unless `arguments` is None."""
+    as_view(x, out, creation)
+    return finish(op, out, arguments) if arguments is not None else out
+
+
+# ---------------------------------------------------------------- in place: check, save, write, bump, rebase
+cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
+    """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
+    cdef OpNode node
+    cdef bint wanted = False
+    cdef int j
+    refuse_self_overlap(x, op.name + "_")
+    if thread_state().grad_enabled:
+        for j in range(op.derivative_count):
+            if isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase):
+                wanted = wanted or needs_grad(<TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j]))
+    check_inplace(x, wanted, op.name + "_")
+    if not wanted:
+        return None
+    node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    if node.saved_tensors & 1:
+        # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
+        copied = <TensorBase?>x.clone()         # a subclass's own clone may return anything
+        node.saved = (copied,) + (<tuple>node.saved)[1:]
+        node.versions[0] = saved_version(copied)
+        if (<TensorBase>copied).node is None:
+            node.computed_tensors &= ~<unsigned int>1
+        else:
+            node.computed_tensors |= 1
+    return node
+
+
+cdef object finish_inplace(OpNode node, TensorBase x):
+    """After the write."""
+    bump_version(x)
+    if node is not None:
+        write_meta(&node.first_meta, x)
+        rebase_history(x, node)
+        if node.wants_output:
+            node.saved_output = save_tensor(x, True)
+            if x.base is not None:
+                node.saved_output.slices = PyWeakref_NewRef(x.base.node, None)
+    return x
+
+
+forbid_new(OpNode)
