@@ -3,6 +3,7 @@
 cdef bint is_watching() noexcept
 cdef bint is_data_watched() noexcept
 cdef str here()
-cdef list forward_stack()
+cdef object forward_stack()
+cdef int write_out(dict metadata) except -1
 cdef int find_nan(object node, tuple out) except -1
 cdef int tell_where(object node, object error) except -1

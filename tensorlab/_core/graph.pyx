@@ -19,7 +19,7 @@ from libc.stdlib cimport calloc, free
 
 from collections import namedtuple
 
-from tensorlab._core.anomaly cimport forward_stack, here, is_watching
+from tensorlab._core.anomaly cimport forward_stack, here, is_watching, write_out
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.no_instances cimport forbid_new
@@ -138,6 +138,8 @@ cdef class Node:
         cdef NodeExtras extras = extras_of(self)
         if extras.metadata is None:
             extras.metadata = {}
+        else:
+            write_out(extras.metadata)
         return extras.metadata
 
     @property

@@ -1,6 +1,8 @@
 """Anomaly mode: NaN is found where it is made, errors name lines of the program; writes through `.data` can be seen."""
 
+import traceback
 import warnings
+import weakref
 
 import pytest
 
@@ -93,6 +95,14 @@ def the_graph_of_a_second_derivative_knows_its_parent(M):
     return "parent_" in first.grad_fn.metadata, "traceback_" in first.grad_fn.metadata
 
 
+@program
+def a_node_keeps_its_stack_as_text(M):
+    with quietly(M):
+        y = leaf(M, 2.0) * 2
+    stack = y.grad_fn.metadata["traceback_"]
+    return type(stack), {type(line) for line in stack}, stack[-1].splitlines()[1]
+
+
 test_a_program_has_the_same_outcome_as_with_pytorch = check()
 
 
@@ -142,6 +152,39 @@ def test_an_error_of_a_second_derivative_shows_both_forward_calls():
     message = str(caught[0].message)
     assert "create_graph=True" in message.partition("induced")[0]
     assert "y = x**1.5" in message.partition("induced")[2]
+
+
+# ---------------------------------------------------------------- what a node keeps of the stack
+def called_deeply(function, frames):
+    if frames > 0:
+        return called_deeply(function, frames - 1)
+    return function()
+
+
+def test_the_stack_of_a_node_reads_as_the_traceback_module_writes_it():
+    x = leaf(T, 2.0)
+
+    def here_and_there():
+        return x * 2, traceback.format_stack()
+
+    with quietly(T):
+        y, expected = called_deeply(here_and_there, 10)
+    assert y.grad_fn.metadata["traceback_"] == expected
+    assert y.grad_fn.metadata["traceback_"] is y.grad_fn.metadata["traceback_"]
+
+
+def test_a_node_keeps_no_variables_of_the_frames_above_it():
+    class Thing:
+        pass
+
+    def forward():
+        thing = Thing()
+        return leaf(T, 2.0) * 2, weakref.ref(thing)
+
+    with quietly(T):
+        y, reference = forward()
+    assert reference() is None
+    assert "in forward" in y.grad_fn.metadata["traceback_"][-1]
 
 
 # ---------------------------------------------------------------- in-place damage
