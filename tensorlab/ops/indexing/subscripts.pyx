@@ -106,7 +106,9 @@ cdef TensorBase index_tensor(object item):
         raise IndexOutOfRange(f"index: {type(item).__name__} is no index; use ints, slices, None, Ellipsis, bools, "
                               f"or tensors, arrays and lists of ints or bools")
     out = tensor_from(item, NO_DTYPE)
-    return out if out.dtype_ == BOOL or out.dtype_ == INT64 else tensor_from(item, INT64)
+    if out.dtype_ != BOOL and out.dtype_ != INT64:
+        out = tensor_from(item, INT64)
+    return out
 
 
 cdef bint is_like_tuple(list items):
