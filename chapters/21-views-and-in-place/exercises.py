@@ -68,7 +68,7 @@ class WhatTheWriteDoes(Exercise):
                 "E": [0.0, 6.0, 1.0], "F": [0.0, 1.0, 1.0], "G": [1.0, 1.0, 1.0],
             }
             """,
-            says="several at once",
+            says="come from one call",
             why="Unpacking a tensor makes all its parts in one op, as `unbind` does.",
         ),
         Wrong(
@@ -141,7 +141,7 @@ class WhatTheWriteDoes(Exercise):
                 truth[name] = x.grad.tolist()
             except RuntimeError:
                 truth[name] = "error"
-        require(verdicts["D"] in ("error", None), "D: the parts of y were made several at once.")
+        require(verdicts["D"] in ("error", None), "D: all three parts of y come from one call.")
         for name in "EF":
             given = verdicts[name]
             require(

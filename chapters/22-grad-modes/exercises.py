@@ -232,8 +232,6 @@ class Frozen(Exercise):
     kind = "extend"
     idea = "Outside the graph, for good"
     stub = """
-        import contextlib
-
         @contextlib.contextmanager
         def frozen(parameters):
             yield  # not yet
