@@ -124,6 +124,8 @@ def describe(value):
         text = "[" + ", ".join(describe(item) for item in value[:64]) + "]"
     elif isinstance(value, types.FunctionType):
         text = value.__name__
+    elif isinstance(value, types.GeneratorType):
+        text = "a generator"
     elif type(value).__repr__ is object.__repr__:  # an address would tell the reader nothing
         name = getattr(value, "name", None)
         text = (

@@ -49,15 +49,19 @@ def wrapped(text, width):
     return "\n\n".join(paragraphs)
 
 
-KEEPS_LINES = ("```", "- ", "* ", "1. ", "|", "$$")
+KEEPS_LINES = ("```", "- ", "* ", "1. ", "|")
 ROLE = re.compile(r"\{[\w:-]+\}`(?:([^`<]+?)\s*<[^`>]*>|([^`]+))`")
 
 
 MATHS = re.compile(r"\$\$?([^$]+)\$\$?")
 PAIRS = r"\times × \cdot · \sum Σ \to → \le ≤ \ge ≥ \lfloor ⌊ \rfloor ⌋ \dots …"  # noqa: RUF001
 SIGNS = dict(zip(PAIRS.split()[::2], PAIRS.split()[1::2], strict=True))
-SIGNS |= {r"\,": " ", r"\;": " ", r"\mathrm": "", r"\text": "", r"\bar": "grad"}
+SIGNS |= {r"\,": " ", r"\;": " ", r"\mathrm": "", r"\text": "", r"\bar": "grad", r"\mathsf": ""}
+SIGNS |= {r"\lVert": "‖", r"\rVert": "‖", r"\nabla": "∇", r"\sqrt": "√", r"\approx": "≈"}
+SIGNS |= {r"\varepsilon": "ε", r"\sigma": "σ"}  # noqa: RUF001
 COMMAND = re.compile(r"\\(?:[a-zA-Z]+|.)")
+FRACTION = re.compile(r"\\frac\{([^{}]*)\}\{([^{}]*)\}")
+FENCED = re.compile(r"([‖⌊]) ?(.+?) ?([‖⌋])")
 
 
 def plain(text):
@@ -69,10 +73,12 @@ def plain(text):
 
 def plain_maths(match):
     """Return a formula of TeX as a line of text: signs for commands, (..) for {..}."""
-    text = COMMAND.sub(lambda command: SIGNS.get(command[0], command[0][1:]), match[1])
-    text = re.sub(r"([_^])\{(\w|-\d)\}", r"\1\2", text)
+    text = FRACTION.sub(r"(\1) / (\2)", match[1].strip())
+    text = COMMAND.sub(lambda command: SIGNS.get(command[0], command[0][1:]), text)
+    text = FENCED.sub(r"\1\2\3", text)
+    text = re.sub(r"([_^])\{ ?(\w|-\d)\}", r"\1\2", text)
     text = re.sub(r"([_^])\{([^{}]*)\}", r"\1(\2)", text)
-    return text.replace("{", "").replace("}", "")
+    return " ".join(text.replace("{", "").replace("}", "").split())
 
 
 # ---------------------------------------------------------------- where it lies

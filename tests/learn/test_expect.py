@@ -93,6 +93,7 @@ def test_small_tensors_are_shown_whole_and_large_ones_by_their_shape():
     assert describe((1,)) == "(1,)"
     assert describe("x" * 500).endswith(" …")
     assert len(describe(list(range(1000)))) < 260
+    assert describe(number for number in (1, 2)) == "a generator"
 
 
 def test_the_last_call_is_recorded_also_when_one_calls_another():

@@ -81,6 +81,9 @@ def test_markdown_reads_as_text_in_a_terminal():
         (r"$-\log p_y$", "-log p_y"),
         (r"$e^{x}$", "e^x"),
         (r"$\bar x$", "grad x"),
+        (r"$A^{\mathsf T} \bar b$", "A^T grad b"),
+        (r"$\lfloor \log_2 n \rfloor$", "⌊log_2 n⌋"),
+        (r"$$ \bar x = \frac{\bar u - 1}{\lVert x \rVert} $$", "grad x = (grad u - 1) / (‖x‖)"),
     ],
 )
 def test_formulas_read_as_text_in_a_terminal(formula, text):
