@@ -49,7 +49,8 @@ DEBUG_DIRECTIVES = {
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-g0"]
 # Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
 DEBUG_FLAGS = [
-    *["-O0", "-g", "-fno-wrapv", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"],
+    *["-O0", "-g", "-fno-wrapv", "-ffp-contract=off", "-fno-omit-frame-pointer"],
+    "-fsanitize=address,undefined",
     "-DCYTHON_USE_FREELISTS=0",  # objects that wait for their next use look alive to the sanitizer
     # Errors since GCC 14, which older compilers only warn of among much that means nothing.
     *["-Werror=incompatible-pointer-types", "-Werror=int-conversion"],

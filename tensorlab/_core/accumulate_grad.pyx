@@ -55,13 +55,19 @@ cdef int set_edges(Node node, object inputs) except -1:
             x = <TensorBase>value
             edges[i] = gradient_edge(x)
             if x.output_number != 0:
-                if node.edge_outputs == NULL:
-                    node.edge_outputs = <int*>calloc(len(inputs), sizeof(int))
-                    if node.edge_outputs == NULL:
-                        raise MemoryError()
-                node.edge_outputs[i] = x.output_number
+                set_edge_output(node, i, len(inputs), x.output_number)
         i += 1
     node.edges = tuple(edges)
+    return 0
+
+
+cdef int set_edge_output(Node node, Py_ssize_t i, Py_ssize_t count, int number) except -1:
+    """Edge i, of `count`, leads to output `number` of the next node; without this, to its first."""
+    if node.edge_outputs == NULL:
+        node.edge_outputs = <int*>calloc(count, sizeof(int))
+        if node.edge_outputs == NULL:
+            raise MemoryError()
+    node.edge_outputs[i] = number
     return 0
 
 
@@ -86,13 +92,12 @@ cdef class AccumulateGrad(Node):
         if grad_fn_of(variable) is not None:
             raise GradientError("AccumulateGrad: a leaf was written in place after it had been used, and is no leaf any "
                                 "more; its gradient has no place to go")
-        if not variable.wants_grad:
-            return ()
-        take_turn()
-        try:
-            self.add_to_leaf(new)
-        finally:
-            give_turn()
+        if variable.wants_grad:             # else it was told since that it shall have none; its hooks run all the same
+            take_turn()
+            try:
+                self.add_to_leaf(new)
+            finally:
+                give_turn()
         if variable.after_hooks:
             for function in list(variable.after_hooks.values()):
                 result = function(variable)

@@ -103,14 +103,13 @@ cdef list as_list(object value):
     return [value] if isinstance(value, (TensorBase, GradientEdge)) or value is None else list(value)
 
 
-cdef list checked_targets(object inputs, str where):
-    """The tensors and edges whose gradients are asked for."""
-    cdef list targets = as_list(inputs)
+cdef int check_targets(list targets, str where) except -1:
+    """Gradients can be asked for only by tensors that require grad, and by edges."""
     for target in targets:
         if not isinstance(target, GradientEdge) and not needs_grad(<TensorBase?>target):
             raise GradientError(f"{where}: one of the inputs does not require grad; call requires_grad_() on it before "
                                 f"computing the outputs")
-    return targets
+    return 0
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
@@ -133,7 +132,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     cdef list roots = as_list(tensors), targets = None
     cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
     if inputs is not None:
-        targets = checked_targets(inputs, "backward")
+        targets = as_list(inputs)
+        check_targets(targets, "backward")
         if len(targets) == 0:
             raise GradientError("backward: inputs is empty; leave it away to reach all leaves")
         for target in targets:
@@ -165,7 +165,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     -------
     tuple of Tensor, one of each input's shape
     """
-    cdef list roots = as_list(outputs), found
+    cdef list roots = as_list(outputs), targets = as_list(inputs), found
     cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
     cdef Py_ssize_t i
     if materialize_grads and allow_unused is False:
@@ -173,25 +173,30 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if allow_unused is None:
         allow_unused = materialize_grads
     keep_graph = create_graph if retain_graph is None else retain_graph
+    check_targets(targets, "grad")
     if is_grads_batched:
-        found = execute_batch(roots, grads, keep_graph, create_graph, checked_targets(inputs, "grad"))
+        found = execute_batch(roots, grads, keep_graph, create_graph, targets)
     else:
         grads = first_gradients(roots, grads, "grad")
-        found = execute(roots, grads, keep_graph, create_graph, checked_targets(inputs, "grad"), False)
+        found = execute(roots, grads, keep_graph, create_graph, targets, False)
     for i in range(len(found)):
         if found[i] is None:
             if materialize_grads:
-                found[i] = zeros_for(as_list(inputs)[i])
+                found[i] = zeros_for(targets[i], create_graph)
             elif not allow_unused:
                 raise GradientError(f"grad: input {i} was not used to compute the outputs; pass allow_unused=True to get "
                                     f"None for it")
     return tuple(found)
 
 
-cdef TensorBase zeros_for(object target):
+cdef TensorBase zeros_for(object target, bint wants_grad):
+    """The gradient by something that the outputs do not depend on; it requires grad if that was to be differentiated again."""
     cdef Meta form
+    cdef TensorBase out
     form_of(target, &form)
-    return filled(&form, 0, target)
+    out = filled(&form, 0, target)
+    out.wants_grad = wants_grad
+    return out
 
 
 # ---------------------------------------------------------------- several vectors at once

@@ -285,7 +285,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         edges = node.edges
         n = PyTuple_GET_SIZE(edges)
         if task.is_selective and not goes_on(task, node):
-            out = (None,) * n               # a target: the way ends here
+            out = (None,) * n               # the way ends here
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
@@ -365,9 +365,9 @@ cdef inline object take(tuple out, Py_ssize_t i):
 
 
 cdef bint goes_on(Task task, Node node):
-    """Is some gradient wanted beyond this node? Beyond a leaf's: in its `.grad`."""
-    if type(node) is AccumulateGrad:
-        return task.accumulates
+    """Does this node run? A target of autograd.grad does only if another target lies beyond it."""
+    if task.accumulates:
+        return node in task.needed
     for child in node.edges:
         if child is not None and child in task.needed:
             return True
@@ -436,7 +436,8 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
             deliver(task, node, task.find(node), number, fit(grads[i], &node.metas[number], node))
         for node in set(roots):
             slot = task.find(node)
-            if task.missing[slot] == 0 and is_wanted(task, node):       # else another root leads to this one
+            # else another root leads to this one, or nothing wanted lies behind it; but hooks of a single root always run
+            if task.missing[slot] == 0 and (is_wanted(task, node) or len(roots) == 1):
                 ready.push(node)
         run(task, ready)
     finally:
@@ -459,6 +460,11 @@ def will_run(Node node not None):
         raise GradientError("will_run: no backward pass is running; call it in a hook")
     task = <Task>thread_state().task
     return task.find(node) >= 0 and is_wanted(task, node)
+
+
+def reaches_all_leaves():
+    """Does the backward pass that calls us go everywhere? Not with autograd.grad or inputs=. True outside one."""
+    return thread_state().task == NULL or not (<Task>thread_state().task).is_selective
 
 
 cdef list execute_elsewhere(list arguments):

@@ -43,6 +43,7 @@ cdef class FunctionNode(Node):
     cdef tuple non_differentiable
     cdef bint materializes      # missing gradients become zeros
     cdef readonly tuple needs_input_grad    # for each argument of apply: will its gradient be used?
+    cdef list tensor_places     # the arguments that are tensors: only they have edges
 
     def __cinit__(self):
         self.materializes = True
@@ -98,7 +99,7 @@ cdef class FunctionNode(Node):
         cdef list grads = [grad] if self.output_count == 1 else (
             list(grad) if grad is not None else [None] * self.output_count)
         cdef list versions = []
-        cdef Py_ssize_t i, n = len(self.edges)
+        cdef Py_ssize_t i, n = len(self.needs_input_grad)
         for i in range(len(grads)):
             if grads[i] is None and self.materializes:
                 grads[i] = self.zeros_for_output(i)
@@ -120,7 +121,10 @@ cdef class FunctionNode(Node):
             if out[i] is not None and not isinstance(out[i], TensorBase):
                 raise GradientError(f"{self.label()}: returned a {type(out[i]).__name__} as gradient {i}; a Tensor or None is "
                                     f"needed")
-        return tuple(out)
+            if out[i] is not None and i not in self.tensor_places:
+                raise GradientError(f"{self.label()}: returned a gradient for argument {i} of forward, which was no tensor; "
+                                    f"return None in its place")
+        return tuple([out[i] for i in self.tensor_places])
 
     cdef TensorBase zeros_for_output(self, Py_ssize_t i):
         cdef TensorBase out
@@ -146,7 +150,8 @@ def apply_function(cls, tuple arguments, dict keywords):
     is_recorded = is_recorded and thread_state().grad_enabled
     node.needs_input_grad = tuple(flags)
     if is_recorded:
-        set_edges(node, arguments)
+        node.tensor_places = [i for i, argument in enumerate(arguments) if isinstance(argument, TensorBase)]
+        set_edges(node, [arguments[i] for i in node.tensor_places])
         stamp(node)
     was_enabled = set_grad_mode(False)
     try:

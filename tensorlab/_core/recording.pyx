@@ -9,9 +9,8 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
-from libc.stdlib cimport calloc
 
-from tensorlab._core.accumulate_grad cimport gradient_edge, set_edges
+from tensorlab._core.accumulate_grad cimport gradient_edge, set_edge_output, set_edges
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport (
     GraphTask,
@@ -73,9 +72,9 @@ cdef class OpNode(Node):
                 return self.apply(grad, task)
             finally:
                 be_quiet(-1)
+        self.check_saved()
         if grad is None:
             return (None,) * n
-        self.check_saved()
         if op.takes_list:
             return tuple(list(self.call_formula(0, grad)))
         out = PyTuple_New(n)
@@ -114,7 +113,7 @@ cdef class OpNode(Node):
         cdef unsigned int tensors = self.saved_tensors
         cdef int j = 0
         if self.is_released:
-            raise already_released(self.op.node_name)
+            raise already_released(self.label())
         while tensors:
             if tensors & 1:
                 self.check_argument(j)
@@ -154,7 +153,7 @@ cdef class OpNode(Node):
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
         if self.is_released:                # by a pass in another thread, since check_saved looked
-            raise already_released(self.op.node_name)
+            raise already_released(self.label())
         if code == OUT:
             return self.saved_output.restore(self)
         if self.saved_tensors >> code & 1:
@@ -178,7 +177,7 @@ cdef class OpNode(Node):
         return 0
 
     cdef str label(self):
-        return self.op.node_name
+        return self.op.node_names[self.form]
 
     # ------------------------------------------------------------ what was saved, as users see it
     def __getattr__(self, str name):
@@ -189,7 +188,7 @@ cdef class OpNode(Node):
         if code is None:
             raise AttributeError(f"{self.label()} has no attribute {name!r}")
         if self.is_released:
-            raise already_released(self.op.node_name)
+            raise already_released(self.label())
         if is_raw:
             return self.raw_saved(code)
         if not self.holds(code):
@@ -246,14 +245,15 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     cdef OpNode node = None
     cdef tuple edges = None
     cdef unsigned int mask = 0
-    cdef int j
+    cdef int j, count
     cdef object edge
     cdef TensorBase x
     if op.derivative_count == 0 or not thread_state().grad_enabled:
         return None
     if op.takes_list:
         return start_list_record(op, arguments, n)
-    for j in range(op.derivative_count):
+    count = edge_count(op, arguments)
+    for j in range(count):
         if not isinstance(<object>arguments[op.positions[j]], TensorBase):
             continue
         x = <TensorBase>arguments[op.positions[j]]
@@ -261,16 +261,12 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             continue
         if node is None:
             node = OpNode.__new__(OpNode)
-            edges = empty_edges(op.derivative_count)
+            edges = empty_edges(count)
         edge = gradient_edge(x)
         # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
-        mask |= op.saves[j] if edge is not None or op.derivative_count == 1 else op.saves[j] & op.shared
+        mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
-            if node.edge_outputs == NULL:
-                node.edge_outputs = <int*>calloc(op.derivative_count, sizeof(int))
-                if node.edge_outputs == NULL:
-                    raise MemoryError()
-            node.edge_outputs[j] = x.output_number
+            set_edge_output(node, j, count, x.output_number)
         if edge is not None and op.wants_shape >> j & 1 and not has_shape(x, &(<Node>edge).metas[x.output_number]):
             if node.shapes is None:
                 node.shapes = {}
@@ -285,8 +281,43 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     if mask & ~<unsigned int>SAVES_OUTPUT:
         node.save_arguments(mask, arguments, n)
     node.wants_output = (mask & SAVES_OUTPUT) != 0
+    if PyTuple_GET_SIZE(op.node_names) > 1:
+        node.form = form_of(op, arguments)
     stamp(node)
     return node
+
+
+cdef int form_of(Op op, PyObject** arguments) except -1:
+    """Which of the op's several node names: that of a call with a number (0), with tensors only (1), with a number in front (2).
+
+    Of an op that takes dims: that of a call without (0), with one (1), with several (the last).
+    """
+    cdef int j, last = <int>PyTuple_GET_SIZE(op.node_names) - 1
+    if op.derivative_count == 1:
+        if <object>arguments[1] is None:
+            return 0
+        return last if isinstance(<object>arguments[1], (tuple, list)) else 1
+    if not isinstance(<object>arguments[0], TensorBase):
+        return last
+    for j in range(1, op.derivative_count):
+        if <object>arguments[op.positions[j]] is not None and not isinstance(<object>arguments[op.positions[j]], TensorBase):
+            return 0
+    return 1
+
+
+cdef int edge_count(Op op, PyObject** arguments) noexcept:
+    """Edges of a call: one for each parameter with a derivative, without settings (numbers, with or without None) at the end.
+
+    A number that stands for a 0-d tensor has an edge to nowhere, and so has a tensor that was left out (None).
+    """
+    cdef int count = op.derivative_count
+    cdef bint is_setting = False
+    if op.wraps_numbers or count < 2:
+        return count
+    while count > 1 and not isinstance(<object>arguments[op.positions[count - 1]], TensorBase):
+        count -= 1
+        is_setting = is_setting or <object>arguments[op.positions[count]] is not None
+    return count if is_setting else op.derivative_count
 
 
 cdef bint has_shape(TensorBase x, const Meta* meta) noexcept:

@@ -425,7 +425,7 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor")
+cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"))
 
 @FILL.derivative("x")
 def fill_derivative_x(grad):

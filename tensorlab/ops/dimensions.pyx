@@ -280,7 +280,8 @@ def t_(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- squeeze
-cdef Op SQUEEZE = Op("squeeze(x: Tensor, dims: int[]) -> Tensor")
+cdef Op SQUEEZE = Op("squeeze(x: Tensor, dim: int[]?) -> Tensor",
+                     node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"))
 
 @SQUEEZE.derivative("x")
 def squeeze_derivative(grad, x_shape):

@@ -322,7 +322,7 @@ cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint
 
 
 # ---------------------------------------------------------------- max
-cdef Op MAX = Op("max(x: Tensor) -> Tensor")
+cdef Op MAX = Op("max(x: Tensor) -> Tensor", node="MaxBackward1")
 cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
                      node="MaxBackward0")
 
@@ -386,7 +386,7 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 
 
 # ---------------------------------------------------------------- min
-cdef Op MIN = Op("min(x: Tensor) -> Tensor")
+cdef Op MIN = Op("min(x: Tensor) -> Tensor", node="MinBackward1")
 cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
                      node="MinBackward0")
 

@@ -248,7 +248,7 @@ cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtyp
                   None, finishing, parameter)
     return out
 
-cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
+cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor", node=("SumBackward0", "SumBackward1"))
 
 @SUM.derivative("x")
 def sum_derivative(grad, x_shape, dim, keepdim):
@@ -342,7 +342,7 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor")
+cdef Op MEAN = Op("mean(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor", node=("MeanBackward0", "MeanBackward1"))
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):

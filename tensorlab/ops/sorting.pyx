@@ -166,7 +166,7 @@ cdef void sort_line(void** rows, ssize n, SortLine* line) noexcept nogil:
         for i in range(n):
             memcpy(<char*>rows[0] + i * line.size, <char*>rows[2] + <ssize>order[i] * line.size, line.size)
 
-cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)")
+cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)", node="SortBackward1")
 
 @SORT.derivative("x")
 def sort_derivative(grads, x_shape, dim, indices):

@@ -19,8 +19,8 @@ import contextlib
 import warnings
 
 from tensorlab import _missing
-from tensorlab._core.backward import backward, get_gradient_edge
-from tensorlab._core.engine import will_run
+from tensorlab._core.backward import backward
+from tensorlab._core.engine import reaches_all_leaves
 from tensorlab._core.modes import is_grad_enabled
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.function import Function
@@ -34,7 +34,6 @@ from tensorlab.utils.recomputing import (
     CheckpointError,
     GraphExecGroup,
     Region,
-    empty_leaf,
     facts_of,
 )
 
@@ -225,14 +224,8 @@ def _switch(name, value):
 class CheckpointFunction(Function):
     """`checkpoint` with use_reentrant=True: one node for the whole call; its backward runs it forward and backward."""
 
-    @classmethod
-    def apply(cls, run_function, preserve_rng_state, *args):
-        # A leaf that no pass with inputs= asks for: will it get a gradient?  Then the pass goes to all leaves.
-        probe = empty_leaf() if any(_requires_grad(one) for one in args) else None
-        return super().apply(probe, run_function, preserve_rng_state, *args)
-
     @staticmethod
-    def forward(ctx, probe, run_function, preserve_rng_state, *args):
+    def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
         ctx.same_rng = _rng_now(preserve_rng_state)
@@ -244,7 +237,7 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx, *grads):
-        if not will_run(get_gradient_edge(empty_leaf()).node):
+        if not reaches_all_leaves():
             raise GradientError(
                 "checkpoint: with use_reentrant=True only backward() without inputs= can go through it, not grad(); "
                 "use use_reentrant=False"
@@ -263,7 +256,7 @@ class CheckpointFunction(Function):
                 "differentiate; call it without checkpoint"
             )
         backward([outputs[i] for i in wanted], [grads[i] for i in wanted])
-        return (None, None, None, *(one.grad if isinstance(one, Tensor) else None for one in args))
+        return (None, None, *(one.grad if isinstance(one, Tensor) else None for one in args))
 
 
 def _requires_grad(value):

@@ -13,6 +13,40 @@ def make(M, forward, backward, **members):
 
 # ---------------------------------------------------------------- setup_context, arguments
 @program
+def only_tensors_among_the_arguments_have_edges(M):
+    class Scale(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, factor, x, name, y):
+            return x * factor + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None, grad, None, grad
+
+    x, y = leaf(M, 2.0), M.ones(1, dtype=M.float64)
+    z = Scale.apply(3.0, x, "name", y)
+    gradients = []
+    z.grad_fn.register_hook(lambda i, o: gradients.append([grad is None for grad in i]))
+    z.sum().backward()
+    return [node is None for node, _ in z.grad_fn.next_functions], gradients, x.grad
+
+
+@program
+def a_gradient_for_an_argument_that_was_no_tensor_is_refused(M):
+    class Scale(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad
+
+    x = leaf(M, 2.0)
+    Scale.apply(x, 3.0).sum().backward()
+
+
+@program
 def setup_context_with_keywords_and_defaults(M):
     class Scale(M.autograd.Function):
         @staticmethod

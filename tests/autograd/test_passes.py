@@ -80,6 +80,84 @@ def no_inputs(M):
     (x**2).sum().backward(inputs=[])
 
 
+@program
+def the_node_of_an_input_in_the_middle_runs(M):
+    x = leaf(M, 2.0)
+    ran = []
+    y = x.exp()
+    y.grad_fn.register_hook(lambda i, o: ran.append(("ran", [grad is None for grad in i])))
+    (y * 3).sum().backward(inputs=[y])
+    try:
+        y.sum().backward()
+    except RuntimeError:
+        ran.append("and has freed what it had saved")
+    return ran, y.grad, x.grad
+
+
+@program
+def the_node_of_a_target_of_grad_does_not_run(M):
+    x = leaf(M, 2.0)
+    ran = []
+    y = x.exp()
+    y.grad_fn.register_hook(lambda i, o: ran.append("ran"))
+    found = M.autograd.grad((y * 3).sum(), [y])
+    y.sum().backward()
+    return ran, found, x.grad
+
+
+@program
+def hooks_of_a_single_root_run_even_if_nothing_lies_behind_it(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    ran = []
+    z = x.exp()
+    z.register_hook(lambda grad: ran.append(("hook", grad)))
+    z.grad_fn.register_hook(lambda i, o: ran.append("node"))
+    return ran, M.autograd.grad(z, [y], M.ones_like(z), allow_unused=True)
+
+
+@program
+def a_node_that_gets_no_gradient_complains_about_what_is_freed(M):
+    class First(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None
+
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    z = y.exp()
+    z.sum().backward()
+    First.apply(x, z).sum().backward()
+
+
+@program
+def the_inputs_of_grad_may_be_a_generator(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    return M.autograd.grad(x.exp().sum(), (one for one in (x, y)), materialize_grads=True)
+
+
+@program
+def zeros_that_stand_for_a_missing_gradient_require_grad_if_the_others_do(M):
+    x, y = leaf(M, 2.0), leaf(M, 3.0)
+    z = x.exp().sum()
+    first = M.autograd.grad(z, [x, y], materialize_grads=True, create_graph=True)
+    second = M.autograd.grad(z, [x, y], materialize_grads=True)
+    return first, second
+
+
+@program
+def a_leaf_that_needs_no_gradient_any_more_still_runs_its_hooks(M):
+    x = leaf(M, 2.0)
+    ran = []
+    y = x.exp()
+    x.register_post_accumulate_grad_hook(lambda t: ran.append(("after", t.grad)))
+    x.requires_grad_(False)
+    y.sum().backward()
+    return ran, x.grad
+
+
 # ---------------------------------------------------------------- .grad that was there before
 @program
 def a_gradient_set_before_is_added_to_in_place(M):

@@ -303,7 +303,8 @@ def index_copy_(TensorBase input not None, dim, index, source):
 
 
 # ---------------------------------------------------------------- index_fill
-cdef Op INDEX_FILL = Op("index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor")
+cdef Op INDEX_FILL = Op("index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor",
+                        node=("IndexFillBackward0", "IndexFillBackward1"))
 
 @INDEX_FILL.derivative("x")
 def index_fill_derivative_x(grad, dim, index):

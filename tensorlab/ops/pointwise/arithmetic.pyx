@@ -154,7 +154,7 @@ cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - y[i]
 
-cdef Op SUB = Op("sub(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op SUB = Op("sub(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node=("SubBackward0", "SubBackward0", "RsubBackward1"))
 floating_loops(SUB, <void*>sub_loop[float], <void*>sub_loop[double])
 integer_loops(SUB, <void*>sub_loop[uint8_t], <void*>sub_loop[int8_t], <void*>sub_loop[int16_t], <void*>sub_loop[int32_t],
               <void*>sub_loop[int64_t])
@@ -532,7 +532,8 @@ cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexce
         from_end = end[i] - difference * (<real>1 - weight[i])
         out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
 
-cdef Op LERP = Op("lerp(x: Tensor, end: Tensor, weight: Tensor) -> Tensor", dtype="promote")
+cdef Op LERP = Op("lerp(x: Tensor, end: Tensor, weight: Tensor) -> Tensor", dtype="promote",
+                  node=("LerpBackward0", "LerpBackward1"))
 floating_loops(LERP, <void*>lerp_loop[float], <void*>lerp_loop[double])
 
 @LERP.derivative("x")

@@ -24,7 +24,8 @@ cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n)
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
-cdef Op CLAMP = Op("clamp(x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1")
+cdef Op CLAMP = Op("clamp(x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote",
+                   node=("ClampBackward1", "ClampBackward0"))
 floating_loops(CLAMP, <void*>clamp_loop[float], <void*>clamp_loop[double])
 integer_loops(CLAMP, <void*>clamp_loop[uint8_t], <void*>clamp_loop[int8_t], <void*>clamp_loop[int16_t],
               <void*>clamp_loop[int32_t], <void*>clamp_loop[int64_t])
@@ -107,7 +108,8 @@ cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept 
     for i in range(n):
         out[i] = at_least(x[i], low[i])
 
-cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
+cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote",
+                       node=("ClampMinBackward0", "ClampMinBackward1"),
                        wraps_numbers=False)
 floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
 integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[int8_t], <void*>clamp_min_loop[int16_t],
@@ -142,7 +144,8 @@ cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept
     for i in range(n):
         out[i] = at_most(x[i], high[i])
 
-cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote", node="ClampBackward1",
+cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote",
+                       node=("ClampMaxBackward0", "ClampMaxBackward1"),
                        wraps_numbers=False)
 floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
 integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[int8_t], <void*>clamp_max_loop[int16_t],

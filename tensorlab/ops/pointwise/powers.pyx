@@ -66,7 +66,8 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         else:
             out[i] = pow_integer(x[i], y[i])
 
-cdef Op POW = Op("pow(x: Tensor, exponent: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
+cdef Op POW = Op("pow(x: Tensor, exponent: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
+                 node=("PowBackward0", "PowBackward1", "PowBackward2"))
 floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
 integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
               <void*>pow_loop[int64_t])

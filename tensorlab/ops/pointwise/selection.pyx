@@ -91,7 +91,8 @@ cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, 
     for i in range(n):
         out[i] = value[i] if mask[i] != 0 else x[i]
 
-cdef Op MASKED_FILL = Op("masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Tensor", dtype="promote")
+cdef Op MASKED_FILL = Op("masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Tensor", dtype="promote",
+                         node=("MaskedFillBackward0", "MaskedFillBackward1"))
 floating_loops(MASKED_FILL, <void*>masked_fill_loop[float], <void*>masked_fill_loop[double])
 integer_loops(MASKED_FILL, <void*>masked_fill_loop[uint8_t], <void*>masked_fill_loop[int8_t],
               <void*>masked_fill_loop[int16_t], <void*>masked_fill_loop[int32_t], <void*>masked_fill_loop[int64_t])

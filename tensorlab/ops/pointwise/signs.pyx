@@ -38,7 +38,8 @@ cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_copysign(x[i], y[i])
 
-cdef Op COPYSIGN = Op("copysign(x: Tensor, y: Tensor) -> Tensor", dtype="floating")
+cdef Op COPYSIGN = Op("copysign(x: Tensor, y: Tensor) -> Tensor", dtype="floating",
+                      node=("CopysignBackward1", "CopysignBackward0"))
 floating_loops(COPYSIGN, <void*>copysign_loop[float], <void*>copysign_loop[double])
 
 @COPYSIGN.derivative("x")

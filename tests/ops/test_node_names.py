@@ -1,0 +1,108 @@
+"""The graph reads as PyTorch's: the name of each result's node, and the nodes that its gradients go to."""
+
+import warnings
+
+import pytest
+
+import tensorlab
+from tests.ops.samples import make_tensor
+from tests.ops.test_all_samples import SAMPLES
+from tests.oracle import require_torch
+
+# Ops, and samples, that are made of others here and of one piece, or of other pieces, in PyTorch.
+COMPOSED = {
+    *(
+        "celu",
+        "prelu",
+        "glu",
+        "deg2rad",
+        "rad2deg",
+        "rsub",
+        "nansum",
+        "nanmean",
+        "aminmax",
+        "var_mean",
+        "std_mean",
+    ),
+    *("conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "adaptive_avg_pool2d", "pad"),
+    *(
+        "matmul",
+        "linear",
+        "addbmm",
+        "addmv",
+        "addr",
+        "outer",
+        "kron",
+        "scaled_dot_product_attention",
+    ),
+    *("cross_entropy", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pairwise_distance"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "batch_norm", "group_norm"),
+    *(
+        "sum_to_size",
+        "msort",
+        "nanmedian",
+        "mode",
+        "quantile",
+        "nanquantile",
+        "trapezoid",
+        "cumulative_trapezoid",
+    ),
+    *(
+        "index_reduce",
+        "put",
+        "select_scatter",
+        "slice_scatter",
+        "diagonal_scatter",
+        "narrow_copy",
+        "gradient",
+    ),
+    *("reshape", "reshape_as", "diag", "combinations"),
+    *(
+        "transpose_",
+        "t_",
+        "squeeze_",
+        "unsqueeze_",
+    ),  # PyTorch counts the in-place form as another overload
+    *("clamp low tensor", "clamp high tensor"),  # clamp_min and clamp_max here
+    "sub",  # with alpha, and reflected: PyTorch's operands change places
+    "sort",  # of a 0-d tensor
+}
+
+
+def read(T, sample):
+    """Name and next names of the node of each result."""
+    inputs = [make_tensor(T, array) for array in sample.arrays()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = sample.call(
+            T, *[x.requires_grad_() if x.is_floating_point() else x for x in inputs]
+        )
+    nodes = [
+        one.grad_fn
+        for one in (results if isinstance(results, (tuple, list)) else [results])
+        if getattr(one, "grad_fn", None) is not None
+    ]
+    return [
+        (short(node), [(short(child), i) for child, i in node.next_functions if child])
+        for node in nodes
+    ]
+
+
+def short(node):
+    """A node's name without the namespace of C++."""
+    return node.name().rpartition(":")[2]
+
+
+SAME = [one for one in SAMPLES if one.derivatives and not {one.op, one.name} & COMPOSED]
+
+
+@pytest.mark.parametrize("sample", SAME, ids=repr)
+def test_nodes_have_the_names_of_pytorch(sample):
+    assert read(tensorlab, sample) == read(require_torch(), sample)
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSED))
+def test_the_exceptions_are_ones(name):
+    torch = require_torch()
+    samples = [one for one in SAMPLES if name in (one.op, one.name) and one.derivatives]
+    assert any(read(tensorlab, one) != read(torch, one) for one in samples)
