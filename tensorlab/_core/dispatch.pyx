@@ -239,8 +239,8 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
             return None
     elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
         return None
-    elif out is None and not is_canonical(x.ndim_, x.sizes, x.strides):
-        return None                     # the result takes over x's order of dimensions, even of those of size 1
+    elif out is None and (x.numel_ == 0 or not is_canonical(x.ndim_, x.sizes, x.strides)):
+        return None                     # the result takes over x's order of dimensions, even of those of size 1 or 0
     if out is None:
         out = short_result(op, x)
     if y is not None:

@@ -490,3 +490,10 @@ def test_the_rest_of_a_float_division_is_exact(largest):
     np.testing.assert_array_equal((x % y).numpy(), np.mod(number, divisor))
     expected = torch.tensor(number) // torch.tensor(divisor)
     np.testing.assert_array_equal((x // y).numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (0, 1, 2), (2, 0, 1), (1, 0, 1), (1, 1, 0)])
+def test_strides_of_empty_results_with_a_number(shape):
+    agree(
+        lambda T: (T.zeros(shape) + 1, 1 - T.zeros(shape), T.zeros(shape) < 1, T.zeros(shape).exp())
+    )
