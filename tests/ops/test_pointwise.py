@@ -8,6 +8,7 @@ import pytest
 
 import tensorlab
 from tensorlab.errors import DivisionByZero, DTypeError, ShapeError, UnsupportedDType
+from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
 torch = require_torch()
