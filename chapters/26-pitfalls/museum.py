@@ -11,10 +11,10 @@ def show(program):
         result = program()
     except Exception as error:
         visited.append("loud")
-        print(textwrap.fill(f"{type(error).__name__}: {error}", 80))
+        print(textwrap.fill(f"{type(error).__name__}: {error}", 76))
     else:
         visited.append("silent")
-        print(f"no error; it returns {result}")
+        print(textwrap.fill(f"no error; it returns {result}", 76))
 
 
 def catches(test, broken, mended):
