@@ -62,7 +62,7 @@ cdef int set_metas(Node node, object outputs) except -1
 cdef int stamp(Node node) except -1
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
-cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1
+cdef int refuse_special_view(TensorBase x, str op) except -1
 cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
 cdef int write_meta(Meta* meta, TensorBase x) except -1

@@ -242,7 +242,7 @@ cdef Node grad_fn_of(TensorBase x):
     if x.node is None and not (x.base.wants_grad or x.base.node is not None):
         return None
     if x.counter.value != x.view_version:
-        refuse_special_view(x, True)
+        refuse_special_view(x, None)
         old = x.node
         x.node = None
         if is_floating(x.dtype_):
@@ -323,22 +323,22 @@ cdef int bump_version(TensorBase x) except -1:
     return 0
 
 
-cdef int refuse_special_view(TensorBase x, bint is_indirect) except -1:
-    """Views made in some ways cannot follow a write: raise for them."""
+cdef int refuse_special_view(TensorBase x, str op) except -1:
+    """Views made in some ways cannot follow a write: raise for them. `op` is what writes to x; None if x's base was written."""
     cdef str what, why
     if x.creation == VIEW_DEFAULT:
         return 0
-    what = "its base or another view of its base was changed in place" if is_indirect else "it is being changed in place"
+    what = "its base or another view of its base was changed in place" if op is None else "it is being changed in place"
     if x.creation == VIEW_NO_GRAD:
-        why = "This view was made under no_grad"
+        why = "this view was made under no_grad"
     elif x.creation == VIEW_INFERENCE:
-        why = "This view was made under inference_mode"
+        why = "this view was made under inference_mode"
     elif x.creation == VIEW_MULTI_OUTPUT:
-        why = "This view is one of several that one function returned (unbind, split, chunk)"
+        why = "this view is one of several that one function returned (unbind, split, chunk)"
     else:
-        why = "This view was returned by a custom autograd Function, whose backward the write would bypass"
-    raise GradientError(f"{why}, and {what} with grad mode enabled: no correct gradient exists. Use the out-of-place "
-                        f"op, or clone the view before.")
+        why = "this view was returned by a custom autograd Function, whose backward the write would bypass"
+    raise GradientError(f"{op or 'autograd'}: {why}, and {what} with grad mode enabled: no correct gradient exists. Use the "
+                        f"out-of-place op, or clone the view before.")
 
 
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation):

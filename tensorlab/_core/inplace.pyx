@@ -37,7 +37,7 @@ cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
     if not any_needs_grad:
         return 0
     if x.base is not None:
-        refuse_special_view(x, False)
+        refuse_special_view(x, op)
         if needs_grad(x) and grad_fn_of(x.base) is None:
             raise GradientError(f"{op}: a view of a leaf that requires grad is being used in an in-place operation; "
                                 f"use the out-of-place op, or write under no_grad")

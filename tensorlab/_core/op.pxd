@@ -26,6 +26,7 @@ cdef class Op:
     cdef readonly str schema            # "mul(x: Tensor, y: Tensor) -> Tensor"
     cdef readonly tuple params          # names of the parameters
     cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of)
+    cdef readonly dict public_names     # parameter: what PyTorch calls it
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor
     cdef readonly int dtype_rule

@@ -35,12 +35,14 @@ cdef class Op:
     dtype : "promote", "floating" or "compare", for pointwise ops only
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given. A tuple where PyTorch has one for each form
         of the call: with a number or without dims, with tensors only or with dims, with a number in front
+    public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
     """
 
-    def __init__(self, str schema, *, str dtype=None, node=None, Py_ssize_t grain=32768, wraps_numbers=None):
+    def __init__(self, str schema, *, str dtype=None, node=None, dict public=None, Py_ssize_t grain=32768,
+                 wraps_numbers=None):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -50,6 +52,7 @@ cdef class Op:
                             for param in rest.partition(") ->")[0].split(", ") if param.strip() not in ("*", ""))
         node = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.node_names = node if isinstance(node, tuple) else (node,)
+        self.public_names = {"x": "self", "y": "other", **(public or {})}
         self.is_pointwise = dtype is not None
         self.wraps_numbers = len(self.params) == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them

@@ -52,8 +52,6 @@ cdef extern from *:
     """
     PyObject** items_of "tl_items"(tuple)       # borrowed
 
-PUBLIC_NAMES = {"x": "self", "y": "other"}      # what PyTorch calls the operands that we call x and y
-
 
 # ---------------------------------------------------------------- nodes of ops
 @cython.final
@@ -231,7 +229,7 @@ cdef dict saved_names(Op op):
     cdef dict names = {}
     for j, name in enumerate(op.params):
         if op.saved_once >> <int>j & 1:
-            names[PUBLIC_NAMES.get(name, name)] = j
+            names[op.public_names.get(name, name)] = j
     if op.saved_once & SAVES_OUTPUT:
         names["result"] = OUT
     return names

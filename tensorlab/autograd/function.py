@@ -72,7 +72,7 @@ class Function:
     def backward(ctx, *grad_outputs):
         """Turn the gradients of the outputs into those of the arguments of `forward`."""
         raise NotImplementedError(
-            "Function: write backward as a static method of your class to differentiate it"
+            f"{ctx.name()}: write backward as a static method of your Function to differentiate it"
         )
 
     @staticmethod

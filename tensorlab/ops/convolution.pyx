@@ -305,7 +305,7 @@ cdef TensorBase with_channels_last(TensorBase x, int dtype):
 
 # ---------------------------------------------------------------- conv
 cdef Op CONV = Op("conv(x: Tensor, weight: Tensor, bias: Tensor?, out_shape: int[], numbers: tuple) -> Tensor",
-                  node="ConvolutionBackward0")
+                  node="ConvolutionBackward0", public={"x": "input"})
 
 @CONV.derivative("x")
 def conv_derivative_x(grad, TensorBase x, TensorBase weight, numbers):       # saves both, as PyTorch does

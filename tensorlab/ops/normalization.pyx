@@ -209,7 +209,8 @@ cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
 
 # ---------------------------------------------------------------- layer_norm
 cdef Op LAYER_NORM = Op("layer_norm(x: Tensor, weight: Tensor?, bias: Tensor?, count: int, eps: float, mean: Tensor, "
-                        "rstd: Tensor) -> Tensor", node="NativeLayerNormBackward0")
+                        "rstd: Tensor) -> Tensor", node="NativeLayerNormBackward0",
+                        public={"x": "input", "mean": "result1", "rstd": "result2"})
 
 # Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
 # any of them that was written to.

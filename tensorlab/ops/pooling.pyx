@@ -228,7 +228,8 @@ cdef int check_images(TensorBase x, str where) except -1:
 
 
 # ---------------------------------------------------------------- max_pool2d
-cdef Op MAX_POOL = Op("max_pool2d(x: Tensor, indices: Tensor) -> Tensor", node="MaxPool2DWithIndicesBackward0")
+cdef Op MAX_POOL = Op("max_pool2d(x: Tensor, indices: Tensor) -> Tensor", node="MaxPool2DWithIndicesBackward0",
+                      public={"indices": "result1"})
 
 @MAX_POOL.derivative("x")
 def max_pool_derivative(grad, x_shape, indices):

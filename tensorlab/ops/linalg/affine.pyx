@@ -81,8 +81,10 @@ cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, double b
     multiply_batch(out, a, b, alpha, beta)
     return out
 
-cdef Op ADDMM = Op("addmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor")
-cdef Op BADDBMM = Op("baddbmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor")
+cdef Op ADDMM = Op("addmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor",
+                   public={"a": "mat1", "b": "mat2"})
+cdef Op BADDBMM = Op("baddbmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor",
+                     public={"a": "batch1", "b": "batch2"})
 
 @ADDMM.derivative("x")
 @BADDBMM.derivative("x")

@@ -95,7 +95,7 @@ cdef TensorBase mm_forward(TensorBase x, TensorBase y):
 # The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
 # then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
 # gradient of w in x @ w.T need not be copied to fit w.
-cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_turned: bool, y_is_turned: bool) -> Tensor")
+cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_turned: bool, y_is_turned: bool) -> Tensor", public={"y": "mat2"})
 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_turned):
@@ -171,7 +171,7 @@ cdef object store_product(str where, TensorBase result, object out, bint is_reco
 
 
 # ---------------------------------------------------------------- dot
-cdef Op DOT = Op("dot(x: Tensor, y: Tensor) -> Tensor")
+cdef Op DOT = Op("dot(x: Tensor, y: Tensor) -> Tensor", public={"y": "tensor"})
 
 @DOT.derivative("x")
 def dot_derivative_x(grad, y):
@@ -237,7 +237,7 @@ cdef TensorBase mv_forward(TensorBase x, TensorBase y):
     multiply_batch(alias_as(out, 2, sizes, strides, out.data_), x, y, 1, 0)
     return out
 
-cdef Op MV = Op("mv(x: Tensor, y: Tensor) -> Tensor")
+cdef Op MV = Op("mv(x: Tensor, y: Tensor) -> Tensor", public={"y": "vec"})
 
 @MV.derivative("x")
 def mv_derivative_x(grad, y):
@@ -321,7 +321,7 @@ cdef TensorBase broadcast_batch(TensorBase x, TensorBase out):
         strides[i] = 0 if i < shift or (i < n - 2 and x.sizes[i - shift] == 1) else x.strides[i - shift]
     return alias_as(x, n, sizes, strides, x.data_)
 
-cdef Op BMM = Op("bmm(x: Tensor, y: Tensor) -> Tensor")
+cdef Op BMM = Op("bmm(x: Tensor, y: Tensor) -> Tensor", public={"y": "mat2"})
 
 @BMM.derivative("x")
 def bmm_derivative_x(grad, y):

@@ -439,7 +439,7 @@ cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = atan2f(y[i], x[i]) if real is float else c_atan2(y[i], x[i])
 
-cdef Op ATAN2 = Op("atan2(y: Tensor, x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ATAN2 = Op("atan2(y: Tensor, x: Tensor) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
 floating_loops(ATAN2, <void*>atan2_loop[float], <void*>atan2_loop[double])
 
 @ATAN2.derivative("y")
