@@ -82,7 +82,7 @@ SAVE_OTHERWISE = {
         "cummax",
         "cummin",
     ),
-    *("mul number", "div number"),  # a number is kept as one
+    *("mul number", "div number", "div reflected"),  # a number is kept as one
     *("div trunc", "div floor"),  # the gradient is 0
 }
 
