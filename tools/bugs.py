@@ -137,8 +137,8 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "what a posthook returns is ignored",
         "tensorlab/_core/node_hooks.pyx",
-        '        out = checked_tuple(function(out, grads), out, "hook")',
-        '        checked_tuple(function(out, grads), out, "hook")',
+        '        out = checked_tuple(call_aloud(function, (out, grads)), out, "hook")',
+        '        checked_tuple(call_aloud(function, (out, grads)), out, "hook")',
     ),
     Bug(
         "a retained gradient stays with the node before an in-place op",

@@ -18,7 +18,7 @@ from libc.stdlib cimport calloc
 
 from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, write_meta
 from tensorlab._core.layout cimport is_dense
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport call_aloud, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
@@ -100,7 +100,7 @@ cdef class AccumulateGrad(Node):
                 give_turn()
         if variable.after_hooks:
             for function in list(variable.after_hooks.values()):
-                result = function(variable)
+                result = call_aloud(function, (variable,))
                 if result is not None and result is not variable:
                     raise GradientError("post-accumulate-grad hook: must return None; it may change the tensor or .grad in place")
         return ()

@@ -10,8 +10,11 @@ from tensorlab._core.engine cimport edge_of, execute
 from tensorlab._core.graph cimport Meta, Node, grad_fn_of, needs_grad, retain, write_meta
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.loops cimport fill_with
+from tensorlab._core.modes cimport be_quiet
+from tensorlab._core.overrides cimport heard_by
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 
+from tensorlab._core.overrides import call_override
 from tensorlab.errors import GradientError
 
 
@@ -40,7 +43,15 @@ def get_gradient_edge(TensorBase tensor not None):
 
 
 cdef list first_gradients(list ends, object given, str where):
-    """The gradients to start from: those given, or 1 for a single element."""
+    """The gradients to start from: those given, or 1 for a single element. Nobody hears of what is called for them."""
+    cdef bint was_quiet = be_quiet(True)
+    try:
+        return checked_gradients(ends, given, where)
+    finally:
+        be_quiet(was_quiet)
+
+
+cdef list checked_gradients(list ends, object given, str where):
     cdef list grads = list(given)
     cdef Py_ssize_t i
     cdef TensorBase x
@@ -129,10 +140,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
-    cdef list roots = as_list(tensors), targets = None
+    cdef list roots = as_list(tensors), targets = None if inputs is None else as_list(inputs), found = heard_by(roots, targets)
     cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
-    if inputs is not None:
-        targets = as_list(inputs)
+    if found is not None:
+        return call_override(backward, found, (tuple(roots),), dict(
+            grad_tensors=grad_tensors, retain_graph=retain_graph, create_graph=create_graph, inputs=targets))
+    if targets is not None:
         check_targets(targets, "backward")
         if len(targets) == 0:
             raise GradientError("backward: inputs is empty; leave it away to reach all leaves")
@@ -165,9 +178,14 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     -------
     tuple of Tensor, one of each input's shape
     """
-    cdef list roots = as_list(outputs), targets = as_list(inputs), found
+    cdef list roots = as_list(outputs), targets = as_list(inputs), found = heard_by(roots, targets)
     cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
     cdef Py_ssize_t i
+    cdef bint was_quiet
+    if found is not None:
+        return call_override(grad, found, (tuple(roots), tuple(targets)), dict(
+            grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, allow_unused=allow_unused,
+            is_grads_batched=is_grads_batched, materialize_grads=materialize_grads))
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
     if allow_unused is None:
@@ -175,7 +193,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     keep_graph = create_graph if retain_graph is None else retain_graph
     check_targets(targets, "grad")
     if is_grads_batched:
-        found = execute_batch(roots, grads, keep_graph, create_graph, targets)
+        was_quiet = be_quiet(True)
+        try:
+            found = execute_batch(roots, grads, keep_graph, create_graph, targets)
+        finally:
+            be_quiet(was_quiet)
     else:
         grads = first_gradients(roots, grads, "grad")
         found = execute(roots, grads, keep_graph, create_graph, targets, False)

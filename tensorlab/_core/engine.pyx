@@ -26,7 +26,7 @@ from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport GraphTask, Meta, Node, is_wanted
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
+from tensorlab._core.modes cimport ThreadState, be_quiet, set_grad_mode, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 from tensorlab._core.tensor cimport TensorBase, make_size
 
@@ -401,7 +401,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     cdef Task task
     cdef ReadyQueue ready = ReadyQueue()
     cdef list roots = [], target_nodes = []
-    cdef bint was_enabled
+    cdef bint was_enabled, was_quiet
     cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
     cdef Node node
@@ -417,6 +417,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     tasks_running += 1
     thread_state().backward_depth += 1
     was_enabled = set_grad_mode(create_graph)
+    was_quiet = be_quiet(True)
     thread_state().task = <PyObject*>task
     try:
         count(task, roots)
@@ -442,6 +443,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
         run(task, ready)
     finally:
         set_grad_mode(was_enabled)
+        be_quiet(was_quiet)
         thread_state().backward_depth -= 1
         thread_state().task = outer
         tasks_running -= 1

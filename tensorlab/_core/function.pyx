@@ -18,7 +18,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.loops cimport fill_with
-from tensorlab._core.modes cimport set_grad_mode, thread_state
+from tensorlab._core.modes cimport call_aloud, set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -104,7 +104,7 @@ cdef class FunctionNode(Node):
             if grads[i] is None and self.materializes:
                 grads[i] = self.zeros_for_output(i)
             versions.append(grads[i]._version if grads[i] is not None else 0)
-        out = type(self)._function.backward(self, *grads)
+        out = call_aloud(type(self)._function.backward, (self, *grads))
         for i in range(len(grads)):
             if grads[i] is not None and grads[i]._version != versions[i]:
                 raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "

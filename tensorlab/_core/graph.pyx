@@ -21,7 +21,7 @@ from collections import namedtuple
 
 from tensorlab._core.anomaly cimport forward_stack, here, is_watching, write_out
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.modes cimport ThreadState, thread_state
+from tensorlab._core.modes cimport ThreadState, be_quiet, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -234,7 +234,7 @@ cdef int set_as_strided(object function) except -1:
 
 cdef Node grad_fn_of(TensorBase x):
     """The node that made x, or None for a leaf. Refreshes a stale view: see the top of this file."""
-    cdef bint was_enabled
+    cdef bint was_enabled, was_quiet
     cdef TensorBase again
     cdef object old
     if x.base is None:
@@ -248,10 +248,12 @@ cdef Node grad_fn_of(TensorBase x):
         if is_floating(x.dtype_):
             was_enabled = thread_state().grad_enabled
             thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
+            was_quiet = be_quiet(True)
             try:
                 again = <TensorBase?>as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
                 thread_state().grad_enabled = was_enabled
+                be_quiet(was_quiet)
             x.node = again.node
         if x.node is None:                  # the base needs no gradient any more (it was detached), or nothing has one
             x.node = DeadEnd.__new__(DeadEnd)

@@ -1,4 +1,4 @@
-"""The modes of a thread: is autograd recording, does inference mode hold, how many backward passes are running.
+"""The modes of a thread: is autograd recording, does inference mode hold, how many backward passes are running, who listens.
 
 One small C struct for each thread; reading it costs two nanoseconds, so every op can afford to look.
 """
@@ -13,8 +13,8 @@ cdef extern from *:
     static TL_THREAD struct {
         int grad_enabled, inference, backward_depth;
         PyObject *packing, *task, *running;
-        int grad_mode;
-    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1};
+        int grad_mode, quiet;
+    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0};
     """
     ThreadState tl_state
 
@@ -59,6 +59,27 @@ def switch_inference_mode(bint enabled):
     state.inference = enabled
     state.grad_enabled = state.grad_mode and not enabled
     return was
+
+
+# ---------------------------------------------------------------- who hears of calls
+cdef bint be_quiet(bint quiet) noexcept:
+    """Let no class and no mode hear of what this thread calls (overrides.pyx), or let them again; return which it was.
+
+    The engine is quiet, because what it calls is not the user's doing.
+    """
+    cdef ThreadState* state = thread_state()
+    cdef bint was = state.quiet
+    state.quiet = quiet
+    return was
+
+
+cdef object call_aloud(object function, tuple arguments):
+    """Call what the user wrote, a hook or a custom function: classes and modes hear of what it does."""
+    cdef bint was = be_quiet(False)
+    try:
+        return function(*arguments)
+    finally:
+        be_quiet(was)
 
 
 # ---------------------------------------------------------------- contexts; autograd/grad_mode.py gives them their names

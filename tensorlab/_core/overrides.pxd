@@ -1,4 +1,3 @@
-"""Whether anything listens to the calls of public functions, and how to be quiet for a while."""
+"""Who is to be asked about a call; for functions that ask for themselves."""
 
-cdef bint somebody_listens() noexcept
-cdef int be_quiet(int more) noexcept
+cdef list heard_by(list arguments, list others)

@@ -13,13 +13,15 @@ has neither runs the very instructions it would run if this file did not exist, 
 covered, whoever took it and when. What this costs afterwards says docs/decisions/0011.
 
 The functions are collected by tensorlab/overrides.py, which knows the public names. Calls below them, from C to C, are not
-public and nobody hears of them; nor do formulas of derivatives count (see `OpNode.apply`).
+public and nobody hears of them; nor of what the engine calls, formulas of derivatives among it, until it comes to functions
+of the user's own (`be_quiet` and `call_aloud` in modes.pyx).
 """
 from cpython.object cimport PyObject
 from cpython.dict cimport PyDict_GetItem
 from cpython.tuple cimport PyTuple_GET_SIZE
 
 from tensorlab._core.call_pointer cimport Call, call_slot, turn
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
@@ -32,7 +34,7 @@ cdef extern from *:
     #else
     #define TL_THREAD __thread
     #endif
-    static TL_THREAD struct { int no_classes; int quiet; } tl_overrides = {0, 0};
+    static TL_THREAD struct { int no_classes, disabled; } tl_overrides = {0, 0};
 
     /* the body of a function of (*args, **kwargs), which has no such pointer before the switch */
     #define tl_body(f, args, kwargs) \\
@@ -43,7 +45,7 @@ cdef extern from *:
     PyObject* type_of "tl_type"(PyObject* x)
     ctypedef struct ThreadOverrides:
         int no_classes          # DisableTorchFunctionSubclass blocks that this thread is in
-        int quiet               # blocks in which not even modes listen
+        int disabled            # DisableTorchFunction blocks: not even modes listen
     ThreadOverrides state "tl_overrides"
     Py_ssize_t PyVectorcall_NARGS(size_t flags) noexcept
 
@@ -132,7 +134,7 @@ cdef list note(list found, object value):
 def listeners(arguments):
     """The arguments whose classes must be asked, in the order in which they are."""
     cdef list found = None
-    if not state.no_classes and not state.quiet:
+    if not state.no_classes and not nobody_listens():
         for value in arguments:
             found = note(found, value)
     return found or []
@@ -146,7 +148,7 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
     cdef Py_ssize_t i, positional = PyVectorcall_NARGS(flags)
     cdef Py_ssize_t n = positional + (PyTuple_GET_SIZE(<tuple>names) if names != NULL else 0)
     cdef PyObject* kind
-    if state.quiet:
+    if nobody_listens():
         return entry.original(function, arguments, flags, names)
     if not state.no_classes and not entry.kind & FACTORY:
         for i in range(n):
@@ -229,8 +231,18 @@ def overridable(function):
     return call
 
 
+cdef list heard_by(list arguments, list others):
+    """Those of the arguments, and of the others if there are any, whose classes are asked about a call; None if neither a class
+    nor a mode is."""
+    cdef list found
+    if not is_wanted or nobody_listens():
+        return None
+    found = listeners(arguments + (others or []))
+    return found if found or modes_in_force() else None
+
+
 def call_override(public, found, args, kwargs):
-    """Give a call to the hooks of `found`; for functions written in Python, which ask for themselves."""
+    """Give a call to the hooks of `found`; for functions that ask for themselves."""
     result = ask(public, found, args, kwargs)
     if result is NotImplemented:
         raise nobody_answered(public, found)
@@ -270,16 +282,9 @@ def is_switched_on():
     return len(entries) > 0
 
 
-cdef bint somebody_listens() noexcept:
-    """Is the switch on, and this thread in no quiet block?"""
-    return is_wanted and not state.quiet
-
-
-# ---------------------------------------------------------------- quiet blocks
-cdef int be_quiet(int more) noexcept:
-    """Let nobody in this thread hear of calls, until the same is called with the opposite."""
-    state.quiet += more
-    return 0
+# ---------------------------------------------------------------- blocks in which nobody listens
+cdef bint nobody_listens() noexcept:
+    return state.disabled > 0 or thread_state().quiet
 
 
 class DisableTorchFunctionSubclass:
@@ -296,10 +301,10 @@ class DisableTorchFunction:
     """A block in which neither classes nor modes listen."""
 
     def __enter__(self):
-        state.quiet += 1
+        state.disabled += 1
 
     def __exit__(self, *exception):
-        state.quiet -= 1
+        state.disabled -= 1
 
 
 # ---------------------------------------------------------------- modes
@@ -328,5 +333,5 @@ def pop_mode():
 
 
 def modes_in_force():
-    """The modes of this thread, the innermost last."""
-    return tuple(getattr(stacks, "modes", ()))
+    """The modes that hear of a call that this thread makes now, the innermost last."""
+    return () if nobody_listens() else tuple(getattr(stacks, "modes", ()))

@@ -27,11 +27,10 @@ from tensorlab._core.graph cimport (
     write_meta,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport be_quiet, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, Op
 from tensorlab._core.operands cimport refuse_self_overlap
-from tensorlab._core.overrides cimport be_quiet, somebody_listens
 from tensorlab._core.saved cimport (
     SavedTensor,
     check_saved_tensor,
@@ -64,12 +63,6 @@ cdef class OpNode(Node):
         cdef Py_ssize_t j, n = PyTuple_GET_SIZE(edges)
         cdef tuple out
         cdef object one
-        if somebody_listens():              # a formula's calls are not the user's: nobody hears of them
-            be_quiet(1)
-            try:
-                return self.apply(grad, task)
-            finally:
-                be_quiet(-1)
         self.check_saved()
         if grad is None:
             return (None,) * n
@@ -406,7 +399,7 @@ cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int c
 cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
     cdef OpNode node
-    cdef bint wanted = False
+    cdef bint wanted = False, was_quiet
     cdef int j
     refuse_self_overlap(x, op.name + "_")
     if thread_state().grad_enabled:
@@ -419,7 +412,11 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
     if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
-        copied = <TensorBase?>x.clone()         # a subclass's own clone may return anything
+        was_quiet = be_quiet(True)
+        try:
+            copied = <TensorBase?>x.clone()     # a subclass's own clone may return anything
+        finally:
+            be_quiet(was_quiet)
         node.saved = (copied,) + (<tuple>node.saved)[1:]
         node.versions[0] = saved_version(copied)
         if (<TensorBase>copied).node is None:
