@@ -157,7 +157,7 @@ class HessianTimesVector(Exercise):
         e = math.exp(0.5)
         H = T.tensor([[4.0, 6.0, e], [6.0, 0.0, 0.0], [e, 0.0, 3 * e]], dtype=T.float64)
         came = hvp(f, x, v)
-        require(len(calls) == 1, f"It called f {len(calls)} times; once is enough.")
+        require(len(calls) == 1, f"It called f {len(calls)} times, and should call it once.")
         require(
             not T.allclose(came, H.sum(1) * v),
             "This is H times ones, and times v afterwards: the vector comes too late.",

@@ -22,6 +22,7 @@ the check, the solution with its reason, and the wrong answers that people give.
             require(strides != (2, 1), "These are the strides of a copy, not of a view.")
             expect(strides, tensorlab.zeros(2, 3).t().stride(), "the strides of x.t()")
 
+Where one file would be too long, more follow in `exercises_<of what>.py`, and the numbers go on.
 `check` asks for what it needs by the names of its parameters.  Nothing is ever instantiated: a
 class is a record with names.
 '''
@@ -189,16 +190,25 @@ def load_chapter(number):
     return read_chapter(files[number])
 
 
+def holds_exercises(path):
+    """Say whether a file beside a chapter holds exercises: it tells their solutions."""
+    return path.stem.partition("_")[0] == "exercises" and path.suffix == ".py"
+
+
 def read_chapter(path):
-    """Return the Chapter whose exercises stand in the file `path`."""
+    """Return the Chapter whose exercises stand in the file `path`, and go on in others beside it."""
     folder, number = path.parent, path.parent.name[:2]
-    module = load_module(path, f"tensorlab_exercises_{number}")
+    module, *more = (
+        load_module(part, f"tensorlab_{part.stem}_{number}")
+        for part in (path, *sorted(folder.glob("exercises_*.py")))
+    )
     exercises = tuple(
         value
-        for value in vars(module).values()
+        for part in (module, *more)
+        for value in vars(part).values()
         if isinstance(value, type)
         and issubclass(value, Exercise)
-        and value.__module__ == module.__name__
+        and value.__module__ == part.__name__
     )
     for position, exercise in enumerate(exercises, start=1):
         exercise.id = f"{number}.{position}"

@@ -16,7 +16,7 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .exercise import PACKAGE_FOLDER, BugHunt
+from .exercise import PACKAGE_FOLDER, BugHunt, holds_exercises
 from .expect import Recorder, Wrong
 
 SECONDS = 10.0  # that a check may take
@@ -217,7 +217,7 @@ def is_foreign(filename):
     if filename.startswith("<frozen") or filename.endswith((".pyx", ".pxd")):
         return True
     path = Path(filename)
-    if path.name == "exercises.py" and path.parent.name[:2].isdigit():
+    if holds_exercises(path) and path.parent.name[:2].isdigit():
         return True
     library = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     homes = [*map(Path, filter(None, library)), PACKAGE_FOLDER]

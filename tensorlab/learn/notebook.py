@@ -10,7 +10,7 @@ jupytext reads a chapter's file, and nbformat makes the cells; both come with te
 
 import re
 
-from .exercise import ExerciseError, chapters_folder, find, split_identity
+from .exercise import ExerciseError, chapters_folder, find, holds_exercises, split_identity
 
 FENCE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{(?P<directive>[\w-]+)\}[ ]*(?P<argument>[^\n]*)\n"
@@ -24,7 +24,6 @@ BOOK_LINK = re.compile(
 )  # to a page or place of the book
 LABEL = re.compile(r"^\([\w-]+\)=\n", re.MULTILINE)
 SHOWN_AS_CODE = {"code-block", "code"}
-BEHIND_THE_SCENES = {"record.py", "exercises.py"}
 HIDDEN = {"figure", "image", "list-table", "toctree", "bibliography"}
 
 
@@ -137,7 +136,9 @@ def file_cells(folder):
     files = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix in (".py", ".json", ".csv", ".txt") and path.name not in BEHIND_THE_SCENES
+        if path.suffix in (".py", ".json", ".csv", ".txt")
+        and path.name != "record.py"
+        and not holds_exercises(path)
     )
     return [
         code_cell(f"%%writefile {path.name}\n{path.read_text(encoding='utf-8')}") for path in files

@@ -107,7 +107,8 @@ def test_programs_that_exercises_import_have_names_of_their_own():
     # They are all loaded into one process, where a name stands for one module.
     owners = {}
     for chapter in CHAPTERS:
-        text = (chapter.folder / "exercises.py").read_text(encoding="utf-8")
+        parts = chapter.folder.glob("exercises*.py")
+        text = "\n".join(part.read_text(encoding="utf-8") for part in parts)
         imported = set(re.findall(r"^(?:from|import) (\w+)", text, re.M))
         beside = {path.stem for path in chapter.folder.glob("*.py")}
         for name in (beside & imported) | {Path(file).stem for file in chapter.files}:

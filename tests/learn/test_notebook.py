@@ -1,7 +1,7 @@
 """A chapter as a notebook: what the book alone understands is translated, code stays as it is."""
 
 from tensorlab.learn import notebook
-from tensorlab.learn.exercise import Wrong
+from tensorlab.learn.exercise import Wrong, read_chapter
 
 
 def test_links_within_the_book_become_their_words():
@@ -21,3 +21,17 @@ def test_an_exercise_is_its_text_a_cell_to_fill_in_its_check_and_what_opens(chap
     assert "<summary>Hint 1</summary>" in folded.source
     assert "A common wrong answer. A square." in folded.source
     assert code in folded.source
+
+
+def test_exercises_go_on_in_a_second_file_and_neither_is_shown(tmp_path, chapter):
+    folder = tmp_path / "91-longer"
+    folder.mkdir()
+    text = (chapter.folder / "exercises.py").read_text(encoding="utf-8")
+    for name in ("exercises.py", "exercises_more.py"):
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "tool.py").write_text("x = 1\n", encoding="utf-8")
+    longer = read_chapter(folder / "exercises.py")
+    assert [one.id for one in longer.exercises] == [f"91.{n}" for n in range(1, 7)]
+    assert [one.title for one in longer.exercises] == 2 * [one.title for one in chapter.exercises]
+    (cell,) = notebook.file_cells(folder)
+    assert cell.source.startswith("%%writefile tool.py")
