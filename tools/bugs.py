@@ -160,9 +160,9 @@ HOOKS_AND_FUNCTIONS = [
     ),
     Bug(
         "a pass inside a pass uses the fields of the nodes, too",
-        "tensorlab/_core/engine.pyx",
-        "        self.positions = None if tasks_running == 0 else {}",
-        "        self.positions = None",
+        "tensorlab/_core/graph_task.pyx",
+        "    task.positions = None if is_alone else {}",
+        "    task.positions = None",
     ),
     Bug(
         "threads add to a leaf without taking turns",

@@ -1,23 +1,16 @@
 """The engine: reads the graph backwards and gives every leaf its gradient.
 
-A backward pass is a *graph task*:
+A backward pass is a *graph task*. Its first two steps, `count` and `select`, are in graph_task.pyx: which nodes run, and how many
+gradients each of them waits for. The third is here:
 
-1. count     walk from the roots over all edges; for each node, how many edges arrive at it
-2. select    with `inputs=`, mark the nodes from which some input can be reached; the others are not run
 3. run       a ready queue of nodes all of whose gradients have arrived, latest-made first. Take one, let it turn its incoming
              gradient into those of its edges, add each to what waits at the next node, and count that node down.
-
-Nothing here recurses, so depth costs nothing but memory. A node's position in the task's tables is kept in the node itself by
-a task that starts while no other runs; one that runs inside another (a hook that calls backward), or in another thread
-meanwhile, keeps its positions in a dict, so that the two cannot disturb each other.
 """
-cimport cython
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
-from libc.stdlib cimport free, realloc
 
 from threading import Thread
 
@@ -25,6 +18,7 @@ from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend
 from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport GraphTask, Meta, Node, is_wanted
+from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.modes cimport ThreadState, be_quiet, set_grad_mode, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
@@ -38,156 +32,7 @@ cdef extern from *:
 cdef enum:
     DEEP_PASSES = 60            # nested backward passes in one thread; the next one runs in a new thread
 
-cdef unsigned long task_serial = 0
 cdef int tasks_running = 0
-
-
-# ---------------------------------------------------------------- the ready queue
-cdef class ReadyQueue:
-    """A binary heap of nodes; the one made last comes out first."""
-    cdef list nodes
-
-    def __cinit__(self):
-        self.nodes = []
-
-    cdef int push(self, Node node) except -1:
-        cdef list nodes = self.nodes
-        cdef Py_ssize_t i = len(nodes), parent
-        nodes.append(node)
-        while i > 0:
-            parent = (i - 1) // 2
-            if (<Node>PyList_GET_ITEM(nodes, parent)).sequence >= node.sequence:
-                break
-            nodes[i] = nodes[parent]
-            i = parent
-        nodes[i] = node
-        return 0
-
-    cdef Node pop(self):
-        """Take out the node made last; the last of the list then sinks to its place."""
-        cdef list nodes = self.nodes
-        cdef Node last = nodes.pop(), top
-        cdef Py_ssize_t i = 0, child, n = len(nodes)
-        if n == 0:
-            return last
-        top = <Node>nodes[0]
-        while True:
-            child = 2 * i + 1
-            if child >= n:
-                break
-            if child + 1 < n and (<Node>PyList_GET_ITEM(nodes, child + 1)).sequence > (
-                    <Node>PyList_GET_ITEM(nodes, child)).sequence:
-                child += 1
-            if (<Node>PyList_GET_ITEM(nodes, child)).sequence <= last.sequence:
-                break
-            nodes[i] = nodes[child]
-            i = child
-        nodes[i] = last
-        return top
-
-
-# ---------------------------------------------------------------- a graph task
-@cython.final
-cdef class Task(GraphTask):
-    """The tables of one backward pass. A node's slot is its row in them."""
-    cdef unsigned long serial
-    cdef dict positions         # node: slot; None for the task that may use the nodes' own fields
-    cdef int* missing           # for each slot: gradients still to come
-    cdef Py_ssize_t capacity
-    cdef list nodes             # for each slot: the node,
-    cdef list waiting           # and the gradient that waits there (a list of them, if the op had several outputs)
-    cdef dict captures          # node: list of (output number, position in `captured`)
-    cdef list captured
-    cdef bint accumulates       # False for autograd.grad: leaves get nothing
-
-    def __cinit__(self):
-        global task_serial
-        task_serial += 1
-        self.serial = task_serial
-        self.positions = None if tasks_running == 0 else {}
-        self.nodes = []
-        self.waiting = []
-
-    def __dealloc__(self):
-        free(self.missing)
-
-    cdef Py_ssize_t find(self, Node node) except -2:
-        """The slot of a node, or -1 if this task has not met it."""
-        if self.positions is None:
-            return node.slot if node.task == self.serial else -1
-        return self.positions.get(node, -1)
-
-    cdef Py_ssize_t add(self, Node node) except -2:
-        cdef Py_ssize_t slot = len(self.nodes)
-        cdef int* grown
-        if slot == self.capacity:
-            grown = <int*>realloc(self.missing, (2 * slot + 64) * sizeof(int))
-            if grown == NULL:
-                raise MemoryError()
-            self.missing = grown
-            self.capacity = 2 * slot + 64
-        self.missing[slot] = 0
-        self.nodes.append(node)
-        self.waiting.append(None)
-        if self.positions is None:
-            node.task = self.serial
-            node.slot = slot
-        else:
-            self.positions[node] = slot
-        return slot
-
-
-cdef int count(Task task, list roots) except -1:
-    """Give every reachable node a slot and count the edges that arrive at it."""
-    cdef list stack = []
-    cdef Py_ssize_t slot, i, n
-    cdef Node node, next_node
-    cdef tuple edges
-    for root in roots:
-        node = <Node>root
-        if task.find(node) < 0:
-            task.add(node)
-            stack.append(node)
-    while stack:
-        node = <Node>stack.pop()
-        edges = node.edges
-        n = PyTuple_GET_SIZE(edges)
-        for i in range(n):
-            if <object>PyTuple_GET_ITEM(edges, i) is not None:
-                next_node = <Node>PyTuple_GET_ITEM(edges, i)
-                slot = task.find(next_node)
-                if slot < 0:
-                    slot = task.add(next_node)
-                    stack.append(next_node)
-                task.missing[slot] += 1
-    return 0
-
-
-cdef int select(Task task, list targets) except -1:
-    """Mark the targets and every node from which one can be reached: depth first, without recursion."""
-    cdef set needed = set(targets), seen = set()
-    cdef list stack
-    cdef Node node
-    cdef object child
-    cdef Py_ssize_t at
-    task.is_selective = True
-    task.needed = needed
-    for start in task.nodes:                # every node has a slot
-        if start in seen:
-            continue
-        seen.add(start)
-        stack = [(start, 0)]                # a node, and which of its edges comes next
-        while stack:
-            node, at = stack.pop()
-            if at > 0 and node.edges[at - 1] in needed:
-                needed.add(node)
-            if at < PyTuple_GET_SIZE(node.edges):
-                stack.append((node, at + 1))
-                child = node.edges[at]
-                if child is not None and child not in seen:
-                    seen.add(child)
-                    stack.append((child, 0))
-    return 0
 
 
 # ---------------------------------------------------------------- gradients on their way
@@ -410,7 +255,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
         return execute_elsewhere([ends, grads, keep_graph, create_graph, targets, accumulate])
     for end in ends:
         roots.append(edge_of(end, &number))
-    task = Task()
+    task = start_task(tasks_running == 0)
     task.keep_graph = keep_graph
     task.create_graph = create_graph
     task.accumulates = accumulate
