@@ -7,7 +7,9 @@ that holds the tensor it hangs on, two tensors that are attributes of one anothe
 """
 
 import gc
+import importlib
 import weakref
+from functools import partial
 
 import pytest
 
@@ -17,6 +19,14 @@ from tests.oracle import require_torch
 
 def leaf(T):
     return T.ones(3, requires_grad=True)
+
+
+def ignore(held, *given):
+    """A hook that does nothing with what it holds, nor with what it is given."""
+
+
+def holds(*things):
+    return partial(ignore, things)
 
 
 # ---------------------------------------------------------------- custom functions
@@ -119,6 +129,246 @@ def removed_hook_holds_its_tensor(T):
     x = leaf(T)
     y = x * 2
     y.register_hook(lambda grad: y * grad).remove()
+    return [x, y]
+
+
+def node_metadata_holds_output(T):
+    x = leaf(T)
+    y = x * 2
+    y.grad_fn.metadata["kept"] = y
+    return [x, y]
+
+
+def prehook_holds_its_tensor(T):
+    x = leaf(T)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: (y * grads[0],))
+    return [x, y]
+
+
+def prehook_holds_its_tensor_after_backward(T):
+    x, y = prehook_holds_its_tensor(T)
+    y.sum().backward()
+    return [x, y]
+
+
+def posthook_holds_its_tensor(T):
+    x = leaf(T)
+    y = x * 2
+    y.grad_fn.register_hook(lambda out, grads: (y * out[0], None))
+    return [x, y]
+
+
+def posthook_holds_its_node(T):
+    x = leaf(T)
+    y = x * 2
+    node = y.grad_fn
+    node.register_hook(lambda out, grads: print(node) if out is None else None)
+    y.sum().backward()
+    return [x, y]
+
+
+def hook_of_a_leafs_node_holds_the_leaf(T):
+    x = leaf(T)
+    y = x * 2
+    y.grad_fn.next_functions[0][0].register_prehook(lambda grads: (x * grads[0],))
+    y.sum().backward()
+    return [x, y]
+
+
+def node_of_a_leaf_holds_itself(T):
+    x = leaf(T)
+    y = x * 2
+    node = y.grad_fn.next_functions[0][0]
+    node.register_prehook(holds(node))
+    node.metadata["leaf"] = x
+    y.sum().backward()
+    return [x, y]
+
+
+def post_accumulate_hook_holds_its_leaf(T):
+    x = leaf(T)
+    x.register_post_accumulate_grad_hook(holds(x))
+    y = x * 2
+    y.sum().backward()
+    return [x, y]
+
+
+def post_accumulate_hook_holds_a_result(T):
+    x = leaf(T)
+    y = x * 2
+    x.register_post_accumulate_grad_hook(holds(y))
+    return [x, y]
+
+
+def multi_grad_hook_holds_its_tensors(T):
+    x = leaf(T)
+    y, z = x * 2, x * 3
+    T.autograd.graph.register_multi_grad_hook((y, z), holds(y, z))
+    return [x, y, z]
+
+
+def multi_grad_hook_holds_its_tensors_after_backward(T):
+    x, y, z = multi_grad_hook_holds_its_tensors(T)
+    (y + z).sum().backward()
+    return [x, y, z]
+
+
+def multi_grad_hook_on_leaves_holds_them(T):
+    x, w = leaf(T), leaf(T)
+    T.autograd.graph.register_multi_grad_hook((x, w), holds(x, w))
+    (x * w).sum().backward()
+    return [x, w]
+
+
+def multi_grad_hook_for_any_holds_its_tensors(T):
+    x = leaf(T)
+    y, z = x * 2, x * 3
+    T.autograd.graph.register_multi_grad_hook((y, z), holds(y, z), mode="any")
+    (y + z).sum().backward()
+    return [x, y, z]
+
+
+def removed_hooks_hold_their_tensors(T):
+    x = leaf(T)
+    y = x * 2
+    y.grad_fn.register_prehook(lambda grads: (y * grads[0],)).remove()
+    y.grad_fn.register_hook(lambda out, grads: (y * out[0], None)).remove()
+    x.register_post_accumulate_grad_hook(holds(x)).remove()
+    T.autograd.graph.register_multi_grad_hook((x, y), holds(x, y)).remove()
+    y.sum().backward()
+    return [x, y]
+
+
+def handle_is_an_attribute_of_its_tensor(T):
+    x = leaf(T)
+    y = x * 2
+    y.handle = y.register_hook(lambda grad: grad * 2)
+    return [x, y]
+
+
+def hook_holds_the_edge_of_its_tensor(T):
+    x = leaf(T)
+    y = x * 2
+    edge = T.autograd.graph.get_gradient_edge(y)
+    y.register_hook(holds(edge))
+    return [x, y]
+
+
+def hook_of_a_leaf_holds_the_edge_of_a_result(T):
+    x = leaf(T)
+    y = x * 2
+    edge = T.autograd.graph.get_gradient_edge(y)
+    x.register_hook(holds(edge))
+    return [x, y]
+
+
+def hook_of_a_leaf_holds_the_leafs_edge(T):
+    x = leaf(T)
+    edge = T.autograd.graph.get_gradient_edge(x)
+    x.register_hook(holds(edge))
+    (x * 2).sum().backward()
+    return [x]
+
+
+# ---------------------------------------------------------------- packed tensors and checkpoints
+def packed(T, pack, unpack, x):
+    """tanh packs its result, and the square its argument."""
+    with T.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = (x * 2).tanh()
+        return y, y**2
+
+
+def packing_that_changes_nothing(T):
+    x = leaf(T)
+    y, z = packed(T, lambda t: t, lambda t: t, x)
+    return [x, y, z]
+
+
+def packing_that_detaches(T):
+    x = leaf(T)
+    y, z = packed(T, lambda t: t.detach(), lambda t: t, x)
+    return [x, y, z]
+
+
+def unpack_holds_what_was_packed(T):
+    x = leaf(T)
+    held = []
+    y, z = packed(T, lambda t: held.append(t) or len(held) - 1, lambda i: held[i], x)
+    return [x, y, z]
+
+
+def unpack_holds_what_was_packed_after_backward(T):
+    x = leaf(T)
+    held = []
+    y, z = packed(T, lambda t: held.append(t) or len(held) - 1, lambda i: held[i], x)
+    z.sum().backward()
+    return [x, y, z]
+
+
+def unpack_holds_a_result(T):
+    x = leaf(T)
+    later = []
+    y, z = packed(T, lambda t: t.detach(), lambda t: later and t, x)
+    later.append(z)
+    return [x, y, z]
+
+
+def packed_on_the_processor(T):
+    x = leaf(T)
+    with T.autograd.graph.save_on_cpu():
+        y = (x * 2).tanh()
+        z = y**2
+    return [x, y, z]
+
+
+def writing_to_saved_tensors_is_allowed(T):
+    x = leaf(T)
+    with T.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (x * 2).clone()
+        z = y**2
+        y.mul_(3)
+        z.sum().backward()
+    return [x, y, z]
+
+
+def checkpoint(T, function, *arguments, **options):
+    module = importlib.import_module(f"{T.__name__}.utils.checkpoint")
+    return module.checkpoint(function, *arguments, **options)
+
+
+def checkpoint_without_backward(T):
+    x = leaf(T)
+    y = checkpoint(T, lambda x: (x * 2).tanh() ** 2, x, use_reentrant=False)
+    return [x, y]
+
+
+def checkpoint_after_backward(T):
+    x, y = checkpoint_without_backward(T)
+    y.sum().backward()
+    return [x, y]
+
+
+def checkpointed_closure_holds_its_result(T):
+    x = leaf(T)
+    results = []
+    y = checkpoint(T, lambda x: (x * len(results)).tanh() ** 2, x, use_reentrant=False)
+    results.append(y)
+    return [x, y]
+
+
+def reentrant_checkpoint_holds_its_result(T):
+    x = leaf(T)
+    results = []
+    y = checkpoint(T, lambda x: (x * len(results)).tanh() ** 2, x, use_reentrant=True)
+    results.append(y)
+    return [x, y]
+
+
+def reentrant_checkpoint_after_backward(T):
+    x = leaf(T)
+    y = checkpoint(T, lambda x: (x * 2).tanh() ** 2, x, use_reentrant=True)
+    y.sum().backward()
     return [x, y]
 
 
@@ -251,6 +501,8 @@ def exception_holds_the_frames_of_backward(T):
     return [x, y]
 
 
+checkpoint_without_backward(tensorlab)  # the first one makes a tensor that all of them share
+
 BY_DEL, BY_COLLECTOR, NEVER = range(3)
 PATTERNS = {
     ctx_attribute_holds_output: BY_COLLECTOR,
@@ -265,6 +517,36 @@ PATTERNS = {
     hook_holds_its_leaf: BY_COLLECTOR,
     hook_holds_a_result: BY_COLLECTOR,
     removed_hook_holds_its_tensor: BY_DEL,
+    node_metadata_holds_output: BY_COLLECTOR,
+    prehook_holds_its_tensor: BY_COLLECTOR,
+    prehook_holds_its_tensor_after_backward: BY_COLLECTOR,
+    posthook_holds_its_tensor: BY_COLLECTOR,
+    posthook_holds_its_node: BY_COLLECTOR,
+    hook_of_a_leafs_node_holds_the_leaf: BY_DEL,
+    node_of_a_leaf_holds_itself: BY_COLLECTOR,
+    post_accumulate_hook_holds_its_leaf: BY_COLLECTOR,
+    post_accumulate_hook_holds_a_result: BY_COLLECTOR,
+    multi_grad_hook_holds_its_tensors: BY_COLLECTOR,
+    multi_grad_hook_holds_its_tensors_after_backward: BY_COLLECTOR,
+    multi_grad_hook_on_leaves_holds_them: BY_COLLECTOR,
+    multi_grad_hook_for_any_holds_its_tensors: BY_COLLECTOR,
+    removed_hooks_hold_their_tensors: BY_DEL,
+    handle_is_an_attribute_of_its_tensor: BY_DEL,
+    hook_holds_the_edge_of_its_tensor: BY_COLLECTOR,
+    hook_of_a_leaf_holds_the_edge_of_a_result: BY_COLLECTOR,
+    hook_of_a_leaf_holds_the_leafs_edge: BY_COLLECTOR,
+    packing_that_changes_nothing: BY_COLLECTOR,
+    packing_that_detaches: BY_DEL,
+    unpack_holds_what_was_packed: BY_COLLECTOR,
+    unpack_holds_what_was_packed_after_backward: BY_DEL,
+    unpack_holds_a_result: BY_COLLECTOR,
+    packed_on_the_processor: BY_DEL,
+    writing_to_saved_tensors_is_allowed: BY_DEL,
+    checkpoint_without_backward: BY_DEL,
+    checkpoint_after_backward: BY_DEL,
+    checkpointed_closure_holds_its_result: BY_COLLECTOR,
+    reentrant_checkpoint_holds_its_result: BY_COLLECTOR,
+    reentrant_checkpoint_after_backward: BY_DEL,
     retained_gradient: BY_DEL,
     retained_gradient_with_its_graph: BY_COLLECTOR,
     gradient_with_its_graph: BY_COLLECTOR,
