@@ -98,8 +98,8 @@ cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
     cdef TensorBase waiting = <TensorBase>PyList_GET_ITEM(gradients, i)
     if waiting is None:
         gradients[i] = grad
-    elif (not thread_state().grad_enabled and references(<PyObject*>waiting) == 2 and references(
-            <PyObject*>waiting.storage_) == 1
+    elif (not thread_state().grad_enabled and references(<PyObject*>waiting) == 2
+            and references(<PyObject*>waiting.storage_) == 1
             and is_dense(waiting.ndim_, waiting.sizes, waiting.strides)):
         (<object>waiting).add_(grad)            # 2 references: the list's and ours
     else:
