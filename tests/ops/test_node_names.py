@@ -64,7 +64,7 @@ COMPOSED = {
         "unsqueeze_",
     ),  # PyTorch counts the in-place form as another overload
     *("clamp low tensor", "clamp high tensor"),  # clamp_min and clamp_max here
-    "sub",  # with alpha, and reflected: PyTorch's operands change places
+    "sub alpha",
     "sort",  # of a 0-d tensor
 }
 

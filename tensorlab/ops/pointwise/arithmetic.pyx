@@ -18,8 +18,10 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
+from tensorlab._core.recording cimport finish
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -154,7 +156,7 @@ cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - y[i]
 
-cdef Op SUB = Op("sub(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node=("SubBackward0", "SubBackward0", "RsubBackward1"))
+cdef Op SUB = Op("sub(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
 floating_loops(SUB, <void*>sub_loop[float], <void*>sub_loop[double])
 integer_loops(SUB, <void*>sub_loop[uint8_t], <void*>sub_loop[int8_t], <void*>sub_loop[int16_t], <void*>sub_loop[int32_t],
               <void*>sub_loop[int64_t])
@@ -198,14 +200,37 @@ def sub_(TensorBase input not None, other, *, alpha=1):
         return run_binary_inplace(SUB, input, other)
     return run_ternary_inplace(ADD_SCALED, input, other, -checked_alpha("sub_", input, other, alpha))
 
-def rsub(input, other, *, alpha=1):
+def rsub(TensorBase input not None, other, *, alpha=1):
     """Difference the other way round: `other - alpha * input`.
 
     >>> import tensorlab
     >>> tensorlab.rsub(tensorlab.tensor([1., 2.]), 10)
     tensor([9., 8.])
     """
+    refuse_bool("rsub", input, other)
+    if is_one(alpha) and is_operand(other):
+        return run_rsub(input, other)
     return sub(other, input, alpha=alpha)
+
+# The same numbers as those of SUB; as a node it leads to x first, and nowhere else if y is a number.
+cdef Op RSUB = Op("rsub(x: Tensor, y: Tensor) -> Tensor", wraps_numbers=False, node=("RsubBackward1", "RsubBackward0"))
+
+@RSUB.derivative("x")
+def rsub_derivative_x(grad):
+    return run_unary(NEG, grad)
+
+@RSUB.derivative("y")
+def rsub_derivative_y(grad):
+    return grad
+
+cdef object run_rsub(TensorBase x, object y):
+    """y - x"""
+    cdef bint was_enabled = set_grad_mode(False)
+    try:
+        out = run_binary(SUB, y, x)
+    finally:
+        set_grad_mode(was_enabled)
+    return finish(RSUB, out, (x, y))
 
 def sub_operator(TensorBase x not None, y):
     """`x - y`"""
@@ -219,7 +244,7 @@ def sub_reflected(TensorBase y not None, x):
     if not is_operand(x):
         return NotImplemented
     refuse_bool("sub", x, y)
-    return run_binary(SUB, x, y)
+    return run_rsub(y, x)
 
 def sub_operator_(TensorBase x not None, y):
     """`x -= y`"""
