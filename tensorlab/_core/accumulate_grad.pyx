@@ -22,6 +22,8 @@ from tensorlab._core.modes cimport call_aloud, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
+import os
+
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -170,6 +172,18 @@ cdef int give_turn() except -1:
     if turn_depth == 0:
         PyThread_release_lock(turn)
     return 0
+
+
+def renew_turn():
+    """In a forked child, which has only the thread that forked: nobody else has the turn, whoever had it before."""
+    global turn, turn_depth
+    turn = PyThread_allocate_lock()             # the old one may be locked for ever
+    if turn_depth > 0 and turn_owner == PyThread_get_thread_ident():
+        PyThread_acquire_lock(turn, NOWAIT_LOCK)
+    else:
+        turn_depth = 0
+
+os.register_at_fork(after_in_child=renew_turn)
 
 
 cdef int lend_turn(long owner, long borrower) noexcept:

@@ -12,6 +12,7 @@ from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 
+import os
 from threading import Thread
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend_turn
@@ -32,7 +33,14 @@ cdef extern from *:
 cdef enum:
     DEEP_PASSES = 60            # nested backward passes in one thread; the next one runs in a new thread
 
-cdef int tasks_running = 0
+cdef int tasks_running = 0          # in all threads
+
+def count_tasks_again():
+    """In a forked child, which has only the thread that forked: the passes of the others will never end."""
+    global tasks_running
+    tasks_running = thread_state().backward_depth
+
+os.register_at_fork(after_in_child=count_tasks_again)
 
 
 # ---------------------------------------------------------------- gradients on their way
