@@ -7,13 +7,13 @@ from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.storage cimport BORROWED
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, note_borrower, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
 
 import warnings
 
 from tensorlab._core.backward import backward as run_backward
 from tensorlab._core.hooks import RemovableHandle
-from tensorlab.errors import DTypeError, GradientError, ShapeError
+from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError
 
 
 # ---------------------------------------------------------------- requires_grad
@@ -86,6 +86,7 @@ def set_grad(TensorBase x not None, value):
     g = <TensorBase>value
     if g is x:
         raise ValueError("grad: a tensor cannot be its own gradient")
+    check_device("grad", "the gradient", x, g)
     if g.dtype_ != x.dtype_:
         raise DTypeError(f"grad: the tensor has type {dtype_object(x.dtype_)}, the gradient {dtype_object(g.dtype_)}; they "
                          f"must be equal")
@@ -93,6 +94,15 @@ def set_grad(TensorBase x not None, value):
         raise ShapeError(f"grad: the tensor has shape {shape_text(x.ndim_, x.sizes)}, the gradient "
                          f"{shape_text(g.ndim_, g.sizes)}; they must be equal")
     x.gradient = g
+
+
+cdef int check_device(str where, str what, TensorBase x, TensorBase given) except -1:
+    """Raise if `given` is on another device than x, to which it is being assigned."""
+    if is_meta(x) != is_meta(given):
+        here, there = ("meta", "cpu") if is_meta(x) else ("cpu", "meta")
+        raise DeviceError(f"{where}: the tensor is on {here!r} and {what} on {there!r}; they must be on one device. Move one "
+                          f"with to(), or make a new tensor")
+    return 0
 
 
 def del_grad(TensorBase x not None):
@@ -223,6 +233,7 @@ def set_data(TensorBase x not None, value):
     if not isinstance(value, TensorBase):
         raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
     source = <TensorBase>value
+    check_device("data", "its new data", x, source)
     if needs_grad(x) and not is_floating(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
     if x.accumulator != NULL and (x.dtype_ != source.dtype_ or x.shape != source.shape):

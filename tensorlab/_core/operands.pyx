@@ -31,6 +31,7 @@ from tensorlab._core.layout cimport (
     is_channels_last,
     is_dense,
     may_overlap_itself,
+    shape_text,
     ssize,
 )
 from tensorlab._core.loops cimport MAX_OPERANDS
@@ -267,7 +268,8 @@ cdef bint all_dense_alike(PyObject** operands, int n, TensorBase first) noexcept
 cdef int refuse_self_overlap(TensorBase out, str where) except -1:
     if may_overlap_itself(out.ndim_, out.sizes, out.strides):
         raise MemoryLayoutError(f"{where}: several elements of the tensor to be written share one place in memory "
-                                f"(shape {out.shape}, strides {out.stride()}); clone it first")
+                                f"(shape {shape_text(out.ndim_, out.sizes)}, strides {shape_text(out.ndim_, out.strides)}); "
+                                f"clone it first")
     return 0
 
 

@@ -24,6 +24,7 @@ from tensorlab._core.layout cimport (
     is_canonical,
     is_contiguous,
     is_dense,
+    shape_text,
     ssize,
 )
 from tensorlab._core.modes cimport thread_state
@@ -260,7 +261,7 @@ cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes):
     x.dtype_ = dtype
     set_layout(x, ndim, sizes, NULL)
     if x.numel_ > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {x.shape} and {dtype_object(dtype)} does not fit in memory")
+        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} and {dtype_object(dtype)} does not fit in memory")
     x.storage_ = new_storage(x.numel_ * item_size[dtype])
     x.data_ = x.storage_.address
     return x
@@ -277,7 +278,8 @@ cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, co
     set_layout(x, ndim, sizes, strides)
     reach = extent(ndim, sizes, strides)
     if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {x.shape} with strides {x.stride()} does not fit in memory")
+        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} with strides {shape_text(ndim, strides)} does not "
+                              f"fit in memory")
     x.storage_ = new_storage(reach * item_size[dtype])
     x.data_ = x.storage_.address
     return x
@@ -291,7 +293,7 @@ cdef TensorBase meta_tensor(int dtype, int ndim, const ssize* sizes, const ssize
     set_layout(x, ndim, sizes, strides)
     reach = x.numel_ if strides == NULL else extent(ndim, sizes, strides)
     if reach < 0 or reach > (<ssize>1 << 60) // item_size[dtype]:
-        raise AllocationError(f"a tensor of shape {x.shape} and {dtype_object(dtype)} is larger than any memory")
+        raise AllocationError(f"a tensor of shape {shape_text(ndim, sizes)} and {dtype_object(dtype)} is larger than any memory")
     x.storage_ = meta_storage(reach * item_size[dtype])
     return x
 

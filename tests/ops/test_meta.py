@@ -237,6 +237,12 @@ QUESTIONS = """
     T.add(M(2), M(2), out=T.ones(2))
     T.ones(3, 4).copy_(M(3, 4))
     T.ones(2).set_(M(2))
+    setattr(T.ones(2), "grad", M(2))
+    setattr(M(2), "grad", T.ones(2))
+    setattr(M(2), "grad", M(2))
+    setattr(T.ones(2), "data", M(2))
+    setattr(M(2), "data", T.ones(2))
+    setattr(M(2), "data", M(3))
     T.nn.Linear(2, 3, device="meta").to("cpu")
     T.nn.Linear(2, 3, device="meta").cpu()
 """
@@ -269,6 +275,10 @@ def test_meta_answers_and_refuses_as_in_pytorch(question):
         lambda x, y: nn.functional.cross_entropy(x, y[:, 0].long()),
         lambda x, y: nn.functional.cross_entropy(y, x[:, 0].long()),
         lambda x, y: tensorlab.searchsorted(x, y),
+        lambda x, y: setattr(x, "grad", y),
+        lambda x, y: setattr(y, "grad", x),
+        lambda x, y: setattr(x, "data", y),
+        lambda x, y: setattr(y, "data", x),
     ],
 )
 def test_memory_and_no_memory_are_not_mixed(call):
