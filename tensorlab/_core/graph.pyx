@@ -51,9 +51,11 @@ cdef int release(Node node) except -1:
     if release_depth >= DEEP_FREES:
         graveyard.append(node.edges)
         graveyard.append(node.saved)
+        graveyard.append(node.extras)
     release_depth += 1
     node.edges = None
     node.saved = None
+    node.extras = None          # hooks may hold the tensors before
     if release_depth == 1:
         while graveyard:
             graveyard.pop()
