@@ -265,9 +265,8 @@ static inline float tl_log1pf(float x) {
     float scale = tl_float_of_bits((255u - (bits >> 23)) << 23);     /* 2**(1 - k): k may be 128 */
     float f = tl_log_fractionf(bits) + lost * (0.5f * scale);
     float y = tl_log_of_partsf(f, tl_log_exponentf(bits) - 127.0f);
-    y = x < INFINITY ? y : x;
-    y = x > -1.0f ? y : (x == -1.0f ? -INFINITY : NAN);
-    return x == 0.0f ? x : y;
+    y = (x == 0.0f) | !(x < INFINITY) ? x : y;          /* GCC 16 does not vectorise two such lines */
+    return x > -1.0f ? y : (x == -1.0f ? -INFINITY : NAN);
 }
 static inline double tl_log1p(double x) {
     double u = 1.0 + x;
@@ -276,9 +275,8 @@ static inline double tl_log1p(double x) {
     double scale = tl_double_of_bits((2047u - (bits >> 52)) << 52);
     double f = tl_log_fraction(bits) + lost * (0.5 * scale);
     double y = tl_log_of_parts(f, tl_log_exponent(bits) - 1023.0);
-    y = x < (double)INFINITY ? y : x;
-    y = x > -1.0 ? y : (x == -1.0 ? -(double)INFINITY : (double)NAN);
-    return x == 0.0 ? x : y;
+    y = (x == 0.0) | !(x < (double)INFINITY) ? x : y;
+    return x > -1.0 ? y : (x == -1.0 ? -(double)INFINITY : (double)NAN);
 }
 
 /* log(1 + exp(x)) = max(x, 0) + log(1 + t),  t = exp(-|x|): 2.8, 2.8 ULP.
