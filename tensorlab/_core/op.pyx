@@ -23,6 +23,7 @@ and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
 
 REGISTRY = {}                   # name: Op
+CONSTANTS = {}                  # name: constants of that op
 
 
 # ---------------------------------------------------------------- declaring an op
@@ -36,13 +37,14 @@ cdef class Op:
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given. A tuple where PyTorch has one for each form
         of the call: with a number or without dims, with tensors only or with dims, with a number in front
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
+    constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
     """
 
-    def __init__(self, str schema, *, str dtype=None, node=None, dict public=None, Py_ssize_t grain=32768,
-                 wraps_numbers=None):
+    def __init__(self, str schema, *, str dtype=None, node=None, dict public=None, dict constants=None,
+                 Py_ssize_t grain=32768, wraps_numbers=None):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -61,6 +63,7 @@ cdef class Op:
         self.formulas = []
         self.takes = []
         REGISTRY[name] = self
+        CONSTANTS[name] = constants or {}
 
     def derivative(self, str param, *, bint is_list=False):
         """Declare the formula of the gradient with respect to `param`; see the top of this file.

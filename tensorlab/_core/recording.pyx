@@ -43,6 +43,7 @@ from tensorlab._core.saved cimport (
 )
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
+from tensorlab._core.op import CONSTANTS
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -176,6 +177,8 @@ cdef class OpNode(Node):
         cdef bint is_raw = name.startswith("_raw_saved_")
         cdef dict names = saved_names(self.op) if name.startswith(("_saved_", "_raw_saved_")) else {}
         cdef object code = names.get(name.partition("saved_")[2])
+        if name.startswith("_saved_") and name[7:] in CONSTANTS[self.op.name]:
+            return CONSTANTS[self.op.name][name[7:]]
         if code is None:
             raise AttributeError(f"{self.label()} has no attribute {name!r}")
         if self.is_released:
@@ -189,7 +192,7 @@ cdef class OpNode(Node):
         return self.get(code, 0, None)
 
     def __dir__(self):
-        cdef list found = [*object.__dir__(self)]
+        cdef list found = [*object.__dir__(self), *["_saved_" + name for name in CONSTANTS[self.op.name]]]
         for name, code in saved_names(self.op).items():
             found.append("_saved_" + name)
             if self.holds(code) and isinstance(self.raw_saved(code), SavedTensor):

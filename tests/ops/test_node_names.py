@@ -142,3 +142,21 @@ def test_the_exceptions_are_ones(name):
 )
 def test_saved_tensors_have_the_names_of_pytorch(sample):
     assert saved(tensorlab, sample) == saved(require_torch(), sample)
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 0.5, -0.5, -1, -2, 1.5, 4])
+def test_a_power_has_saved_its_exponent(exponent):
+    for T in (tensorlab, require_torch()):
+        x = T.ones(2, requires_grad=True)
+        node = (x**exponent).grad_fn
+        assert node._saved_exponent == exponent
+        assert {"_saved_exponent", "_saved_self"} <= set(dir(node))
+
+
+def test_a_power_of_a_number_leads_to_the_exponent_alone():
+    for T in (tensorlab, require_torch()):
+        x = T.tensor([0.0, 2.0], requires_grad=True)
+        y = 3**x
+        assert [short(node) for node, _ in y.grad_fn.next_functions] == ["AccumulateGrad"]
+        assert y.grad_fn._saved_self == 3
+        assert y.grad_fn._saved_exponent is x

@@ -14,10 +14,12 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -67,7 +69,7 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
             out[i] = pow_integer(x[i], y[i])
 
 cdef Op POW = Op("pow(x: Tensor, exponent: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
-                 node=("PowBackward0", "PowBackward1", "PowBackward2"))
+                 node=("PowBackward0", "PowBackward1"))
 floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
 integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
               <void*>pow_loop[int64_t])
@@ -80,11 +82,26 @@ def pow_derivative_x(grad, x, exponent):
 
 @POW.derivative("exponent")
 def pow_derivative_exponent(grad, x, exponent, out):
-    if isinstance(x, TensorBase):
-        return grad * (out * x.log()).masked_fill((x == 0) & (exponent >= 0), 0)
+    return grad * (out * x.log()).masked_fill((x == 0) & (exponent >= 0), 0)
+
+
+# ---------------------------------------------------------------- pow of a number
+# The same numbers as those of POW; its node leads to the exponent and nowhere else.
+cdef Op POW_OF_NUMBER = Op("pow_of_number(exponent: Tensor, x: number) -> Tensor", node="PowBackward2")
+
+@POW_OF_NUMBER.derivative("exponent")
+def pow_of_number_derivative(grad, exponent, x, out):
     if x == 0:
         return grad * (out * -INFINITY).masked_fill(exponent >= 0, 0)
     return grad * (out * (math.log(x) if x > 0 else NAN))
+
+cdef object pow_of_number(object x, TensorBase exponent):
+    cdef bint was_enabled = set_grad_mode(False)
+    try:
+        out = run_binary(POW, x, exponent)
+    finally:
+        set_grad_mode(was_enabled)
+    return finish(POW_OF_NUMBER, out, (exponent, x))
 
 
 # ---------------------------------------------------------------- fixed powers
@@ -93,7 +110,7 @@ cdef void square_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * x[i]
 
-cdef Op SQUARE = Op("square(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0")
+cdef Op SQUARE = Op("square(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 2})
 floating_loops(SQUARE, <void*>square_loop[float], <void*>square_loop[double])
 integer_loops(SQUARE, <void*>square_loop[uint8_t], <void*>square_loop[int8_t], <void*>square_loop[int16_t],
               <void*>square_loop[int32_t], <void*>square_loop[int64_t])
@@ -107,7 +124,7 @@ cdef void cube_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * x[i] * x[i]
 
-cdef Op CUBE = Op("pow_3(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0")
+cdef Op CUBE = Op("pow_3(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 3})
 floating_loops(CUBE, <void*>cube_loop[float], <void*>cube_loop[double])
 integer_loops(CUBE, <void*>cube_loop[uint8_t], <void*>cube_loop[int8_t], <void*>cube_loop[int16_t],
               <void*>cube_loop[int32_t], <void*>cube_loop[int64_t])
@@ -121,7 +138,7 @@ cdef void root_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_sqrtf(x[i]) if real is float else tl_sqrt(x[i])
 
-cdef Op ROOT = Op("pow_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+cdef Op ROOT = Op("pow_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": 0.5})
 floating_loops(ROOT, <void*>root_loop[float], <void*>root_loop[double])
 
 @ROOT.derivative("x")
@@ -133,7 +150,8 @@ cdef void inverse_root_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_rsqrtf(x[i]) if real is float else tl_rsqrt(x[i])
 
-cdef Op INVERSE_ROOT = Op("pow_minus_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+cdef Op INVERSE_ROOT = Op("pow_minus_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0",
+                          constants={"exponent": -0.5})
 floating_loops(INVERSE_ROOT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
 
 @INVERSE_ROOT.derivative("x")
@@ -145,7 +163,7 @@ cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>1 / x[i]
 
-cdef Op INVERSE = Op("pow_minus_1(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+cdef Op INVERSE = Op("pow_minus_1(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -1})
 floating_loops(INVERSE, <void*>inverse_loop[float], <void*>inverse_loop[double])
 
 @INVERSE.derivative("x")
@@ -157,7 +175,7 @@ cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>1 / (x[i] * x[i])
 
-cdef Op INVERSE_SQUARE = Op("pow_minus_2(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0")
+cdef Op INVERSE_SQUARE = Op("pow_minus_2(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -2})
 floating_loops(INVERSE_SQUARE, <void*>inverse_square_loop[float], <void*>inverse_square_loop[double])
 
 @INVERSE_SQUARE.derivative("x")
@@ -200,6 +218,8 @@ cdef Op power_op(str where, object x, object y):
 
 cdef object power(str where, object x, object y):
     cdef Op op = power_op(where, x, y)
+    if not isinstance(x, TensorBase) and isinstance(y, TensorBase):
+        return pow_of_number(x, <TensorBase>y)
     return run_binary(POW, x, y) if op is POW else run_unary(op, <TensorBase>x)
 
 def pow(input, exponent, *, out=None):
@@ -229,7 +249,7 @@ def pow(input, exponent, *, out=None):
     if not isinstance(input, TensorBase) and not isinstance(exponent, TensorBase):
         raise TypeError(f"pow: input is {type(input).__name__} and exponent {type(exponent).__name__}; one must be a Tensor")
     if out is None:
-        return run_binary(POW, input, exponent) if op is POW else run_unary(op, <TensorBase>input)
+        return power("pow", input, exponent)
     return run_out_2(POW, input, exponent, out) if op is POW else run_out_1(op, input, out)
 
 def pow_(TensorBase input not None, exponent):
