@@ -146,13 +146,21 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
     return 0
 
 
+# PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
+cdef frozenset TAKES_NUMBERS_ONLY = frozenset(["add", "add_scaled", "sub", "mul", "div", "div_floor"])
+
 cdef int check_operands(Op op, PyObject** operands, int n) except -1:
-    """Every operand is a tensor or a number."""
+    """Every operand is a tensor or a number, and one is a tensor."""
+    cdef bint has_tensor = False
     cdef int k
     for k in range(n):
         if not is_operand(<object>operands[k]):
             raise TypeError(f"{op.name}: argument {op.params[k]!r} must be a Tensor or a number, not "
                             f"{type(<object>operands[k]).__name__}")
+        has_tensor = has_tensor or isinstance(<object>operands[k], TensorBase)
+    if not has_tensor and op.name not in TAKES_NUMBERS_ONLY:
+        kinds = " and ".join([type(<object>operands[k]).__name__ for k in range(n)])
+        raise TypeError(f"{op.name}: the operands are {kinds}; one must be a Tensor")
     return 0
 
 
@@ -178,7 +186,10 @@ cdef object run_unary(Op op, TensorBase x):
     cdef PyObject* operands[1]
     cdef OpNode node
     cdef TensorBase out
-    cdef void* loop = short_cut(op, x)
+    cdef void* loop
+    if x is None:
+        raise TypeError(f"{op.name}: argument {op.params[0]!r} must be a Tensor, not None")
+    loop = short_cut(op, x)
     operands[0] = <PyObject*>x
     if loop != NULL:
         out = short_result(op, x)

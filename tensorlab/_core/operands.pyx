@@ -40,6 +40,7 @@ from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
     empty_strided_beside,
+    empty_tensor,
     is_meta,
     offset_of,
     set_layout,
@@ -239,6 +240,8 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, cons
             first = x
         if place is None or is_meta(x):
             place = x
+    if place is None:                   # numbers only
+        return empty_tensor(dtype, ndim, sizes)
     if same and contiguous:
         return empty_beside(place, dtype, ndim, sizes)
     if same and last:

@@ -498,3 +498,17 @@ def test_strides_of_empty_results_with_a_number(shape):
     agree(
         lambda T: (T.zeros(shape) + 1, 1 - T.zeros(shape), T.zeros(shape) < 1, T.zeros(shape).exp())
     )
+
+
+# ------------------------------------------------------------------------------------------------ numbers only
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "floor_divide"])
+@pytest.mark.parametrize("operands", [(7, 2), (2.5, 2), (2, 0.5)])
+def test_arithmetic_of_two_numbers_is_a_0d_tensor(name, operands):
+    agree(lambda T: getattr(T, name)(*operands))
+
+
+@pytest.mark.parametrize("name", ["remainder", "pow", "bitwise_xor", "bitwise_left_shift", "xlogy"])
+def test_other_functions_refuse_two_numbers(name):
+    for T in (tensorlab, torch):
+        with pytest.raises(TypeError):
+            getattr(T, name)(7, 2)

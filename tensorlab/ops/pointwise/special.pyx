@@ -311,7 +311,7 @@ floating_loops(I0, <void*>i0_loop[float], <void*>i0_loop[double])
 
 @I0.derivative("x")
 def i0_derivative(grad, x):
-    return grad * run_unary(I1, x)
+    return grad * i1(x)
 
 def i0(TensorBase input not None, *, out=None):
     """Modified Bessel function of order 0.
@@ -338,7 +338,7 @@ floating_loops(I1, <void*>i1_loop[float], <void*>i1_loop[double])
 
 @I1.derivative("x")
 def i1_derivative(grad, x, out):
-    return grad * (run_unary(I0, x) - (out / x).masked_fill(x == 0, 0.5))
+    return grad * (i0(x) - (out / x).masked_fill(x == 0, 0.5))
 
 def i1(TensorBase input not None, *, out=None):
     """Modified Bessel function of order 1, the derivative of i0.
