@@ -164,7 +164,7 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
         return entry.original(function, arguments, flags, names)
     args = positional_arguments(arguments, positional)
     kwargs = named_arguments(arguments + positional, names)
-    if entry.kind & OPERATOR and not (is_operand(args[n - 1]) or listens(args[n - 1])):
+    if entry.kind & OPERATOR and (n == 0 or not (is_operand(<object>arguments[n - 1]) or listens(<object>arguments[n - 1]))):
         return entry.original(function, arguments, flags, names)
     result = ask(entry.public, found or [], args, kwargs)
     if result is NotImplemented and not entry.kind & OPERATOR:

@@ -346,7 +346,8 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
     d = wrap_dim(dim, ndim_of(x), where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:
-        results = [store_out(where, results[0], out[0], needs_grad(x)), store_out(where, results[1], out[1], False)]
+        first, second = out
+        results = [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
     else:
         results = finish(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
     return (return_types.min if is_min else return_types.max)(results)

@@ -178,7 +178,8 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     run_lines(&lines, top_line_of, &line, GRAIN)
     results = [values, indices]
     if out is not None:
-        results = [store_out("topk", values, out[0], needs_grad(input)), store_out("topk", indices, out[1], False)]
+        first, second = out
+        results = [store_out("topk", values, first, needs_grad(input)), store_out("topk", indices, second, False)]
     else:
         results = finish(TOPK, results, (input, d, indices))
     return return_types.topk(results)
@@ -267,7 +268,8 @@ cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, o
 cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keepdim, object out):
     results = kth_elements(where, x, d, k, keepdim)
     if out is not None:
-        return [store_out(where, results[0], out[0], needs_grad(x)), store_out(where, results[1], out[1], False)]
+        first, second = out
+        return [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
     return finish(op, results, (x, d, keepdim, results[1]))
 
 

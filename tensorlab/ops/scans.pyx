@@ -409,7 +409,8 @@ cdef object running(str where, Op op, TensorBase x, object dim, line_loop* loops
     add_lines(&lines, x, d, kernel, False)
     run_lines(&lines, loops[kernel], NULL, GRAIN)
     if out is not None:
-        return [store_out(where, values, out[0], needs_grad(x)), store_out(where, indices, out[1], False)]
+        first, second = out
+        return [store_out(where, values, first, needs_grad(x)), store_out(where, indices, second, False)]
     return finish(op, [values, indices], (x, d, indices))
 
 def cummax(TensorBase input not None, dim, *, out=None):

@@ -223,8 +223,9 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     cdef int d = wrap_dim(dim, ndim_of(input), "sort")
     results = sorted_lines(input, d, descending)
     if out is not None:
-        results = [store_out("sort", results[0], out[0], needs_grad(input)),
-                   store_out("sort", results[1], out[1], False)]
+        first, second = out
+        results = [store_out("sort", results[0], first, needs_grad(input)),
+                   store_out("sort", results[1], second, False)]
     else:
         results = finish(SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)

@@ -209,3 +209,33 @@ def test_an_array_that_answers_differently_each_time():
 
     with pytest.raises((ValueError, TypeError)):
         T.tensor([Changes(), Changes()])
+
+
+# ---------------------------------------------------------------- fewer places for results than results
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: T.topk(x, 1, out=out),
+        lambda x, out: T.sort(x, out=out),
+        lambda x, out: T.max(x, 0, out=out),
+        lambda x, out: T.cummax(x, 0, out=out),
+        lambda x, out: T.kthvalue(x, 1, out=out),
+    ],
+)
+def test_two_results_need_two_places(call):
+    for out in ([], (), [T.zeros(0)]):
+        with pytest.raises((TypeError, ValueError)):
+            call(T.ones(3), out)
+
+
+# ---------------------------------------------------------------- operators called as functions
+def test_an_operator_of_a_subclass_refuses_named_arguments_that_it_does_not_know():
+    class Heir(T.Tensor):
+        pass
+
+    x = T.ones(2).as_subclass(Heir)
+    for name in ("__add__", "__rsub__", "__eq__", "__neg__"):
+        with pytest.raises(TypeError):
+            getattr(T.Tensor, name)(x, dim=x)
+        with pytest.raises(TypeError), Answers(NotImplemented):
+            getattr(T.Tensor, name)()
