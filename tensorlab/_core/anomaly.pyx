@@ -70,6 +70,7 @@ cdef str here():
 
 
 @cython.final
+@cython.auto_pickle(False)
 cdef class CallStack:
     """Where the user's program is: the code of each frame and how far it has come, innermost first. Frames, which would keep
     their variables alive, are not held."""

@@ -84,6 +84,7 @@ cdef const char* NEW_USED = "used_dltensor_versioned"
 
 # ---------------------------------------------------------------- lending
 @cython.final
+@cython.auto_pickle(False)
 cdef class Loan:
     """A tensor that is lent, and the numbers that the struct points to; lives until the borrower calls the deleter."""
     cdef Storage storage

@@ -3,6 +3,7 @@
 A dtype is a Python object for users (`tensorlab.float32`) and a small integer code everywhere in C. Promotion is a table:
 categories are ordered bool < integer < floating, and within a category the wider type wins.
 """
+cimport cython
 import math
 
 from tensorlab.errors import UnsupportedDType
@@ -12,6 +13,7 @@ cdef tuple NAMES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16
 cdef int[10] SIZES = [1, 1, 1, 2, 4, 8, 2, 2, 4, 8]
 
 
+@cython.binding(False)
 cdef class dtype:
     """The type of a tensor's elements, such as `tensorlab.float32`.
 

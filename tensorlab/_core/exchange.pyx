@@ -265,6 +265,7 @@ cdef TensorBase number_tensor(object number, int dtype):
 
 # ---------------------------------------------------------------- NumPy
 @cython.final
+@cython.auto_pickle(False)
 cdef class Export:
     """Held by an array that looks at a storage: as long as it lives, the storage stays as it is."""
     cdef Storage storage

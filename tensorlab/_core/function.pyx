@@ -2,6 +2,8 @@
 
 The node is what the user knows as `ctx`. Each Function class gets a node class of its own, so that the node carries its name.
 """
+cimport cython
+
 from tensorlab._core.accumulate_grad cimport set_edges
 from tensorlab._core.dtypes cimport FLOAT64, is_floating
 from tensorlab._core.graph cimport (
@@ -32,6 +34,7 @@ from tensorlab._core.tensor cimport (
 from tensorlab.errors import GradientError
 
 
+@cython.binding(False)
 cdef class FunctionNode(Node):
     """The context of one call of a custom Function, and its node in the graph.
 

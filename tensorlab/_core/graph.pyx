@@ -78,6 +78,7 @@ cdef int stamp(Node node) except -1:
     return 0
 
 
+@cython.auto_pickle(False)
 cdef class NodeExtras:
     """What few nodes have: hooks, tensors that retain their gradient, metadata."""
 
@@ -88,6 +89,7 @@ cdef NodeExtras extras_of(Node node):
     return node.extras
 
 
+@cython.binding(False)
 cdef class Node:
     """One step of the backward pass: turns the gradients of an op's outputs into those of its inputs."""
 

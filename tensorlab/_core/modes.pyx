@@ -2,6 +2,7 @@
 
 One small C struct for each thread; reading it costs two nanoseconds, so every op can afford to look.
 """
+cimport cython
 
 cdef extern from *:
     """
@@ -83,6 +84,8 @@ cdef object call_aloud(object function, tuple arguments):
 
 
 # ---------------------------------------------------------------- contexts; autograd/grad_mode.py gives them their names
+@cython.auto_pickle(False)
+@cython.binding(False)
 cdef class GradContext:
     """Grad mode is on, or off, inside."""
     cdef bint enabled
@@ -93,6 +96,9 @@ cdef class GradContext:
 
     def __exit__(self, kind, error, traceback):
         set_grad_mode(self.was)
+
+    def __reduce__(self):
+        return type(self), (), getattr(self, "__dict__", None)
 
 
 cdef object new_context(object cls, bint enabled, object function):

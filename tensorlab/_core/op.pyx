@@ -20,6 +20,8 @@ input it belongs to (engine.fit). It is written in tensor operations, so that it
 Adding an op touches three places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
 and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
+cimport cython
+
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
 
 REGISTRY = {}                   # name: Op
@@ -27,6 +29,7 @@ CONSTANTS = {}                  # name: constants of that op
 
 
 # ---------------------------------------------------------------- declaring an op
+@cython.binding(False)
 cdef class Op:
     """The declaration of an operation: schema, dtype rule, loops, derivatives.
 

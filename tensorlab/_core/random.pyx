@@ -24,6 +24,7 @@ processors. It gave wrong distributions (pytorch issue 132395), and 2.13 does no
 Source: Matsumoto and Nishimura 1998, "Mersenne Twister" (the sequence; seeding as revised in 2002);
 Box and Muller 1958 (normals). The recipes were worked out from PyTorch 2.13's headers and results.
 """
+cimport cython
 import os
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -154,6 +155,7 @@ cdef bint is_valid(const SavedState* saved) noexcept nogil:
     return saved.next + saved.left == STATE_WORDS + 1 or (saved.next == 0 and saved.left == 1)
 
 
+@cython.binding(False)
 cdef class Generator:
     """A stream of random numbers of its own.
 

@@ -55,6 +55,7 @@ cdef extern from *:
 
 # ---------------------------------------------------------------- nodes of ops
 @cython.final
+@cython.binding(False)
 cdef class OpNode(Node):
     """The node of an op of ours: its derivatives, and what they saved."""
 

@@ -24,6 +24,8 @@ from tensorlab.errors import GradientError, VersionError
 
 @cython.final
 @cython.freelist(256)
+@cython.auto_pickle(False)
+@cython.binding(False)
 cdef class SavedTensor:
     """A tensor that a node keeps for backward, and the version it had then.
 

@@ -201,6 +201,7 @@ def set_cache_limit(Py_ssize_t nbytes):
 @cython.final
 @cython.freelist(256)
 @cython.no_gc                   # an owner of memory is not expected to refer back; 15 ns for each tensor
+@cython.binding(False)
 cdef class Storage:
     """Bytes with an owner: what tensors are views of. Public as `UntypedStorage`.
 

@@ -50,6 +50,7 @@ def live_tensors():
 
 @cython.final
 @cython.freelist(256)
+@cython.auto_pickle(False)
 cdef class VersionCounter:
     """Counts in-place operations. One object for a tensor, its views and its detached aliases."""
 
@@ -226,6 +227,8 @@ tensor_class = TensorBase
 def set_tensor_class(cls):
     """Make results of this class from now on; tensorlab/_tensor.py calls it once."""
     global tensor_class
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError(f"set_tensor_class: results are tensors, and {cls!r} is no class of tensors")
     tensor_class = cls
 
 

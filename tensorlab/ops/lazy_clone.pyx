@@ -20,6 +20,7 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
+from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport finish
 from tensorlab._core.storage cimport BORROWED, LENT, WRITABLE, Storage, foreign_storage, new_storage
@@ -144,3 +145,6 @@ def _is_lazy_clone(TensorBase input not None):
 def _storage_address(TensorBase input not None):
     """Address of the first byte of the storage, only for looking: unlike `data_ptr()` it ends no sharing."""
     return <size_t>input.storage_.address
+
+
+forbid_new(Borrowing)

@@ -5,6 +5,7 @@ the sample is ignored. `cross_entropy` is log_softmax and nll_loss in one pass. 
 is saved, and the gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a
 function of the input, so that the gradient differentiates again.
 """
+cimport cython
 from libc.stdint cimport int64_t
 
 from tensorlab._core.conversion cimport convert
@@ -35,6 +36,7 @@ cdef struct ClassLine:          # what the loops below know besides their rows
 
 
 # ---------------------------------------------------------------- targets
+@cython.auto_pickle(False)
 cdef class Targets:
     """The classes of all samples, in an easy form."""
     cdef TensorBase classes             # int64, row-major; 0 where the sample is ignored
