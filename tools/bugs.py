@@ -119,14 +119,14 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "a packed leaf loses its gradient",
         "tensorlab/_core/saved.pyx",
-        "            self.edge = gradient_edge(self.tensor)",
+        "            self.edge = gradient_edge(mine)",
         "            self.edge = None",
     ),
     Bug(
         "a packed tensor is unpacked without its history",
         "tensorlab/_core/saved.pyx",
-        "            out.node = self.edge\n            out.output_number = self.output_number",
-        "            out.node = self.edge\n            out.output_number = 0",
+        "            out.node = edge\n            out.output_number = number",
+        "            out.node = edge\n            out.output_number = 0",
     ),
     Bug(
         "prehooks run in the wrong order",

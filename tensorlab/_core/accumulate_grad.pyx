@@ -1,4 +1,4 @@
-"""Leaves: the nodes where backward ends, and the edges that lead to them.
+"""Edges, which lead from a tensor to the node that its gradient goes to; and AccumulateGrad, the node where they end.
 
 A leaf that requires gradients has no node of its own. The first edge to it makes its AccumulateGrad node, which lives as long
 as some graph needs it; the leaf knows it meanwhile, so that all edges lead to the same one.
@@ -89,12 +89,11 @@ cdef class AccumulateGrad(Node):
     cdef tuple apply(self, object grad, GraphTask task):
         cdef TensorBase variable = self.variable
         cdef TensorBase new = <TensorBase>grad
-        if new is None:
-            return ()
-        if grad_fn_of(variable) is not None:
+        if new is not None and grad_fn_of(variable) is not None:
             raise GradientError("AccumulateGrad: a leaf was written in place after it had been used, and is no leaf any "
                                 "more; its gradient has no place to go")
-        if variable.wants_grad:             # else it was told since that it shall have none; its hooks run all the same
+        # without a gradient, or if the leaf was told since that it shall have none, its hooks run all the same
+        if new is not None and variable.wants_grad:
             take_turn()
             try:
                 self.add_to_leaf(new)

@@ -3,7 +3,7 @@
 A backward pass is a *graph task*. Its first two steps, `count` and `select`, are in graph_task.pyx: which nodes run, and how many
 gradients each of them waits for. The third is here:
 
-3. run       a ready queue of nodes all of whose gradients have arrived, latest-made first. Take one, let it turn its incoming
+run          a ready queue of nodes all of whose gradients have arrived, latest-made first. Take one, let it turn its incoming
              gradient into those of its edges, add each to what waits at the next node, and count that node down.
 """
 from cpython.list cimport PyList_GET_ITEM
@@ -218,7 +218,10 @@ cdef inline object take(tuple out, Py_ssize_t i):
 
 
 cdef bint goes_on(Task task, Node node):
-    """Does this node run? A target of autograd.grad does only if another target lies beyond it."""
+    """Does this node run? A target of autograd.grad does only if another target lies beyond it; one of backward(inputs=) always.
+
+    (So does PyTorch: what the node had saved is freed then, and its hooks are called, though no gradient goes out.)
+    """
     if task.accumulates:
         return node in task.needed
     for child in node.edges:
@@ -253,7 +256,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     global tasks_running
     cdef Task task
     cdef ReadyQueue ready = ReadyQueue()
-    cdef list roots = [], target_nodes = []
+    cdef list roots = [], root_outputs = [], target_nodes = []
     cdef bint was_enabled, was_quiet
     cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
@@ -263,6 +266,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
         return execute_elsewhere([ends, grads, keep_graph, create_graph, targets, accumulate])
     for end in ends:
         roots.append(edge_of(end, &number))
+        root_outputs.append(number)
     task = start_task(tasks_running == 0)
     task.keep_graph = keep_graph
     task.create_graph = create_graph
@@ -286,7 +290,8 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
                     task.captures.setdefault(node, []).append((number, i))
             select(task, target_nodes)
         for i in range(len(ends)):
-            node = edge_of(ends[i], &number)
+            node = <Node>roots[i]
+            number = root_outputs[i]
             deliver(task, node, task.find(node), number, fit(grads[i], &node.metas[number], node))
         for node in set(roots):
             slot = task.find(node)

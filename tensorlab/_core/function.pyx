@@ -106,10 +106,10 @@ cdef class FunctionNode(Node):
         for i in range(len(grads)):
             if grads[i] is None and self.materializes:
                 grads[i] = self.zeros_for_output(i)
-            versions.append(grads[i]._version if grads[i] is not None else 0)
+            versions.append(version_of(<TensorBase>grads[i]))
         out = call_aloud(type(self)._function.backward, (self, *grads))
         for i in range(len(grads)):
-            if grads[i] is not None and grads[i]._version != versions[i]:
+            if version_of(<TensorBase>grads[i]) != versions[i]:
                 raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "
                                     f"still read; clone it first, or use the out-of-place op")
         if not isinstance(out, (tuple, list)):
@@ -137,6 +137,11 @@ cdef class FunctionNode(Node):
         out = empty_tensor(self.metas[i].dtype, self.metas[i].ndim, self.metas[i].sizes)
         fill_with(out, &zero, FLOAT64)
         return out
+
+
+cdef unsigned long version_of(TensorBase x) noexcept:
+    """How often x has been written to; 0 for None, and for inference tensors, whose writes nobody counts."""
+    return x.counter.value if x is not None and x.counter is not None else 0
 
 
 def apply_function(cls, tuple arguments, dict keywords):

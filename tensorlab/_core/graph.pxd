@@ -1,4 +1,4 @@
-"""What forward writes down: nodes, edges, view records."""
+"""What forward writes down: nodes and their edges; and what is asked of tensors that autograd follows."""
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
@@ -9,7 +9,7 @@ cdef struct Meta:               # what a gradient must look like: the shape and 
     ssize[MAX_NDIM] sizes
 
 cdef class Node:
-    cdef tuple edges            # for each input of the forward op: the Node its gradient goes to, or None
+    cdef tuple edges            # for each differentiable argument (recording.edge_count): the Node its gradient goes to, or None
     cdef object saved           # what its backward needs; each kind of node keeps it in a form of its own
     cdef int* edge_outputs      # which output of that node the input was; NULL if 0 for all
     cdef unsigned long long sequence    # nodes made later run first
@@ -17,7 +17,7 @@ cdef class Node:
     cdef Meta* metas            # one for each output
     cdef Meta first_meta        # where metas points if there is one output
     cdef NodeExtras extras      # hooks and other things that few nodes have, or None
-    cdef unsigned long task     # serial of the backward pass that uses `slot`
+    cdef unsigned long task     # serial of the backward pass that wrote `slot` last
     cdef Py_ssize_t slot        # position in that pass's tables
     cdef object __weakref__
     cdef tuple apply(self, object grad, GraphTask task)

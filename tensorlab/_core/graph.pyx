@@ -11,7 +11,8 @@ tensor's node must ask it; other code only tests whether there is one, or replac
 whole engine.
 
 Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
-what it holds aside, and the outermost one lets go of that, one thing after the other.
+what it holds aside, and the outermost one lets go of that, one thing after the other. The count is one for all threads: what
+one puts aside while another frees may wait for that one.
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef

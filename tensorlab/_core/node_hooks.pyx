@@ -31,7 +31,15 @@ cdef object run_tensor_hooks(Node node, object grad):
             if holder is not None and grads[number] is not None and not is_stale(holder):
                 holder.gradient = (grads[number].clone() if holder.gradient is None
                                    else holder.gradient + grads[number])
-    return grads[0] if node.output_count == 1 else grads
+    return grads[0] if node.output_count == 1 else some_of(grads)
+
+
+cdef list some_of(list grads):
+    """The gradients of a node's outputs, or None if there are none at all."""
+    for grad in grads:
+        if grad is not None:
+            return grads
+    return None
 
 
 cdef bint is_stale(TensorBase x) noexcept:
@@ -66,7 +74,7 @@ cdef object run_prehooks(Node node, object grad):
     cdef tuple grads = gradients_of(node, grad)
     for function in list(node.extras.prehooks.values()):
         grads = checked_tuple(call_aloud(function, (grads,)), grads, "prehook")
-    return grads[0] if node.output_count == 1 else list(grads)
+    return grads[0] if node.output_count == 1 else some_of(list(grads))
 
 
 cdef tuple run_posthooks(Node node, tuple out, object grad):

@@ -17,7 +17,7 @@ It may return the broadcast shape and the promoted type: the engine sums and cas
 input it belongs to (engine.fit). It is written in tensor operations, so that it can be differentiated again; with
 `grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
 
-Adding an op touches three places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
+Adding an op touches four places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
 and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
 cimport cython

@@ -114,6 +114,9 @@ cdef class OpNode(Node):
             j += 1
         if self.saved_output is not None:
             self.saved_output.check(self)
+        elif self.wants_output:
+            raise GradientError(f"backward: the result of {self.label()} has not been saved yet; the pack function that is given "
+                                f"it must not run backward through it")
         return 0
 
     cdef int check_argument(self, int j) except -1:
@@ -135,6 +138,8 @@ cdef class OpNode(Node):
 
     cdef object get(self, int code, Py_ssize_t j, object grad):
         """What formula j asks for with this code."""
+        cdef SavedTensor output
+        cdef object value
         if code == GRAD:
             return grad
         if code == GRADS:
@@ -145,13 +150,13 @@ cdef class OpNode(Node):
             return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
         if code == DTYPE:
             return dtype_object(self.input_meta(j).dtype)
-        if self.is_released:                # by a pass in another thread, since check_saved looked
+        if self.is_released:                # since check_saved looked: by a pass in another thread, or in an unpack function
             raise already_released(self.label())
         if code == OUT:
-            return self.saved_output.restore(self)
-        if self.saved_tensors >> code & 1:
-            return <object>PyTuple_GET_ITEM(<tuple>self.saved, code)        # check_saved has looked at it
-        return unpack_value(<object>PyTuple_GET_ITEM(<tuple>self.saved, code), self)
+            output = self.saved_output
+            return output.restore(self)
+        value = <object>PyTuple_GET_ITEM(<tuple>self.saved, code)           # held, should a pass free it now
+        return value if self.saved_tensors >> code & 1 else unpack_value(value, self)   # check_saved has looked at the first
 
     cdef Meta* input_meta(self, Py_ssize_t j):
         cdef Node node = <Node>self.edges[j]

@@ -30,7 +30,7 @@ cdef class SavedTensor:
     """A tensor that a node keeps for backward, and the version it had then.
 
     An input is kept as it is. An output is kept as a detached alias: were it kept as it is, the tensor and its node would
-    own each other.
+    own each other. (`pack` is given the output itself, as in PyTorch: a pack function that keeps it makes that cycle.)
     """
 
     cdef int check(self, Node owner) except -1:
@@ -44,19 +44,24 @@ cdef class SavedTensor:
     cdef TensorBase restore(self, Node owner):
         """The tensor, checked to be unchanged; or what `unpack` makes of it, with the history of the original."""
         cdef TensorBase out
+        cdef Node edge = self.edge          # an unpack function that runs backward may free this object meanwhile
+        cdef int number = self.output_number
         self.check(owner)
         if self.unpacker is None and not self.is_output:
             return self.tensor
         if self.slices is not None and self.unpacker is None:       # the result was written into a view: the view as it was then
-            return (<CopySlices>self.slices()).view_again(self.tensor)
+            slices = self.slices()
+            if slices is None:
+                raise already_released(owner.label())
+            return (<CopySlices>slices).view_again(self.tensor)
         out = alias(self.tensor) if self.unpacker is None else self.call_unpacker()
         if self.is_output:
             out.node = owner
-        elif self.edge is not None:
+        elif edge is not None:
             # of a leaf the edge is its AccumulateGrad, so gradients reach the leaf; the alias is no leaf of its own
             out = alias(out)
-            out.node = self.edge
-            out.output_number = self.output_number
+            out.node = edge
+            out.output_number = number
         return out
 
     cdef TensorBase call_unpacker(self):
@@ -69,18 +74,24 @@ cdef class SavedTensor:
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
         """Keep what `pack` makes of x in place of the tensor."""
         cdef unsigned long version = saved_version(x)
+        cdef TensorBase mine = self.tensor
+        cdef object packed
         cdef bint was_enabled = set_grad_mode(False)
         try:
-            self.packed = call_aloud(pack, (x,))
+            packed = call_aloud(pack, (x,))
         finally:
             set_grad_mode(was_enabled)
         if x.counter.value != version:
             raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which other code still reads; work on a "
                                 "clone")
+        if self.is_released or self.unpacker is not None:
+            raise GradientError("saved_tensors_hooks: while pack was running, the tensor that it packs was packed by another "
+                                "function, or freed by a backward pass; pack must do neither")
+        self.packed = packed
         self.unpacker = unpack
-        if not self.is_output and needs_grad(self.tensor):
-            self.edge = gradient_edge(self.tensor)
-            self.output_number = self.tensor.output_number
+        if not self.is_output and needs_grad(mine):
+            self.edge = gradient_edge(mine)
+            self.output_number = mine.output_number
         self.tensor = None
         return 0
 

@@ -13,6 +13,24 @@ def make(M, forward, backward, **members):
 
 # ---------------------------------------------------------------- setup_context, arguments
 @program
+def backward_runs_under_inference_mode(M):
+    class Double(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 5
+
+    x = leaf(M, 2.0)
+    y = Double.apply(x).sum()
+    with M.inference_mode():
+        y.backward()
+    return x.grad.tolist()
+
+
+@program
 def only_tensors_among_the_arguments_have_edges(M):
     class Scale(M.autograd.Function):
         @staticmethod

@@ -407,6 +407,43 @@ def a_multi_grad_hook_where_some_get_no_gradient(M):
     return seen
 
 
+def passes_no_gradient(M):
+    class Nothing(M.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    return Nothing
+
+
+@program
+def hooks_of_one_of_several_results_when_no_gradient_comes(M):
+    Nothing, ran, grads = passes_no_gradient(M), [], []
+    for ask in (
+        lambda a: a.register_hook(ran.append),
+        lambda a: a.retain_grad(),
+        lambda a: a.grad_fn.register_prehook(lambda grads: ran.append(list(grads))),
+    ):
+        x = M.ones(2, 3, dtype=M.float64, requires_grad=True)
+        for results in (x.unbind(), x.chunk(2), x.sort(), x.max(1)):
+            ask(results[0])
+            Nothing.apply(results[0]).sum().backward()
+            grads.append(x.grad)
+    return grads, len(ran)
+
+
+@program
+def a_leaf_without_a_gradient_still_runs_its_hooks_after_accumulation(M):
+    x, ran = leaf(M, 2.0), []
+    x.register_post_accumulate_grad_hook(lambda t: ran.append(t.grad))
+    passes_no_gradient(M).apply(x).backward()
+    return ran, x.grad
+
+
 test_a_program_has_the_same_outcome_as_with_pytorch = check()
 
 

@@ -1,5 +1,6 @@
 """Saved tensors packed and unpacked: by context, one by one, on the CPU, as lazy clones; and what is refused."""
 
+import contextlib
 import gc
 import weakref
 
@@ -345,3 +346,62 @@ def test_a_message_names_what_unpack_returned():
         y = x.exp()
     with pytest.raises(TypeError, match="unpack returned str"):
         y.sum().backward()
+
+
+# ---------------------------------------------------------------- pack and unpack that run backward
+def test_pack_must_not_free_what_it_packs():
+    x = T.ones(3, requires_grad=True)
+    s = x * x
+    saved = s.grad_fn._raw_saved_self
+
+    def pack(tensor):
+        s.backward(T.ones(3))
+        return tensor
+
+    with pytest.raises(RuntimeError, match="while pack was running"):
+        saved.register_hooks(pack, lambda tensor: tensor)
+
+
+def test_pack_must_not_be_packed_meanwhile():
+    x = T.ones(3, requires_grad=True)
+    saved = (x * x).grad_fn._raw_saved_self
+
+    def pack(tensor):
+        saved.register_hooks(lambda tensor: tensor, lambda tensor: tensor)
+        return tensor
+
+    with pytest.raises(RuntimeError, match="while pack was running"):
+        saved.register_hooks(pack, lambda tensor: tensor)
+
+
+@pytest.mark.parametrize("write", ["exp", "exp_"])
+def test_pack_must_not_run_backward_through_the_result_it_is_given(write):
+    def pack(tensor):
+        if tensor.grad_fn is not None:
+            tensor.backward(T.ones(3))
+        return tensor
+
+    y = T.ones(3, requires_grad=True) + 0
+    with (
+        pytest.raises(RuntimeError, match="not been saved yet"),
+        T.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+    ):
+        getattr(y, write)()
+
+
+@pytest.mark.parametrize("compute", [lambda x: x * x, lambda x: x.sin(), lambda x: x.exp()])
+def test_unpack_may_run_the_same_graph(compute):
+    ran = []
+
+    def unpack(tensor):
+        if not ran:
+            ran.append(1)
+            result.backward(T.ones(3))
+        return tensor
+
+    x = T.ones(3, requires_grad=True)
+    with T.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach(), unpack):
+        result = compute(x)
+    with contextlib.suppress(RuntimeError):  # the pass within has freed what this one needs
+        result.backward(T.ones(3))
+    assert x.grad is not None
