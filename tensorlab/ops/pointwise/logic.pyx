@@ -1,5 +1,5 @@
 """Logic: and, or, xor and not of truth values, the same of bits (& | ^ ~), and shifts (<< >>)."""
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dispatch cimport (
     run_binary,
@@ -278,7 +278,7 @@ def bitwise_xor_operator_(TensorBase x not None, y):
 # ---------------------------------------------------------------- shifts
 cdef inline integer left_shift_scalar(integer x, integer y) noexcept nogil:
     """C leaves a shift by a negative number, or by all bits, undefined; here nothing remains of x."""
-    return <integer>(<int64_t>x << y) if y >= 0 and y < 8 * <int>sizeof(integer) else 0
+    return <integer>(<uint64_t><int64_t>x << y) if y >= 0 and y < 8 * <int>sizeof(integer) else 0
 
 cdef inline integer right_shift_scalar(integer x, integer y) noexcept nogil:
     """Shifted by too much, only the sign remains."""
