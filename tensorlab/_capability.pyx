@@ -55,8 +55,9 @@ def processor_level():
 
 def prefer_builds(path):
     """Put the best build's folder in front of a package's `__path__`; return its name or None."""
+    home, *_ = path
     for level in range(processor_level(), 0, -1):
-        folder = os.path.join(path[0], "_" + LEVELS[level])
+        folder = os.path.join(home, "_" + LEVELS[level])
         if os.path.isdir(folder):
             path.insert(0, folder)
             return LEVELS[level]
