@@ -149,24 +149,41 @@ def triu_(TensorBase input not None, diagonal=0):
     return run_triangle_inplace(TRIU, input, diagonal)
 
 
+cdef object sum_of_clipped(object last, object most):
+    """The sum of min(k, most) for k from 1 to `last`."""
+    last = max(last, 0)
+    ramp = min(last, most)
+    return ramp * (ramp + 1) // 2 + (last - ramp) * most
+
+
 cdef object triangle_indices(object row, object col, object offset, bint lower, object dtype, object device, str where):
     cdef int code = dtype_code(dtype, INT64)
-    cdef ssize rows = row, columns = col, above = offset, i, j, n = 0, first, last
+    cdef ssize rows = row, columns = col, above = offset, i, j, n, first, last, start = 0, stop = 0
     cdef ssize[2] sizes
     cdef TensorBase out
     if rows < 0 or columns < 0:
         raise ShapeError(f"{where}: {rows} rows and {columns} columns are asked for; both must be at least 0")
     if code != INT64 and code != INT32:
         raise UnsupportedDType(f"{where}: indices are int64 or int32, not {dtype_object(code)}")
+    # in Python's ints, which do not overflow: the rows with indices, and how many indices there are
+    above = min(max(above, -rows), columns)
+    row, col, offset = rows, columns, above
+    wanted = sum_of_clipped(row + offset, col) - sum_of_clipped(offset, col)
+    if not lower:
+        wanted = row * col - sum_of_clipped(row + offset - 1, col) + sum_of_clipped(offset - 1, col)
+    if wanted > 1 << 58:
+        raise ShapeError(f"{where}: {wanted} indices are asked for, more than fit in memory")
     sizes[0] = 2
-    for i in range(rows):
-        n += min(max(i + above + 1, 0), columns) if lower else columns - min(max(i + above, 0), columns)
+    n = wanted
+    if n > 0:
+        start = max(0, -offset) if lower else 0
+        stop = row if lower else min(row, col - offset)
     sizes[1] = n
     if is_meta_device(device, where):
         return meta_tensor(code, 2, sizes, NULL)
     out = empty_tensor(code, 2, sizes)
     n = 0
-    for i in range(rows):
+    for i in range(start, stop):
         first = 0 if lower else min(max(i + above, 0), columns)
         last = min(max(i + above + 1, 0), columns) if lower else columns
         for j in range(first, last):

@@ -239,3 +239,16 @@ def test_an_operator_of_a_subclass_refuses_named_arguments_that_it_does_not_know
             getattr(T.Tensor, name)(x, dim=x)
         with pytest.raises(TypeError), Answers(NotImplemented):
             getattr(T.Tensor, name)()
+
+
+# ---------------------------------------------------------------- sizes whose product wraps around
+@pytest.mark.parametrize("name", ["tril_indices", "triu_indices"])
+def test_indices_of_vast_triangles_are_counted_without_overflow(name):
+    indices = getattr(T, name)
+    with pytest.raises(RuntimeError, match="more than fit"):
+        indices(8, 2**62, 2**62 if name == "tril_indices" else -(2**62))
+    everything, nothing = (2**63 - 1, -(2**63))
+    if name == "triu_indices":
+        everything, nothing = nothing, everything
+    assert indices(2, 2, everything).tolist() == [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert indices(2**40, 2, nothing).shape == (2, 0)
