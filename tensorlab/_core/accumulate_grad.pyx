@@ -22,8 +22,8 @@ from tensorlab._core.modes cimport call_aloud, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
-import os
 
+from tensorlab._core.modes import in_forked_children
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -182,7 +182,7 @@ def renew_turn():
     else:
         turn_depth = 0
 
-os.register_at_fork(after_in_child=renew_turn)
+in_forked_children(renew_turn)
 
 
 cdef int lend_turn(long owner, long borrower) noexcept:

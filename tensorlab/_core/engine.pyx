@@ -12,7 +12,6 @@ from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 
-import os
 from threading import Thread
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend_turn
@@ -25,6 +24,7 @@ from tensorlab._core.modes cimport ThreadState, be_quiet, set_grad_mode, thread_
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 from tensorlab._core.tensor cimport TensorBase, make_size
 
+from tensorlab._core.modes import in_forked_children
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -40,7 +40,7 @@ def count_tasks_again():
     global tasks_running
     tasks_running = thread_state().backward_depth
 
-os.register_at_fork(after_in_child=count_tasks_again)
+in_forked_children(count_tasks_again)
 
 
 # ---------------------------------------------------------------- gradients on their way

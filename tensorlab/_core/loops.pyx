@@ -22,7 +22,7 @@ from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
-import os
+from tensorlab._core.modes import in_forked_children
 
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_step, const int32_t* x, ssize x_step)
@@ -47,7 +47,7 @@ def _after_fork():
     global is_forked_child
     is_forked_child = True
 
-os.register_at_fork(after_in_child=_after_fork)
+in_forked_children(_after_fork)
 
 
 def set_loop_threads(int n):

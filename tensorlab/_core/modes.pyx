@@ -4,6 +4,8 @@ One small C struct for each thread; reading it costs two nanoseconds, so every o
 """
 cimport cython
 
+import os
+
 cdef extern from *:
     """
     #if defined(_MSC_VER)
@@ -18,6 +20,13 @@ cdef extern from *:
     } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0};
     """
     ThreadState tl_state
+
+
+# ---------------------------------------------------------------- forked children
+def in_forked_children(function):
+    """Call a function in each forked child, which has only the thread that forked; where there is no fork, never."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
 
 
 # ---------------------------------------------------------------- grad mode
