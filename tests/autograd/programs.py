@@ -34,3 +34,21 @@ def collection():
 def leaf(M, *values):
     """A float64 leaf of these values."""
     return M.tensor(list(values), dtype=M.float64, requires_grad=True)
+
+
+def make(M, forward, backward, **members):
+    """A Function class with these static methods."""
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward), **members}
+    return type("Made", (M.autograd.Function,), members)
+
+
+def cube(M):
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * grad
+
+    return make(M, forward, backward)
