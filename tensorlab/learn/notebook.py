@@ -68,7 +68,10 @@ def translate(directive, argument, body):
         call = f'source("{argument.strip()}", "{options["name"]}"{docstrings})'
         return [code_cell(f"from tensorlab.learn import source\n\n{call}")]
     if directive == "exercise":
-        return [cell for exercise in find(argument)[1] for cell in exercise_cells(exercise)]
+        chapter, exercises = find(argument)
+        cells = [cell for exercise in exercises for cell in exercise_cells(exercise)]
+        is_first = exercises[0] is chapter.exercises[0]  # what its file of answers begins with
+        return [code_cell(chapter.imports), *cells] if is_first else cells
     if directive == "math":
         return [markdown_cell(f"$$\n{content}\n$$")]
     if directive in SHOWN_AS_CODE:

@@ -23,6 +23,14 @@ def test_an_exercise_is_its_text_a_cell_to_fill_in_its_check_and_what_opens(chap
     assert code in folded.source
 
 
+def test_the_imports_of_a_chapters_exercises_stand_once_before_the_first(chapter, monkeypatch):
+    monkeypatch.setattr(notebook, "find", lambda identity: (chapter, (chapter[identity],)))
+    first = notebook.translate("exercise", "90.1", "")
+    second = notebook.translate("exercise", "90.2", "")
+    assert [cell.source for cell in first[:1]] == [chapter.imports]
+    assert [len(first), len(second)] == [5, 4]
+
+
 def test_exercises_go_on_in_a_second_file_and_neither_is_shown(tmp_path, chapter):
     folder = tmp_path / "91-longer"
     folder.mkdir()
