@@ -17,7 +17,7 @@ from threading import Thread
 from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend_turn
 from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport GraphTask, Meta, Node, is_wanted
+from tensorlab._core.graph cimport GraphTask, Meta, Node, has_shape_of, is_wanted
 from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.layout cimport is_dense, shape_text
 from tensorlab._core.modes cimport ThreadState, be_quiet, set_grad_mode, thread_state
@@ -50,12 +50,12 @@ cdef object fit(object grad, Meta* meta, Node source):
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; a Tensor or None is needed")
     g = <TensorBase>grad
-    if not has_form(g, meta):
+    if not has_shape_of(g, meta):
         if not is_expandable(meta, g):
             raise GradientError(f"{source.name()}: returned a gradient of shape {shape_text(g.ndim_, g.sizes)} where "
                                 f"{shape_text(meta.ndim, meta.sizes)} is expected")
         grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))
-        if not isinstance(grad, TensorBase) or not has_form((<TensorBase>grad), meta):
+        if not isinstance(grad, TensorBase) or not has_shape_of(<TensorBase>grad, meta):
             raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a {type(grad).__name__} of another shape than "
                             f"{shape_text(meta.ndim, meta.sizes)}")
         g = <TensorBase>grad
@@ -64,17 +64,6 @@ cdef object fit(object grad, Meta* meta, Node source):
     if g.dtype_ != meta.dtype:
         grad = <TensorBase?>grad.to(dtype_object(meta.dtype))
     return grad
-
-
-cdef bint has_form(TensorBase g, const Meta* meta) noexcept:
-    """Is g's shape that of the meta?"""
-    cdef int i
-    if g.ndim_ != meta.ndim:
-        return False
-    for i in range(meta.ndim):
-        if g.sizes[i] != meta.sizes[i]:
-            return False
-    return True
 
 
 cdef bint is_expandable(Meta* meta, TensorBase g) noexcept:

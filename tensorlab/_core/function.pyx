@@ -38,7 +38,8 @@ from tensorlab.errors import GradientError
 cdef class FunctionNode(Node):
     """The context of one call of a custom Function, and its node in the graph.
 
-    `saved` is a list of SavedTensors and None; None itself once it was freed.
+    `saved` is a list: a SavedTensor for each tensor that forward saved, None where it saved None. When backward has freed what
+    was saved, `saved` is None.
     """
 
     cdef tuple to_save          # what forward asked to save

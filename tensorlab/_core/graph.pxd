@@ -42,6 +42,16 @@ cdef inline bint is_wanted(GraphTask task, object node):
     """Does this pass need a gradient for that node?"""
     return node is not None and (not task.is_selective or node in task.needed)
 
+cdef inline bint has_shape_of(TensorBase x, const Meta* meta) noexcept:
+    """Is x of the shape that a node knows?"""
+    cdef int i
+    if x.ndim_ != meta.ndim:
+        return False
+    for i in range(x.ndim_):
+        if x.sizes[i] != meta.sizes[i]:
+            return False
+    return True
+
 cdef inline int ndim_of(TensorBase x) except -1:
     """x's number of dimensions. A stale view whose history cannot be mended raises here, before any other complaint."""
     if x.base is not None and x.creation != 0 and thread_state().grad_enabled and needs_grad(x):
@@ -59,7 +69,7 @@ cdef inline bint is_followed(TensorBase x) noexcept:
 
 cdef Node grad_fn_of(TensorBase x)
 cdef int set_metas(Node node, object outputs) except -1
-cdef int stamp(Node node) except -1
+cdef int stamp(Node node) except -1      # after its edges: an edge to a view may make a node, which is older
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
 cdef int refuse_special_view(TensorBase x, str op) except -1

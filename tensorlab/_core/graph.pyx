@@ -13,6 +13,9 @@ whole engine.
 Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
 what it holds aside, and the outermost one lets go of that, one thing after the other. The count is one for all threads: what
 one puts aside while another frees may wait for that one.
+
+Quiet and aloud. Subclasses and modes may listen to calls (overrides.pyx). What the engine calls for itself, it calls quietly;
+what the user wrote, a hook say, aloud: see modes.pyx.
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef

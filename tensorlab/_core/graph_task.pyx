@@ -63,7 +63,10 @@ cdef class ReadyQueue:
 # ---------------------------------------------------------------- a graph task
 @cython.final
 cdef class Task(GraphTask):
-    """The tables of one backward pass. A node's slot is its row in them."""
+    """The tables of one backward pass. A node's slot is its row in them.
+
+    GraphTask (graph.pxd) is the part that nodes see: they stand below the engine and must not know its tables.
+    """
 
     def __cinit__(self):
         global task_serial

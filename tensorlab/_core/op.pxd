@@ -10,7 +10,7 @@ cdef enum:
 
 cdef enum:
     MAX_INPUTS = 8              # differentiable parameters of an op
-    MAX_SAVED = 8               # a tensor that a formula needs is one of the first arguments
+    MAX_SAVED = 8               # only so many arguments, the first ones, may be tensors that a formula needs
 
 cdef enum:
     SAVES_OUTPUT = 1 << 31
@@ -27,6 +27,7 @@ cdef class Op:
     cdef readonly tuple params          # names of the parameters
     cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of)
     cdef readonly dict public_names     # parameter: what PyTorch calls it
+    cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor
     cdef readonly int dtype_rule

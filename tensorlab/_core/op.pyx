@@ -25,7 +25,6 @@ cimport cython
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
 
 REGISTRY = {}                   # name: Op
-CONSTANTS = {}                  # name: constants of that op
 
 
 # ---------------------------------------------------------------- declaring an op
@@ -58,6 +57,7 @@ cdef class Op:
         node = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.node_names = node if isinstance(node, tuple) else (node,)
         self.public_names = {"x": "self", "y": "other", **(public or {})}
+        self.constants = constants or {}
         self.is_pointwise = dtype is not None
         self.wraps_numbers = len(self.params) == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
@@ -66,7 +66,6 @@ cdef class Op:
         self.formulas = []
         self.takes = []
         REGISTRY[name] = self
-        CONSTANTS[name] = constants or {}
 
     def derivative(self, str param, *, bint is_list=False):
         """Declare the formula of the gradient with respect to `param`; see the top of this file.

@@ -19,6 +19,7 @@ from tensorlab._core.graph cimport (
     already_released,
     as_view,
     bump_version,
+    has_shape_of,
     is_wanted,
     needs_grad,
     set_history,
@@ -43,7 +44,6 @@ from tensorlab._core.saved cimport (
 )
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
 
-from tensorlab._core.op import CONSTANTS
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -183,8 +183,8 @@ cdef class OpNode(Node):
         cdef bint is_raw = name.startswith("_raw_saved_")
         cdef dict names = saved_names(self.op) if name.startswith(("_saved_", "_raw_saved_")) else {}
         cdef object code = names.get(name.partition("saved_")[2])
-        if name.startswith("_saved_") and name[7:] in CONSTANTS[self.op.name]:
-            return CONSTANTS[self.op.name][name[7:]]
+        if name.startswith("_saved_") and name[7:] in self.op.constants:
+            return self.op.constants[name[7:]]
         if code is None:
             raise AttributeError(f"{self.label()} has no attribute {name!r}")
         if self.is_released:
@@ -198,7 +198,7 @@ cdef class OpNode(Node):
         return self.get(code, 0, None)
 
     def __dir__(self):
-        cdef list found = [*object.__dir__(self), *["_saved_" + name for name in CONSTANTS[self.op.name]]]
+        cdef list found = [*object.__dir__(self), *["_saved_" + name for name in self.op.constants]]
         for name, code in saved_names(self.op).items():
             found.append("_saved_" + name)
             if self.holds(code) and isinstance(self.raw_saved(code), SavedTensor):
@@ -263,11 +263,13 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             node = OpNode.__new__(OpNode)
             edges = empty_edges(count)
         edge = gradient_edge(x)
-        # a view made under no_grad requires grad but leads nowhere; what only its formula needs is not saved
+        # a view made under no_grad requires grad, but its edge leads nowhere: what only its formula needs is not saved. An op
+        # with a single edge saves all the same; so does PyTorch, and one sees it when a saved value was changed
         mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
             set_edge_output(node, j, count, x.output_number)
-        if edge is not None and op.wants_shape >> j & 1 and not has_shape(x, &(<Node>edge).metas[x.output_number]):
+        # the node of an input knows its shape, unless that was changed in place under no_grad
+        if edge is not None and op.wants_shape >> j & 1 and not has_shape_of(x, &(<Node>edge).metas[x.output_number]):
             if node.shapes is None:
                 node.shapes = {}
             node.shapes[j] = make_size(x.ndim_, x.sizes)
@@ -318,17 +320,6 @@ cdef int edge_count(Op op, PyObject** arguments) noexcept:
         count -= 1
         is_setting = is_setting or <object>arguments[op.positions[count]] is not None
     return count if is_setting else op.derivative_count
-
-
-cdef bint has_shape(TensorBase x, const Meta* meta) noexcept:
-    """Has x the shape that its node knows? Not if that was changed in place under no_grad."""
-    cdef int i
-    if x.ndim_ != meta.ndim:
-        return False
-    for i in range(x.ndim_):
-        if x.sizes[i] != meta.sizes[i]:
-            return False
-    return True
 
 
 cdef tuple empty_edges(int n):
