@@ -108,13 +108,7 @@ from tensorlab.ops.norms import norm
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.activation import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.arithmetic import (
-    abs,
-    abs_,
-    absolute,
     add,
-    addcdiv,
-    addcmul,
-    lerp,
     mul,
     multiply,
     neg,
@@ -123,8 +117,6 @@ from tensorlab.ops.pointwise.arithmetic import (
     negative_,
     positive,
     rsub,
-    sgn,
-    sign,
     sub,
     subtract,
 )
@@ -238,6 +230,9 @@ from tensorlab.ops.pointwise.rounding import (
 )
 from tensorlab.ops.pointwise.selection import masked_fill, where
 from tensorlab.ops.pointwise.signs import (
+    abs,
+    abs_,
+    absolute,
     angle,
     copysign,
     frexp,
@@ -249,6 +244,8 @@ from tensorlab.ops.pointwise.signs import (
     ldexp,
     ldexp_,
     nextafter,
+    sgn,
+    sign,
     signbit,
 )
 from tensorlab.ops.pointwise.special import (
@@ -310,6 +307,7 @@ from tensorlab.ops.pointwise.trigonometry import (
     tan,
     tan_,
 )
+from tensorlab.ops.pointwise.weighted_sums import addcdiv, addcmul, lerp
 from tensorlab.ops.products import all, any, prod
 from tensorlab.ops.reductions import count_nonzero, mean, nanmean, nansum, sum
 from tensorlab.ops.dimensions import (

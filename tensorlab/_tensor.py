@@ -56,6 +56,7 @@ from tensorlab.ops.pointwise import (
     signs,
     special,
     trigonometry,
+    weighted_sums,
 )
 from tensorlab.printing import tensor_format, tensor_repr
 
@@ -276,20 +277,20 @@ class Tensor(TensorBase):
     mul_ = arithmetic.mul_
     neg = arithmetic.neg
     neg_ = arithmetic.neg_
-    abs = arithmetic.abs
-    abs_ = arithmetic.abs_
-    sign = arithmetic.sign
-    sign_ = arithmetic.sign_
-    sgn = arithmetic.sgn
-    sgn_ = arithmetic.sgn_
-    addcmul = arithmetic.addcmul
-    addcmul_ = arithmetic.addcmul_
-    addcdiv = arithmetic.addcdiv
-    addcdiv_ = arithmetic.addcdiv_
-    lerp = arithmetic.lerp
-    lerp_ = arithmetic.lerp_
-    absolute = arithmetic.absolute
-    absolute_ = arithmetic.absolute_
+    abs = signs.abs
+    abs_ = signs.abs_
+    sign = signs.sign
+    sign_ = signs.sign_
+    sgn = signs.sgn
+    sgn_ = signs.sgn_
+    addcmul = weighted_sums.addcmul
+    addcmul_ = weighted_sums.addcmul_
+    addcdiv = weighted_sums.addcdiv
+    addcdiv_ = weighted_sums.addcdiv_
+    lerp = weighted_sums.lerp
+    lerp_ = weighted_sums.lerp_
+    absolute = signs.absolute
+    absolute_ = signs.absolute_
     multiply = arithmetic.multiply
     multiply_ = arithmetic.multiply_
     negative = arithmetic.negative
@@ -306,7 +307,7 @@ class Tensor(TensorBase):
     __imul__ = arithmetic.mul_operator_
     __neg__ = arithmetic.neg
     __pos__ = arithmetic.positive
-    __abs__ = arithmetic.abs
+    __abs__ = signs.abs
 
     # elementary functions
     exp = elementary.exp

@@ -76,15 +76,7 @@ from tensorlab.ops.dimensions import broadcast_to, matrix_transpose
 from tensorlab.ops.dimensions import movedim as moveaxis
 from tensorlab.ops.facts import can_cast
 from tensorlab.ops.linalg.matrices import matmul
-from tensorlab.ops.pointwise.arithmetic import (
-    abs,
-    add,
-    multiply,
-    negative,
-    positive,
-    sign,
-    subtract,
-)
+from tensorlab.ops.pointwise.arithmetic import add, multiply, negative, positive, subtract
 from tensorlab.ops.pointwise.bounds import maximum, minimum
 from tensorlab.ops.pointwise.comparison import eq as equal
 from tensorlab.ops.pointwise.comparison import (
@@ -123,7 +115,7 @@ from tensorlab.ops.pointwise.logic import bitwise_not as bitwise_invert
 from tensorlab.ops.pointwise.powers import pow, sqrt, square
 from tensorlab.ops.pointwise.rounding import ceil, floor, round, trunc
 from tensorlab.ops.pointwise.selection import where
-from tensorlab.ops.pointwise.signs import copysign, nextafter, signbit
+from tensorlab.ops.pointwise.signs import abs, copysign, nextafter, sign, signbit
 from tensorlab.ops.pointwise.trigonometry import (
     acos,
     acosh,

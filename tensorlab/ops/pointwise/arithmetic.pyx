@@ -1,6 +1,6 @@
 """Sums, products and their relatives: the ops behind + - * and what is made of them.
 
-Division has its own file, and so have powers.
+Division has its own file, and so have powers, absolute values and signs, and sums that scale what they add (addcmul, lerp).
 """
 from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
@@ -11,8 +11,6 @@ from tensorlab._core.dispatch cimport (
     run_out,
     run_out_1,
     run_out_2,
-    run_quaternary,
-    run_quaternary_inplace,
     run_ternary,
     run_ternary_inplace,
     run_unary,
@@ -22,13 +20,13 @@ from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.recording cimport finish
-from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.dtypes cimport BOOL, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport is_bool, is_floating_operand, zeros_as
+from tensorlab.ops.pointwise.common cimport is_bool
 
 from tensorlab._core.operands import result_type
-from tensorlab.errors import DTypeError, UnsupportedDType
+from tensorlab.errors import DTypeError
 
 
 # ---------------------------------------------------------------- add
@@ -373,251 +371,7 @@ def positive(TensorBase input not None):
     return input
 
 
-# ---------------------------------------------------------------- abs
-cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        if number is float or number is double:
-            out[i] = fabs(x[i])
-        else:
-            out[i] = -x[i] if x[i] < 0 else x[i]
-
-cdef extern from "math.h" nogil:
-    double fabs(double)             # of a float it compiles to the same: the sign bit is cleared
-
-cdef Op ABS = Op("abs(x: Tensor) -> Tensor", dtype="promote")
-floating_loops(ABS, <void*>abs_loop[float], <void*>abs_loop[double])
-integer_loops(ABS, <void*>abs_loop[uint8_t], <void*>abs_loop[int8_t], <void*>abs_loop[int16_t], <void*>abs_loop[int32_t],
-              <void*>abs_loop[int64_t])
-
-@ABS.derivative("x")
-def abs_derivative(grad, x):
-    return run_binary(MUL, grad, run_unary(SIGN, x))
-
-def abs(TensorBase input not None, *, out=None):
-    """Absolute value of each element; `abs(input)`. Its derivative at 0 is taken as 0.
-
-    >>> import tensorlab
-    >>> tensorlab.abs(tensorlab.tensor([1., -2.]))
-    tensor([1., 2.])
-    """
-    return run_unary(ABS, input) if out is None else run_out_1(ABS, input, out)
-
-def abs_(TensorBase input not None):
-    """`abs`, written over `input`."""
-    return run_unary_inplace(ABS, input)
-
-
-# ---------------------------------------------------------------- sign
-cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = <number>((x[i] > 0) - (x[i] < 0))
-
-cdef Op SIGN = Op("sign(x: Tensor) -> Tensor", dtype="promote")
-floating_loops(SIGN, <void*>sign_loop[float], <void*>sign_loop[double])
-integer_loops(SIGN, <void*>sign_loop[uint8_t], <void*>sign_loop[int8_t], <void*>sign_loop[int16_t],
-              <void*>sign_loop[int32_t], <void*>sign_loop[int64_t])
-SIGN.loops[BOOL] = <void*>sign_loop[uint8_t]
-
-@SIGN.derivative("x")
-def sign_derivative(grad):
-    return zeros_as(grad)
-
-def sign(TensorBase input not None, *, out=None):
-    """-1, 0 or 1 after the sign of each element; 0 for nan.
-
-    >>> import tensorlab
-    >>> tensorlab.sign(tensorlab.tensor([-3., 0., 5.]))
-    tensor([-1.,  0.,  1.])
-    """
-    return run_unary(SIGN, input) if out is None else run_out_1(SIGN, input, out)
-
-def sign_(TensorBase input not None):
-    """`sign`, written over `input`."""
-    return run_unary_inplace(SIGN, input)
-
-
-# ---------------------------------------------------------------- addcmul
-cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* value, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = x[i] + value[i] * a[i] * b[i]
-
-cdef Op ADDCMUL = Op("addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor", dtype="promote")
-floating_loops(ADDCMUL, <void*>addcmul_loop[float], <void*>addcmul_loop[double])
-integer_loops(ADDCMUL, <void*>addcmul_loop[uint8_t], <void*>addcmul_loop[int8_t], <void*>addcmul_loop[int16_t],
-              <void*>addcmul_loop[int32_t], <void*>addcmul_loop[int64_t])
-
-@ADDCMUL.derivative("x")
-def addcmul_derivative_x(grad):
-    return grad
-
-@ADDCMUL.derivative("tensor1")
-def addcmul_derivative_tensor1(grad, tensor2, value):
-    return grad * (tensor2 * value)
-
-@ADDCMUL.derivative("tensor2")
-def addcmul_derivative_tensor2(grad, tensor1, value):
-    return grad * (tensor1 * value)
-
-cdef object fitting_value(object x, object a, object b, object value):
-    """The factor, cut to an integer if all tensors are integers, so that it does not change the type of the result."""
-    if is_floating_operand(x) or is_floating_operand(a) or is_floating_operand(b) or isinstance(value, TensorBase):
-        return value
-    if is_bool(x) and is_bool(a) and is_bool(b):
-        raise UnsupportedDType("addcmul: not implemented for tensorlab.bool; use input | (tensor1 & tensor2)")
-    return int(value)
-
-cdef object run_out_4(Op op, object x, object a, object b, object value, object out):
-    cdef PyObject* operands[4]
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>a
-    operands[2] = <PyObject*>b
-    operands[3] = <PyObject*>value
-    return run_out(op, operands, 4, out)
-
-def addcmul(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1, out=None):
-    """`input + value * tensor1 * tensor2`, element by element, broadcast.
-
-    >>> import tensorlab
-    >>> x = tensorlab.tensor([1., 2.])
-    >>> tensorlab.addcmul(x, x, x, value=10)
-    tensor([11., 42.])
-    """
-    value = fitting_value(input, tensor1, tensor2, value)
-    if out is not None:
-        return run_out_4(ADDCMUL, input, tensor1, tensor2, value, out)
-    return run_quaternary(ADDCMUL, input, tensor1, tensor2, value)
-
-def addcmul_(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1):
-    """`addcmul`, written over `input`."""
-    return run_quaternary_inplace(ADDCMUL, input, tensor1, tensor2, fitting_value(input, tensor1, tensor2, value))
-
-
-# ---------------------------------------------------------------- addcdiv
-cdef void addcdiv_loop(real* out, real* x, real* a, real* b, real* value, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = x[i] + value[i] * a[i] / b[i]
-
-cdef Op ADDCDIV = Op("addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor", dtype="promote")
-floating_loops(ADDCDIV, <void*>addcdiv_loop[float], <void*>addcdiv_loop[double])
-
-@ADDCDIV.derivative("x")
-def addcdiv_derivative_x(grad):
-    return grad
-
-@ADDCDIV.derivative("tensor1")
-def addcdiv_derivative_tensor1(grad, tensor2, value):
-    return grad * (value / tensor2)
-
-@ADDCDIV.derivative("tensor2")
-def addcdiv_derivative_tensor2(grad, tensor1, tensor2, value):
-    return -grad * (value * tensor1 / (tensor2 * tensor2))
-
-cdef int refuse_integer_quotient(str where, object a, object b) except -1:
-    if not is_floating_operand(a) and not is_floating_operand(b):
-        raise DTypeError(f"{where}: tensor1 is {a.dtype} and tensor2 is {b.dtype}; one of them must be floating. Write "
-                         f"input + value * (tensor1 / tensor2), or div with rounding_mode='trunc' for whole numbers")
-    return 0
-
-def addcdiv(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1, out=None):
-    """`input + value * tensor1 / tensor2`, element by element, broadcast.
-
-    Raises
-    ------
-    DTypeError
-        If neither `tensor1` nor `tensor2` is floating.
-
-    >>> import tensorlab
-    >>> x = tensorlab.tensor([1., 2.])
-    >>> tensorlab.addcdiv(x, x, x, value=10)
-    tensor([11., 12.])
-    """
-    refuse_integer_quotient("addcdiv", tensor1, tensor2)
-    if out is not None:
-        return run_out_4(ADDCDIV, input, tensor1, tensor2, value, out)
-    return run_quaternary(ADDCDIV, input, tensor1, tensor2, value)
-
-def addcdiv_(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1):
-    """`addcdiv`, written over `input`."""
-    refuse_integer_quotient("addcdiv_", tensor1, tensor2)
-    return run_quaternary_inplace(ADDCDIV, input, tensor1, tensor2, value)
-
-
-# ---------------------------------------------------------------- lerp
-cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexcept nogil:
-    cdef ssize i
-    cdef real difference, from_start, from_end
-    for i in range(n):
-        # measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`
-        difference = end[i] - x[i]
-        from_start = x[i] + weight[i] * difference
-        from_end = end[i] - difference * (<real>1 - weight[i])
-        out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
-
-cdef Op LERP = Op("lerp(x: Tensor, end: Tensor, weight: Tensor) -> Tensor", dtype="promote",
-                  node=("LerpBackward0", "LerpBackward1"))
-floating_loops(LERP, <void*>lerp_loop[float], <void*>lerp_loop[double])
-
-@LERP.derivative("x")
-def lerp_derivative_x(grad, weight):
-    return grad * (1 - weight)
-
-@LERP.derivative("end")
-def lerp_derivative_end(grad, weight):
-    return grad * weight
-
-@LERP.derivative("weight")
-def lerp_derivative_weight(grad, x, end):
-    return grad * (end - x)
-
-cdef int check_lerp(str where, TensorBase x, TensorBase end, object weight) except -1:
-    if end.dtype_ != x.dtype_:
-        raise DTypeError(f"{where}: input is {x.dtype} and end is {end.dtype}; they must have one type. Convert with .to()")
-    if isinstance(weight, TensorBase) and (<TensorBase>weight).dtype_ != x.dtype_ and (<TensorBase>weight).ndim_ > 0:
-        raise DTypeError(f"{where}: input is {x.dtype} and weight is {weight.dtype}; they must have one type. Convert with "
-                         f".to()")
-    if not is_floating_operand(x):
-        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to(float) first")
-    return 0
-
-def lerp(TensorBase input not None, TensorBase end not None, weight, *, out=None):
-    """Point on the line from `input` to `end`: `input + weight * (end - input)`.
-
-    Parameters
-    ----------
-    input, end : Tensor, floating, of one dtype
-    weight : number or Tensor; 0 gives `input` and 1 gives `end`
-
-    Raises
-    ------
-    DTypeError
-        If the tensors differ in dtype.
-
-    >>> import tensorlab
-    >>> tensorlab.lerp(tensorlab.tensor([0., 10.]), tensorlab.tensor([4., 20.]), 0.25)
-    tensor([ 1.0000, 12.5000])
-    """
-    cdef PyObject* operands[3]
-    check_lerp("lerp", input, end, weight)
-    if out is None:
-        return run_ternary(LERP, input, end, weight)
-    operands[0] = <PyObject*>input
-    operands[1] = <PyObject*>end
-    operands[2] = <PyObject*>weight
-    return run_out(LERP, operands, 3, out)
-
-def lerp_(TensorBase input not None, TensorBase end not None, weight):
-    """`lerp`, written over `input`."""
-    check_lerp("lerp_", input, end, weight)
-    return run_ternary_inplace(LERP, input, end, weight)
-
-
 # other names that PyTorch has for the same functions
-absolute, absolute_ = abs, abs_
 multiply, multiply_ = mul, mul_
 negative, negative_ = neg, neg_
 subtract, subtract_ = sub, sub_
-sgn, sgn_ = sign, sign_

@@ -1,8 +1,9 @@
-"""Signs, neighbours and parts of numbers: copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
+"""Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
 from libc.math cimport (
     M_PI,
     copysign as c_copysign,
     exp2 as c_exp2,
+    fabs,
     frexp as c_frexp,
     nextafter as c_nextafter,
     signbit as c_signbit,
@@ -15,6 +16,7 @@ from tensorlab._core.dispatch cimport (
     run_out_1,
     run_out_2,
     run_unary,
+    run_unary_inplace,
 )
 from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
@@ -30,6 +32,68 @@ from tensorlab.errors import DTypeError
 
 cdef extern from "math.h" nogil:
     float nextafterf(float, float)
+
+
+# ---------------------------------------------------------------- abs
+cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        if number is float or number is double:
+            out[i] = fabs(x[i])     # of a float it compiles to the same: the sign bit is cleared
+        else:
+            out[i] = -x[i] if x[i] < 0 else x[i]
+
+cdef Op ABS = Op("abs(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(ABS, <void*>abs_loop[float], <void*>abs_loop[double])
+integer_loops(ABS, <void*>abs_loop[uint8_t], <void*>abs_loop[int8_t], <void*>abs_loop[int16_t], <void*>abs_loop[int32_t],
+              <void*>abs_loop[int64_t])
+
+@ABS.derivative("x")
+def abs_derivative(grad, x):
+    return grad * run_unary(SIGN, x)
+
+def abs(TensorBase input not None, *, out=None):
+    """Absolute value of each element; `abs(input)`. Its derivative at 0 is taken as 0.
+
+    >>> import tensorlab
+    >>> tensorlab.abs(tensorlab.tensor([1., -2.]))
+    tensor([1., 2.])
+    """
+    return run_unary(ABS, input) if out is None else run_out_1(ABS, input, out)
+
+def abs_(TensorBase input not None):
+    """`abs`, written over `input`."""
+    return run_unary_inplace(ABS, input)
+
+
+# ---------------------------------------------------------------- sign
+cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = <number>((x[i] > 0) - (x[i] < 0))
+
+cdef Op SIGN = Op("sign(x: Tensor) -> Tensor", dtype="promote")
+floating_loops(SIGN, <void*>sign_loop[float], <void*>sign_loop[double])
+integer_loops(SIGN, <void*>sign_loop[uint8_t], <void*>sign_loop[int8_t], <void*>sign_loop[int16_t],
+              <void*>sign_loop[int32_t], <void*>sign_loop[int64_t])
+SIGN.loops[BOOL] = <void*>sign_loop[uint8_t]
+
+@SIGN.derivative("x")
+def sign_derivative(grad):
+    return zeros_as(grad)
+
+def sign(TensorBase input not None, *, out=None):
+    """-1, 0 or 1 after the sign of each element; 0 for nan.
+
+    >>> import tensorlab
+    >>> tensorlab.sign(tensorlab.tensor([-3., 0., 5.]))
+    tensor([-1.,  0.,  1.])
+    """
+    return run_unary(SIGN, input) if out is None else run_out_1(SIGN, input, out)
+
+def sign_(TensorBase input not None):
+    """`sign`, written over `input`."""
+    return run_unary_inplace(SIGN, input)
 
 
 # ---------------------------------------------------------------- copysign
@@ -304,3 +368,8 @@ def lcm(TensorBase input not None, TensorBase other not None, *, out=None):
 def lcm_(TensorBase input not None, TensorBase other not None):
     """`lcm`, written over `input`."""
     return run_binary_inplace(LCM, input, other)
+
+
+# other names that PyTorch has for the same functions
+absolute, absolute_ = abs, abs_
+sgn, sgn_ = sign, sign_
