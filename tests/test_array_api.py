@@ -145,7 +145,7 @@ def test_a_tensor_knows_its_namespace():
 
 
 def test_array_api_compat_finds_the_namespace():
-    compat = pytest.importorskip("array_api_compat")
+    compat = pytest.importorskip("array_api_compat", reason="comes with `make test`")
     assert compat.array_namespace(tensorlab.ones(2)) is array_api
 
 
