@@ -48,6 +48,7 @@ from tensorlab.ops.pointwise import (
     comparison,
     division,
     elementary,
+    hyperbolic,
     logic,
     piecewise,
     powers,
@@ -344,16 +345,16 @@ class Tensor(TensorBase):
     acos_ = trigonometry.acos_
     atan = trigonometry.atan
     atan_ = trigonometry.atan_
-    sinh = trigonometry.sinh
-    sinh_ = trigonometry.sinh_
-    cosh = trigonometry.cosh
-    cosh_ = trigonometry.cosh_
-    asinh = trigonometry.asinh
-    asinh_ = trigonometry.asinh_
-    acosh = trigonometry.acosh
-    acosh_ = trigonometry.acosh_
-    atanh = trigonometry.atanh
-    atanh_ = trigonometry.atanh_
+    sinh = hyperbolic.sinh
+    sinh_ = hyperbolic.sinh_
+    cosh = hyperbolic.cosh
+    cosh_ = hyperbolic.cosh_
+    asinh = hyperbolic.asinh
+    asinh_ = hyperbolic.asinh_
+    acosh = hyperbolic.acosh
+    acosh_ = hyperbolic.acosh_
+    atanh = hyperbolic.atanh
+    atanh_ = hyperbolic.atanh_
     sinc = trigonometry.sinc
     sinc_ = trigonometry.sinc_
     deg2rad = trigonometry.deg2rad
@@ -366,12 +367,12 @@ class Tensor(TensorBase):
     arccos_ = trigonometry.arccos_
     arctan = trigonometry.arctan
     arctan_ = trigonometry.arctan_
-    arcsinh = trigonometry.arcsinh
-    arcsinh_ = trigonometry.arcsinh_
-    arccosh = trigonometry.arccosh
-    arccosh_ = trigonometry.arccosh_
-    arctanh = trigonometry.arctanh
-    arctanh_ = trigonometry.arctanh_
+    arcsinh = hyperbolic.arcsinh
+    arcsinh_ = hyperbolic.arcsinh_
+    arccosh = hyperbolic.arccosh
+    arccosh_ = hyperbolic.arccosh_
+    arctanh = hyperbolic.arctanh
+    arctanh_ = hyperbolic.arctanh_
     atan2 = trigonometry.atan2
     atan2_ = trigonometry.atan2_
     arctan2 = trigonometry.arctan2

@@ -100,6 +100,7 @@ from tensorlab.ops.pointwise.elementary import (
     logaddexp,
     tanh,
 )
+from tensorlab.ops.pointwise.hyperbolic import acosh, asinh, atanh, cosh, sinh
 from tensorlab.ops.pointwise.logic import (
     bitwise_and,
     bitwise_left_shift,
@@ -116,21 +117,7 @@ from tensorlab.ops.pointwise.powers import pow, sqrt, square
 from tensorlab.ops.pointwise.rounding import ceil, floor, round, trunc
 from tensorlab.ops.pointwise.selection import where
 from tensorlab.ops.pointwise.signs import abs, copysign, nextafter, sign, signbit
-from tensorlab.ops.pointwise.trigonometry import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cos,
-    cosh,
-    hypot,
-    sin,
-    sinh,
-    tan,
-)
+from tensorlab.ops.pointwise.trigonometry import acos, asin, atan, atan2, cos, hypot, sin, tan
 from tensorlab.ops.reshaping import reshape
 
 __all__ = [
