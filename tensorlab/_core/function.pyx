@@ -31,6 +31,8 @@ from tensorlab._core.tensor cimport (
     empty_tensor,
 )
 
+import warnings
+
 from tensorlab.errors import GradientError
 
 
@@ -199,6 +201,8 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
             raise GradientError(f"{node.label()}: a tensor marked dirty was not returned; forward must return every input "
                                 f"that it changes in place")
         if is_recorded:
+            if not contains(arguments, one):
+                check_new_dirty(node, <TensorBase?>one)
             check_inplace(<TensorBase?>one, True, type(node)._function.__name__)
             if (<TensorBase>one).base is not None and tensors > 1:
                 raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
@@ -225,7 +229,7 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
                 out.wants_grad = False
         elif is_dirty:
             out.gradient = None         # it belonged to what the tensor was before
-            rebase_history(out, node)
+            rebase_history(out, node, edge_to(node, arguments, out))
         else:
             if is_input:
                 out = self_view(out)
@@ -237,6 +241,25 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
         for one in outputs:
             if isinstance(one, TensorBase) and (<TensorBase>one).base is not None:
                 (<TensorBase>one).creation = VIEW_MULTI_OUTPUT
+    return 0
+
+
+cdef int check_new_dirty(FunctionNode node, TensorBase x) except -1:
+    """A tensor that was marked dirty is no argument of forward: a mistake, but a harmless one unless it is a view."""
+    if x.base is not None:
+        raise GradientError(f"{node.label()}: mark_dirty was given a view that is no argument of forward; only an argument "
+                            f"that forward changed in place can be marked")
+    warnings.warn(f"{node.label()}: mark_dirty was given a tensor that is no argument of forward; only an argument that forward "
+                  f"changed in place should be marked", UserWarning, stacklevel=2)
+    return 0
+
+
+cdef Py_ssize_t edge_to(FunctionNode node, tuple arguments, TensorBase x) except -1:
+    """Which of the node's edges leads to x; 0 if x was no argument."""
+    cdef Py_ssize_t i
+    for i in range(len(node.tensor_places)):
+        if arguments[node.tensor_places[i]] is x:
+            return i
     return 0
 
 

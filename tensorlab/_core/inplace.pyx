@@ -47,8 +47,11 @@ cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
     return 0
 
 
-cdef int rebase_history(TensorBase x, Node node) except -1:
-    """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view."""
+cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
+    """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view.
+
+    `place` is the edge of the node that led to x. Ops of ours have it first; a custom function may take its arguments in any order.
+    """
     cdef CopySlices slices
     cdef TensorBase base
     cdef Node old
@@ -68,6 +71,7 @@ cdef int rebase_history(TensorBase x, Node node) except -1:
         slices.view_strides[i] = x.strides[i]
     slices.view_offset = offset_of(x) - offset_of(base)
     slices.saved = node
+    slices.place = place
     take_edges(slices, node, base)
     old = base.node
     set_history(base, slices, 0)
@@ -77,16 +81,16 @@ cdef int rebase_history(TensorBase x, Node node) except -1:
 
 
 cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
-    """The in-place op's edges become those of CopySlices, but for the first, which goes to the base."""
-    cdef int i, n = len(node.edges)
-    slices.edges = (gradient_edge(base),) + node.edges[1:]
+    """The in-place op's edges become those of CopySlices, but for the view's, which goes to the base."""
+    cdef Py_ssize_t i, n = len(node.edges), place = slices.place
+    slices.edges = node.edges[:place] + (gradient_edge(base),) + node.edges[place + 1:]
     if base.output_number != 0 or node.edge_outputs != NULL:
         slices.edge_outputs = <int*>calloc(n, sizeof(int))
         if slices.edge_outputs == NULL:
             raise MemoryError()
-        slices.edge_outputs[0] = base.output_number if slices.edges[0] is not None else 0
-        for i in range(1, n):
+        for i in range(n):
             slices.edge_outputs[i] = node.edge_outputs[i] if node.edge_outputs != NULL else 0
+        slices.edge_outputs[place] = base.output_number if slices.edges[place] is not None else 0
     return 0
 
 
@@ -113,19 +117,19 @@ cdef class CopySlices(Node):
                                  tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
         if function is None:
             raise already_released("CopySlices")
-        if task.is_selective and is_wanted(task, self.edges[0]):
-            # the op's node will ask whether its own first edge, to the view's old node, is wanted; ours stands for that
-            task.needed.add(function.edges[0])
+        if task.is_selective and is_wanted(task, self.edges[self.place]):
+            # the op's node will ask whether its own edge to the view's old node is wanted; ours to the base stands for that
+            task.needed.add(function.edges[self.place])
         # a copy, because the op's backward may keep what it is given, and `part` is written to below
         grads = function.apply(part.clone(memory_format="contiguous"), task)
         out = list(grads)
-        out[0] = None
-        if is_wanted(task, self.edges[0]):
-            if grads[0] is None:
+        out[self.place] = None
+        if is_wanted(task, self.edges[self.place]):
+            if grads[self.place] is None:
                 part.zero_()
             else:
-                part.copy_(grads[0])
-            out[0] = result
+                part.copy_(grads[self.place])
+            out[self.place] = result
         return tuple(out)
 
     cdef TensorBase view_again(self, TensorBase saved):

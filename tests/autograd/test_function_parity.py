@@ -1,5 +1,7 @@
 """Custom functions do what PyTorch's do: the same small programs run with both."""
 
+import warnings
+
 from tests.autograd.programs import collection, cube, leaf, make
 
 program, check = collection()
@@ -213,6 +215,37 @@ def marked_dirty_but_not_returned(M):
         return a.clone()
 
     make(M, forward, lambda ctx, grad: grad * 3).apply(leaf(M, 1.0) * 1)
+
+
+def result_of_marking(M, choose):
+    """What comes of it when forward marks something dirty that is no argument of it."""
+
+    def forward(ctx, a):
+        made = choose(a)
+        ctx.mark_dirty(made)
+        return made
+
+    x = leaf(M, 1.0, 2.0)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        y = make(M, forward, lambda ctx, grad: grad * 3).apply(x * 1)
+    y.sum().backward()
+    return x.grad, y._version, [warning.category for warning in heard]
+
+
+@program
+def a_new_tensor_marked_dirty(M):
+    return result_of_marking(M, lambda a: a * 3)
+
+
+@program
+def a_view_of_an_argument_marked_dirty(M):
+    return result_of_marking(M, lambda a: a[:1].mul_(3))
+
+
+@program
+def a_view_of_something_else_marked_dirty(M):
+    return result_of_marking(M, lambda a: M.ones(3)[:2].mul_(3))
 
 
 @program

@@ -267,3 +267,41 @@ def test_a_write_to_a_view_without_a_gradient_leaves_the_rest_of_its_base_alone(
     Clear.apply(base[1:])
     base.sum().backward()
     assert x.grad.tolist() == [1.0, 0.0, 0.0]
+
+
+class MulInto(Function):
+    """Writes `view * factor` over `view`, its second argument."""
+
+    @staticmethod
+    def forward(ctx, factor, view):
+        ctx.save_for_backward(factor, view.clone())
+        ctx.mark_dirty(view)
+        return view.mul_(factor)
+
+    @staticmethod
+    def backward(ctx, grad):
+        factor, old = ctx.saved_tensors
+        return grad * old, grad * factor
+
+
+@pytest.mark.parametrize("inputs", ["all", "factor", "x"])
+def test_a_view_may_be_written_at_any_place_of_the_arguments(inputs):
+    """PyTorch takes the gradient of the first argument for that of the view."""
+    factor, x = leaf(2.0, 3.0), leaf(1.0, 4.0, 5.0, 6.0)
+    base = (x * 1).view(2, 2)
+    MulInto.apply(factor, base[1])
+    wanted = {"all": None, "factor": [factor], "x": [x]}[inputs]
+    (base * T.tensor([[10.0, 20.0], [30.0, 40.0]])).sum().backward(inputs=wanted)
+    if inputs != "x":
+        assert factor.grad.tolist() == [30.0 * 5.0, 40.0 * 6.0]
+    if inputs != "factor":
+        assert x.grad.tolist() == [10.0, 20.0, 30.0 * 2.0, 40.0 * 3.0]
+
+
+def test_a_view_of_a_second_output_is_written_as_the_second_argument():
+    factor, x = leaf(2.0, 3.0), leaf(1.0, 4.0, 5.0, 6.0)
+    values, _ = (x * 1).view(2, 2).sort(dim=0, descending=True)  # two outputs of one node
+    MulInto.apply(factor, values[0])
+    values.sum().backward()
+    assert factor.grad.tolist() == [5.0, 6.0]
+    assert x.grad.tolist() == [1.0, 1.0, 2.0, 3.0]
