@@ -191,22 +191,11 @@ cdef SavedTensor save_for(FunctionNode node, TensorBase x):
 
 cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_recorded) except -1:
     """Give each output its history. What was changed in place is checked first, so that nothing is half done."""
-    cdef Py_ssize_t i, differentiable = 0, tensors = 0
+    cdef Py_ssize_t i, differentiable = 0
     cdef TensorBase out
     cdef bint is_input, is_dirty, has_grad
-    for one in outputs:
-        tensors += isinstance(one, TensorBase)
     for one in node.dirty:
-        if not contains(outputs, one):
-            raise GradientError(f"{node.label()}: a tensor marked dirty was not returned; forward must return every input "
-                                f"that it changes in place")
-        if is_recorded:
-            if not contains(arguments, one):
-                check_new_dirty(node, <TensorBase?>one)
-            check_inplace(<TensorBase?>one, True, type(node)._function.__name__)
-            if (<TensorBase>one).base is not None and tensors > 1:
-                raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
-                                    f"several outputs; only one is possible then")
+        check_dirty(node, <TensorBase?>one, arguments, outputs, is_recorded)
     for one in node.dirty:              # forward may have written where no op of ours could count it
         bump_version(<TensorBase?>one)
     if is_recorded:
@@ -244,13 +233,23 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
     return 0
 
 
-cdef int check_new_dirty(FunctionNode node, TensorBase x) except -1:
-    """A tensor that was marked dirty is no argument of forward: a mistake, but a harmless one unless it is a view."""
-    if x.base is not None:
-        raise GradientError(f"{node.label()}: mark_dirty was given a view that is no argument of forward; only an argument "
-                            f"that forward changed in place can be marked")
-    warnings.warn(f"{node.label()}: mark_dirty was given a tensor that is no argument of forward; only an argument that forward "
-                  f"changed in place should be marked", UserWarning, stacklevel=2)
+cdef int check_dirty(FunctionNode node, TensorBase x, tuple arguments, list outputs, bint is_recorded) except -1:
+    """Raise unless x, which forward says it has changed, may be: it must be an argument and be returned."""
+    if not contains(outputs, x):
+        raise GradientError(f"{node.label()}: a tensor marked dirty was not returned; forward must return every input "
+                            f"that it changes in place")
+    if not is_recorded:
+        return 0
+    if not contains(arguments, x):
+        if x.base is not None:
+            raise GradientError(f"{node.label()}: mark_dirty was given a view that is no argument of forward; only an argument "
+                                f"that forward changed in place can be marked")
+        warnings.warn(f"{node.label()}: mark_dirty was given a tensor that is no argument of forward; only an argument that "
+                      f"forward changed in place should be marked", UserWarning, stacklevel=2)       # harmless, but a mistake
+    check_inplace(x, True, type(node)._function.__name__)
+    if x.base is not None and len([one for one in outputs if isinstance(one, TensorBase)]) > 1:
+        raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
+                            f"several outputs; only one is possible then")
     return 0
 
 

@@ -50,7 +50,7 @@ cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
 cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
     """x was changed in place by the op of `node`: rewrite the history of x, and of its base if x is a view.
 
-    `place` is the edge of the node that led to x. Ops of ours have it first; a custom function may take its arguments in any order.
+    `place` is the edge of the node that leads to x: in ops of ours the first, in a custom function any.
     """
     cdef CopySlices slices
     cdef TensorBase base

@@ -263,16 +263,13 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
             node = OpNode.__new__(OpNode)
             edges = empty_edges(count)
         edge = gradient_edge(x)
-        # a view made under no_grad requires grad, but its edge leads nowhere: what only its formula needs is not saved. An op
-        # with a single edge saves all the same; so does PyTorch, and one sees it when a saved value was changed
+        # a view made under no_grad requires grad, but leads nowhere: what only its formula needs is not saved (as in PyTorch,
+        # which one sees when a saved value was changed; there, too, an op with a single edge saves all the same)
         mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
             set_edge_output(node, j, count, x.output_number)
-        # the node of an input knows its shape, unless that was changed in place under no_grad
         if edge is not None and op.wants_shape >> j & 1 and not has_shape_of(x, &(<Node>edge).metas[x.output_number]):
-            if node.shapes is None:
-                node.shapes = {}
-            node.shapes[j] = make_size(x.ndim_, x.sizes)
+            keep_shape(node, j, x)
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
         Py_DECREF(None)                         # which was there; the macro does not count it down
@@ -287,6 +284,14 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
         node.form = form_of(op, arguments)
     stamp(node)
     return node
+
+
+cdef int keep_shape(OpNode node, int j, TensorBase x) except -1:
+    """Keep the shape that derivative j will ask for: x's node knows another, since x was changed in place under no_grad."""
+    if node.shapes is None:
+        node.shapes = {}
+    node.shapes[j] = make_size(x.ndim_, x.sizes)
+    return 0
 
 
 cdef int form_of(Op op, PyObject** arguments) except -1:
