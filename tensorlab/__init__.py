@@ -106,7 +106,6 @@ from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.norms import norm
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
-from tensorlab.ops.pointwise.activation import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.arithmetic import (
     add,
     mul,
@@ -230,6 +229,7 @@ from tensorlab.ops.pointwise.powers import (
     square,
     square_,
 )
+from tensorlab.ops.pointwise.rectifiers import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.rounding import (
     ceil,
     ceil_,

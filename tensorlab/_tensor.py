@@ -42,7 +42,6 @@ from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, par
 from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import affine, einsum, matrices
 from tensorlab.ops.pointwise import (
-    activation,
     arithmetic,
     bounds,
     comparison,
@@ -52,6 +51,7 @@ from tensorlab.ops.pointwise import (
     logic,
     piecewise,
     powers,
+    rectifiers,
     rounding,
     selection,
     signs,
@@ -641,9 +641,9 @@ class Tensor(TensorBase):
     histogram = histograms.histogram
 
     # activations
-    relu = activation.relu
-    relu_ = activation.relu_
-    prelu = activation.prelu
+    relu = rectifiers.relu
+    relu_ = rectifiers.relu_
+    prelu = rectifiers.prelu
     hardshrink = piecewise.hardshrink
 
     # statistics

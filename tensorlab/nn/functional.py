@@ -29,24 +29,7 @@ from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
 from ..ops.normalization import group_norm, layer_norm, rms_norm
 from ..ops.padding import pad
-from ..ops.pointwise import activation
-from ..ops.pointwise.activation import (
-    celu,
-    celu_,
-    elu,
-    elu_,
-    gelu,
-    leaky_relu,
-    leaky_relu_,
-    logsigmoid,
-    mish,
-    prelu,
-    relu_,
-    selu,
-    selu_,
-    silu,
-    softplus,
-)
+from ..ops.pointwise import rectifiers
 from ..ops.pointwise.elementary import sigmoid, tanh
 from ..ops.pointwise.piecewise import (
     glu,
@@ -62,6 +45,19 @@ from ..ops.pointwise.piecewise import (
     threshold,
     threshold_,
 )
+from ..ops.pointwise.rectifiers import (
+    celu,
+    celu_,
+    elu,
+    elu_,
+    leaky_relu,
+    leaky_relu_,
+    prelu,
+    relu_,
+    selu,
+    selu_,
+)
+from ..ops.pointwise.smooth import gelu, logsigmoid, mish, silu, softplus
 from ..ops.pointwise_losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -160,7 +156,7 @@ __all__ = [
 # ---------------------------------------------------------------- activations
 def relu(input, inplace=False):
     """max(x, 0) of each element, with `inplace` written over the input."""
-    return activation.relu_(input) if inplace else activation.relu(input)
+    return rectifiers.relu_(input) if inplace else rectifiers.relu(input)
 
 
 def softmax(input, dim=None, dtype=None):

@@ -1,6 +1,6 @@
 """Exponentials, logarithms and what is made of them: sigmoid, logit, logaddexp.
 
-Trigonometric and hyperbolic functions have their own file, and so have erf and its relatives.
+Circular and hyperbolic functions have their own files, and so have erf and its relatives.
 """
 from libc.math cimport INFINITY, fabs, log2 as c_log2, log10 as c_log10
 

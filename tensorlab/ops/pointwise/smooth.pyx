@@ -1,36 +1,28 @@
-"""Activation functions that bend smoothly, and relu with its relatives.
+"""Activation functions that bend smoothly: gelu, silu, mish, softplus, logsigmoid.
 
-Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. Those made of
-straight pieces (hardtanh, threshold, ...) are in piecewise.pyx; sigmoid and tanh in elementary.pyx.
+Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. relu and its
+relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
-
 from tensorlab._core.dispatch cimport (
     run_binary,
-    run_binary_inplace,
     run_quaternary,
-    run_quaternary_inplace,
     run_ternary,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
-from tensorlab._core.dtypes cimport number, real
+from tensorlab._core.op cimport Op, floating_loops
+from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating, zeros_as
+from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
-
-from tensorlab.errors import DTypeError, ShapeError
 
 cdef extern from "tl_math.h" nogil:
     float tl_erff(float)
     double tl_erf(double)
     float tl_expf(float)
     double tl_exp(double)
-    float tl_expm1f(float)
-    double tl_expm1(double)
     float tl_geluf(float)
     double tl_gelu(double)
     float tl_sigmoidf(float)
@@ -55,227 +47,6 @@ cdef inline real softplus_of(real x) noexcept nogil:
 
 cdef inline real tanh_of(real x) noexcept nogil:
     return tl_tanhf(x) if real is float else tl_tanh(x)
-
-
-# ---------------------------------------------------------------- relu
-cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = 0 if x[i] < 0 else x[i]        # -0. stays, as in PyTorch
-
-cdef Op RELU = Op("relu(x: Tensor) -> Tensor", dtype="promote")
-floating_loops(RELU, <void*>relu_loop[float], <void*>relu_loop[double])
-integer_loops(RELU, <void*>relu_loop[uint8_t], <void*>relu_loop[int8_t], <void*>relu_loop[int16_t], <void*>relu_loop[int32_t],
-              <void*>relu_loop[int64_t])
-
-@RELU.derivative("x")
-def relu_derivative(grad, out):
-    return run_binary(RELU_BACKWARD, out, grad)
-
-def relu(TensorBase input not None):
-    """max(x, 0) of each element. Its derivative at 0 is taken as 0.
-
-    >>> import tensorlab
-    >>> tensorlab.relu(tensorlab.tensor([-1., 0., 2.]))
-    tensor([0., 0., 2.])
-    """
-    return run_unary(RELU, input)
-
-def relu_(TensorBase input not None):
-    """`relu`, written over `input`."""
-    return run_unary_inplace(RELU, input)
-
-
-# ---------------------------------------------------------------- relu_backward
-cdef void relu_backward_loop(real* out, real* y, real* grad, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = 0 if y[i] <= 0 else grad[i]
-
-# The result comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op RELU_BACKWARD = Op("relu_backward(y: Tensor, grad: Tensor) -> Tensor", dtype="promote")
-floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_backward_loop[double])
-
-@RELU_BACKWARD.derivative("grad")
-def relu_backward_derivative(grad, y):
-    return run_binary(RELU_BACKWARD, y, grad)
-
-@RELU_BACKWARD.derivative("y")
-def relu_backward_derivative_y(grad):
-    return zeros_as(grad)
-
-
-# ---------------------------------------------------------------- leaky_relu, prelu
-cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
-
-cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote", wraps_numbers=False)
-floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
-
-@LEAKY_RELU.derivative("x")
-def leaky_relu_derivative_x(grad, x, negative_slope):
-    return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
-
-@LEAKY_RELU.derivative("negative_slope")
-def leaky_relu_derivative_slope(grad, x):
-    return grad * x.clamp_max(0)
-
-def leaky_relu(TensorBase input not None, double negative_slope=0.01, bint inplace=False):
-    """x where it is positive, `negative_slope * x` elsewhere.
-
-    Source: Maas et al. 2013, Rectifier nonlinearities improve neural network acoustic models.
-
-    >>> import tensorlab
-    >>> tensorlab.nn.functional.leaky_relu(tensorlab.tensor([-1., 2.]), 0.1)
-    tensor([-0.1000,  2.0000])
-    """
-    check_floating("leaky_relu", input)
-    return run_binary_inplace(LEAKY_RELU, input, negative_slope) if inplace else run_binary(LEAKY_RELU, input, negative_slope)
-
-def leaky_relu_(TensorBase input not None, double negative_slope=0.01):
-    """`leaky_relu`, written over `input`."""
-    return leaky_relu(input, negative_slope, True)
-
-def prelu(TensorBase input not None, TensorBase weight not None):
-    """leaky_relu whose slope is a parameter: one number, or one for each channel (dimension 1).
-
-    Parameters
-    ----------
-    weight : Tensor of input's dtype, with 1 or input.shape[1] elements
-
-    Raises
-    ------
-    ShapeError
-        If `weight` has another number of elements.
-
-    Source: He et al. 2015, Delving deep into rectifiers.
-
-    >>> import tensorlab
-    >>> tensorlab.prelu(tensorlab.tensor([-4., 2.]), tensorlab.tensor([0.25]))
-    tensor([-1.,  2.])
-    """
-    cdef object channels = input.sizes[1] if input.ndim_ > 1 else 1
-    check_floating("prelu", input)
-    if weight.dtype_ != input.dtype_:
-        raise DTypeError(f"prelu: input is {input.dtype} and weight is {weight.dtype}; they must have one type")
-    if weight.numel_ != 1 and weight.numel_ != channels:
-        raise ShapeError(f"prelu: weight has {weight.numel_} elements, but input, of shape {tuple(input.shape)}, has "
-                         f"{channels} channels; weight needs one element, or one for each channel")
-    slope = weight.reshape([1, weight.numel_] + [1] * (input.ndim_ - 2)) if weight.numel_ != 1 else weight.reshape([])
-    return run_binary(LEAKY_RELU, input, slope)
-
-
-# ---------------------------------------------------------------- leaky_relu_backward
-cdef void leaky_relu_backward_loop(real* out, real* grad, real* x, real* slope, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = grad[i] if x[i] > 0 else grad[i] * slope[i]
-
-cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(grad: Tensor, x: Tensor, negative_slope: Tensor) -> Tensor",
-                                 dtype="promote")
-floating_loops(LEAKY_RELU_BACKWARD, <void*>leaky_relu_backward_loop[float], <void*>leaky_relu_backward_loop[double])
-
-@LEAKY_RELU_BACKWARD.derivative("grad")
-def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
-    return run_ternary(LEAKY_RELU_BACKWARD, grad, x, negative_slope)
-
-@LEAKY_RELU_BACKWARD.derivative("x")
-def leaky_relu_backward_derivative_x(grad):
-    return zeros_as(grad)
-
-@LEAKY_RELU_BACKWARD.derivative("negative_slope")
-def leaky_relu_backward_derivative_slope(grad, grad_, x):
-    return (grad * grad_).masked_fill(x > 0, 0)
-
-
-# ---------------------------------------------------------------- elu, selu, celu
-cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef ssize i
-    cdef real bent
-    for i in range(n):
-        bent = negative[i] * (tl_expm1f(x[i] * rate[i]) if real is float else tl_expm1(x[i] * rate[i]))
-        out[i] = bent if x[i] <= 0 else x[i] * positive[i]
-
-cdef Op ELU = Op("elu(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(ELU, <void*>elu_loop[float], <void*>elu_loop[double])
-
-@ELU.derivative("x")
-def elu_derivative(grad, x, negative, positive, rate):
-    return grad * run_quaternary(ELU_SLOPE, x, negative * rate, positive, rate)
-
-cdef object run_elu(str where, TensorBase x, double negative, double positive, double rate, bint inplace):
-    """negative * (exp(rate * x) - 1) up to 0, and positive * x above"""
-    check_floating(where, x)
-    if inplace:
-        return run_quaternary_inplace(ELU, x, negative, positive, rate)
-    return run_quaternary(ELU, x, negative, positive, rate)
-
-def elu(TensorBase input not None, double alpha=1.0, bint inplace=False):
-    """x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
-
-    Source: Clevert et al. 2016, Fast and accurate deep network learning by exponential linear units.
-
-    >>> import tensorlab
-    >>> tensorlab.nn.functional.elu(tensorlab.tensor([-1., 2.]))
-    tensor([-0.6321,  2.0000])
-    """
-    return run_elu("elu", input, alpha, 1, 1, inplace)
-
-def elu_(TensorBase input not None, double alpha=1.0):
-    """`elu`, written over `input`."""
-    return run_elu("elu_", input, alpha, 1, 1, True)
-
-cdef double SELU_ALPHA = 1.6732632423543772848170429916717
-cdef double SELU_SCALE = 1.0507009873554804934193349852946
-
-def selu(TensorBase input not None, bint inplace=False):
-    """elu, scaled so that layers keep mean 0 and variance 1.
-
-    Source: Klambauer et al. 2017, Self-normalizing neural networks.
-
-    >>> import tensorlab
-    >>> tensorlab.selu(tensorlab.tensor([-1., 2.]))
-    tensor([-1.1113,  2.1014])
-    """
-    return run_elu("selu", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, inplace)
-
-def selu_(TensorBase input not None):
-    """`selu`, written over `input`."""
-    return run_elu("selu_", input, SELU_ALPHA * SELU_SCALE, SELU_SCALE, 1, True)
-
-def celu(TensorBase input not None, double alpha=1.0, bint inplace=False):
-    """x where it is positive, `alpha * (exp(x / alpha) - 1)` elsewhere: smooth at 0 for every `alpha`.
-
-    Source: Barron 2017, Continuously differentiable exponential linear units.
-
-    >>> import tensorlab
-    >>> tensorlab.celu(tensorlab.tensor([-1., 2.]), 2.0)
-    tensor([-0.7869,  2.0000])
-    """
-    if alpha == 0:
-        raise RuntimeError("celu: alpha is 0; it must not be")
-    return run_elu("celu", input, alpha, 1, 1 / alpha, inplace)
-
-def celu_(TensorBase input not None, double alpha=1.0):
-    """`celu`, written over `input`."""
-    return celu(input, alpha, True)
-
-
-# ---------------------------------------------------------------- elu_slope
-cdef void elu_slope_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        out[i] = negative[i] * exp_of(x[i] * rate[i]) if x[i] <= 0 else positive[i]
-
-cdef Op ELU_SLOPE = Op("elu_slope(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote",
-                       grain=GRAIN)
-floating_loops(ELU_SLOPE, <void*>elu_slope_loop[float], <void*>elu_slope_loop[double])
-
-@ELU_SLOPE.derivative("x")
-def elu_slope_derivative(grad, x, negative, rate):
-    return grad * run_quaternary(ELU_SLOPE, x, negative * rate, 0.0, rate)
 
 
 # ---------------------------------------------------------------- gelu
