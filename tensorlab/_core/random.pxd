@@ -1,16 +1,15 @@
-"""Random numbers: the generator, and functions that fill contiguous memory from its stream.
+"""Random numbers: the generator and its stream of words.
 
-The fills take no lock: the caller keeps the GIL (or owns the generator), else two threads would
-tear one stream. `n` counts elements.
+Drawing takes no lock: the caller keeps the GIL (or owns the generator), else two threads would tear
+one stream.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+cimport cython
+from libc.stdint cimport uint32_t, uint64_t
 
-from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 
 cdef enum:
     STATE_WORDS = 624
-    NORMAL_BLOCK = 16           # from this many elements on, normals are made block by block
 
 cdef class Generator:
     cdef object __weakref__
@@ -26,20 +25,14 @@ cdef class Generator:
 cpdef Generator default_generator()
 cdef Generator generator_or_default(object given, str where)
 
-cdef void fill_uniform(real* out, ssize n, Generator generator, double low,
-                       double high) noexcept nogil
-cdef void fill_normal(real* out, ssize n, Generator generator, double mean,
-                      double std) noexcept nogil
-cdef void fill_normal_singly(real* out, ssize n, Generator generator, double mean,
-                             double std) noexcept nogil
-cdef void fill_randint(number* out, ssize n, Generator generator, int64_t low,
-                       uint64_t range_) noexcept nogil
-cdef void fill_random(number* out, ssize n, Generator generator) noexcept nogil
-cdef void fill_randperm(int64_t* out, ssize n, Generator generator) noexcept nogil
-cdef void fill_bernoulli(number* out, ssize n, Generator generator, double p) noexcept nogil
-cdef void fill_exponential(real* out, ssize n, Generator generator, double rate) noexcept nogil
-cdef void fill_log_normal(real* out, ssize n, Generator generator, double mean,
-                          double std) noexcept nogil
-cdef void fill_cauchy(real* out, ssize n, Generator generator, double median,
-                      double sigma) noexcept nogil
-cdef void fill_geometric(number* out, ssize n, Generator generator, double p) noexcept nogil
+cdef void advance(Generator generator) noexcept nogil
+cdef void draw(Generator generator, uint32_t* words, ssize n) noexcept nogil
+
+@cython.nonecheck(False)
+cdef inline uint32_t draw_word(Generator generator) noexcept nogil:
+    """Take the next word of the sequence."""
+    if generator.left == 0:
+        advance(generator)
+    generator.left -= 1
+    generator.next += 1
+    return generator.outputs[generator.next - 1]

@@ -1,6 +1,6 @@
 """Random fills in place: uniform_, normal_, bernoulli_, random_ and their relatives.
 
-The numbers come from _core/random.pyx, which fills plain rows. A tensor that is not a plain row is filled in the
+The numbers come from _core/distributions.pyx, which fills plain rows. A tensor that is not a plain row is filled in the
 order of its memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
@@ -8,6 +8,19 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
+from tensorlab._core.distributions cimport (
+    NORMAL_BLOCK,
+    fill_bernoulli,
+    fill_cauchy,
+    fill_exponential,
+    fill_geometric,
+    fill_log_normal,
+    fill_normal,
+    fill_normal_singly,
+    fill_randint,
+    fill_random,
+    fill_uniform,
+)
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -29,21 +42,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.random cimport (
-    NORMAL_BLOCK,
-    Generator,
-    fill_bernoulli,
-    fill_cauchy,
-    fill_exponential,
-    fill_geometric,
-    fill_log_normal,
-    fill_normal,
-    fill_normal_singly,
-    fill_randint,
-    fill_random,
-    fill_uniform,
-    generator_or_default,
-)
+from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 

@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
+from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -20,7 +21,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.loops cimport copy_into
-from tensorlab._core.random cimport Generator, fill_randperm, fill_uniform, generator_or_default
+from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 from tensorlab.ops.creation cimport check_number, factory_sizes, start_factory, start_like
