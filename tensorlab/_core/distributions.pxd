@@ -2,7 +2,7 @@
 
 They take no lock, as random.pxd says. `n` counts elements.
 """
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize

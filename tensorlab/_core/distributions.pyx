@@ -23,7 +23,7 @@ results.
 from libc.math cimport (
     M_PI, ceil, cos, exp, floor, fma, fmaf, ldexp, log, log1p, sin, sqrt, sqrtf, tan,
 )
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 
 from tensorlab._core.random cimport draw, draw_word
 
