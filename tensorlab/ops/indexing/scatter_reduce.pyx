@@ -30,18 +30,18 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport fill_number, zeros_beside
-from tensorlab.ops.indexing.gather cimport (
+from tensorlab.ops.indexing.element_walk cimport (
     Lines,
     check_index,
     check_line,
     check_source,
     line_loop,
-    padded,
     raise_bad_index,
     run_lines,
     set_lines,
     write_lines,
 )
+from tensorlab.ops.indexing.gather cimport padded
 from tensorlab.ops.indexing.picks cimport ADD, PUT, apart_from
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
