@@ -2,10 +2,12 @@
 
 Each function here becomes a property or a method of class Tensor; what it does is a few lines around graph.pyx.
 """
+from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.anomaly cimport is_data_watched
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
 
@@ -50,26 +52,32 @@ def requires_grad_(TensorBase x not None, bint requires_grad=True):
                             "for a copy outside the graph")
     if requires_grad and not is_floating(x.dtype_):
         raise DTypeError(f"requires_grad_: only floating-point tensors can require gradients, not {dtype_object(x.dtype_)}")
-    if requires_grad and x.counter is None:
+    if requires_grad and x.counter is None and not thread_state().inference:
         raise GradientError("requires_grad_: an inference tensor cannot require gradients; clone it outside inference_mode")
     x.wants_grad = requires_grad
     return x
 
 
+cdef Node maker_of(TensorBase x):
+    """The node that made x, or None for a leaf. What stands for a packed leaf has the leaf's own node, and is a leaf, too."""
+    cdef Node node = grad_fn_of(x)
+    return None if isinstance(node, AccumulateGrad) else node
+
+
 def get_is_leaf(TensorBase x not None):
     """True if no recorded operation made this tensor."""
-    return grad_fn_of(x) is None
+    return maker_of(x) is None
 
 
 def get_grad_fn(TensorBase x not None):
     """The node that made this tensor, or None for a leaf."""
-    return grad_fn_of(x)
+    return maker_of(x)
 
 
 # ---------------------------------------------------------------- grad
 def get_grad(TensorBase x not None):
     """The gradient that backward has accumulated here, or None."""
-    if x.gradient is None and not x.retains_grad_ and x.node is not None:
+    if x.gradient is None and not x.retains_grad_ and x.node is not None and not isinstance(x.node, AccumulateGrad):
         warnings.warn("The .grad of a tensor that is not a leaf is being read: backward does not fill it. Call "
                       "retain_grad() on it before backward, or read the leaf's.", UserWarning, stacklevel=2)
     return x.gradient
@@ -85,7 +93,7 @@ def set_grad(TensorBase x not None, value):
         raise TypeError(f"grad must be a Tensor or None, not {type(value).__name__}")
     g = <TensorBase>value
     if g is x:
-        raise ValueError("grad: a tensor cannot be its own gradient")
+        raise GradientError("grad: a tensor cannot be its own gradient")
     check_device("grad", "the gradient", x, g)
     if g.dtype_ != x.dtype_:
         raise DTypeError(f"grad: the tensor has type {dtype_object(x.dtype_)}, the gradient {dtype_object(g.dtype_)}; they "

@@ -12,8 +12,10 @@ from tensorlab.autograd.function import Function
 from tensorlab.autograd.grad_mode import (
     enable_grad,
     inference_mode,
+    is_multithreading_enabled,
     no_grad,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from tensorlab.autograd.gradcheck import gradcheck, gradgradcheck
 from tensorlab.autograd.variable import Variable
@@ -30,10 +32,12 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_detect_data_writes",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 

@@ -13,8 +13,9 @@ a result would be zero because there is no dependence at all.  A function that g
 tuple for a tuple.
 """
 
+from tensorlab._core.modes import is_grad_enabled
 from tensorlab.autograd.calls import Call, as_tensors, backward_pass, unpacked
-from tensorlab.autograd.grad_mode import enable_grad
+from tensorlab.autograd.grad_mode import enable_grad, set_grad_enabled
 from tensorlab.errors import GradientError
 from tensorlab.ops.creation import zeros, zeros_like
 from tensorlab.ops.joining import stack
@@ -180,7 +181,8 @@ def jacobian(
             "jacobian: strict=True and vectorize=True exclude each other, as in PyTorch; leave out vectorize"
         )
     call = Call("jacobian", func, inputs, create_graph, strict)
-    rows = by_columns(call) if strategy == "forward-mode" else by_rows(call)
+    with set_grad_enabled(create_graph or is_grad_enabled()):  # the stacking is part of the graph
+        rows = by_columns(call) if strategy == "forward-mode" else by_rows(call)
     rows = tuple(unpacked(call.released(row), call.is_tuple) for row in rows)
     return unpacked(rows, call.gives_tuple)
 

@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import threading
+import warnings
 
 from tensorlab._core.modes import (
     GradContext,
@@ -18,9 +20,17 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
+
+
+_ON_A_CLASS = (
+    "a mode of autograd decorates a class: that gives a function in its place, and PyTorch will refuse it one day; "
+    "decorate its methods, such as __init__"
+)
 
 
 class _Mode:
@@ -29,6 +39,8 @@ class _Mode:
     __slots__ = ()
 
     def __call__(self, function):
+        if inspect.isclass(function):
+            warnings.warn(_ON_A_CLASS, FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
 
@@ -147,3 +159,42 @@ class inference_mode(_Mode):
     def clone(self):
         """A new context of the same kind."""
         return inference_mode(self.mode)
+
+
+# ---------------------------------------------------------------- threads of the engine
+_engine = threading.local()  # `allows_threads`, in a thread that has switched it
+
+
+def is_multithreading_enabled():
+    """True unless `set_multithreading_enabled` has switched it off in this thread."""
+    return getattr(_engine, "allows_threads", True)
+
+
+class set_multithreading_enabled(_Mode):
+    """Say whether a backward pass may run in threads of its own; at once, and back at the end if used as a context.
+
+    It serves programs written for other devices: on a CPU a pass runs in the thread that called it, here as in PyTorch.
+
+    Parameters
+    ----------
+    mode : bool
+    """
+
+    def __init__(self, mode):
+        if not isinstance(mode, bool):
+            raise TypeError(
+                f"set_multithreading_enabled: mode must be a bool, not {type(mode).__name__}"
+            )
+        self.mode = mode
+        self.was = is_multithreading_enabled()
+        _engine.allows_threads = mode
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        _engine.allows_threads = self.was
+
+    def clone(self):
+        """A new context of the same kind."""
+        return set_multithreading_enabled(self.mode)

@@ -1,6 +1,7 @@
 """The graph as users see it: nodes and edges, hooks on several tensors, and what becomes of saved tensors."""
 
 from collections import defaultdict
+from contextlib import ContextDecorator, contextmanager
 
 from tensorlab._core.autograd_fields import increment_version
 from tensorlab._core.backward import GradientEdge, get_gradient_edge
@@ -71,29 +72,26 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(lambda x: (x.device, x.clone()), lambda packed: packed[1].to(packed[0]))
 
 
-class disable_saved_tensors_hooks:
-    """Within this context `saved_tensors_hooks` raises.
+@contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Within this context, or a function so decorated, `saved_tensors_hooks` raises.
 
     Parameters
     ----------
     error_message : str, the message of the RuntimeError
     """
-
-    def __init__(self, error_message):
-        self.error_message = error_message
-
-    def __enter__(self):
-        self.was = forbid_packing(self.error_message)
-
-    def __exit__(self, *_):
-        forbid_packing(self.was)
+    was = forbid_packing(error_message)
+    try:
+        yield
+    finally:
+        forbid_packing(was)
 
 
-class allow_mutation_on_saved_tensors(saved_tensors_hooks):
+class allow_mutation_on_saved_tensors(saved_tensors_hooks, ContextDecorator):
     """Within this context tensors that backward needs may be changed in place: backward gets the values from before.
 
-    A saved tensor is kept as a lazy clone, which shares the memory until somebody writes to it.  Forward, writes
-    and backward must all run inside.
+    It also decorates functions.  A saved tensor is kept as a lazy clone, which shares the memory until somebody
+    writes to it.  Forward, writes and backward must all run inside.
 
     >>> import tensorlab
     >>> x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
@@ -166,7 +164,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
     Parameters
     ----------
-    tensors : sequence of Tensor that require grad
+    tensors : sequence of Tensor that require grad; with mode "any" those that do not are left out
     fn : function; with mode "all" it gets a list with the gradient of each tensor (None where the pass computes
         none), as soon as the last of them is there; with mode "any" the first gradient that is there
     mode : "all" or "any"
@@ -186,7 +184,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
                 last[0] = current_task()
                 fn(grad)
 
-        return _Handles([x.register_hook(arrive_first) for x in tensors])
+        return _Handles([x.register_hook(arrive_first) for x in tensors if x.requires_grad])
     nodes = [get_gradient_edge(x).node for x in tensors]
     arrived = defaultdict(lambda: [None] * len(tensors))  # by the number of the pass
     missing = {}

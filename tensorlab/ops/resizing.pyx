@@ -21,7 +21,7 @@ cdef object resize_to(TensorBase x, int ndim, const ssize* sizes, str where):
             raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at "
                              f"least 0")
         same = same and sizes[i] == x.sizes[i]
-    if needs_grad(x):
+    if needs_grad(x) and x.counter is not None:         # an inference tensor has no history
         raise GradientError(f"{where}: a tensor that requires grad cannot be resized, because its history would no "
                             f"longer fit; resize its detach()")
     check_inplace(x, False, where)
@@ -91,6 +91,7 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
         raise TypeError(f"set_: source must be a Tensor or an UntypedStorage, not {type(source).__name__}")
     look_at(self, <Storage>source, storage_offset, size, stride, "set_")
     self.base = None                        # it is no view of its old base any more
+    self.accumulator = NULL                 # a leaf's node is for gradients of the old shape; the next graph makes a new one
     self.creation = VIEW_DEFAULT
     bump_version(self)
     return self
