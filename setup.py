@@ -26,7 +26,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 PACKAGE = "tensorlab"
-NEEDS_NUMPY_HEADERS = {"tensorlab._core.exchange"}
+NEEDS_NUMPY_HEADERS = {"tensorlab._core.arrays"}
 
 DIRECTIVES = {
     "language_level": 3,

@@ -15,7 +15,8 @@ from tensorlab._core.dtypes import (
     set_default_dtype,
 )
 from tensorlab._core.dlpack import asarray, from_dlpack, to_dlpack
-from tensorlab._core.exchange import as_tensor, from_numpy, frombuffer, tensor
+from tensorlab._core.arrays import from_numpy
+from tensorlab._core.exchange import as_tensor, frombuffer, tensor
 from tensorlab._core.storage import (
     Storage as UntypedStorage,
 )

@@ -5,7 +5,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from typing import Any
 
-from tensorlab._core import autograd_fields, dlpack, exchange, layout_fields, overrides, subclass
+from tensorlab._core import arrays, autograd_fields, dlpack, exchange, layout_fields, overrides, subclass
 from tensorlab._core.spellings import accept_spellings
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
@@ -89,12 +89,12 @@ class Tensor(TensorBase):
     __float__ = exchange.as_float
     __complex__ = exchange.as_complex
     __index__ = exchange.as_index
-    numpy = exchange.numpy
-    __array__ = exchange.__array__
-    __array_wrap__ = exchange.__array_wrap__
+    numpy = arrays.numpy
+    __array__ = arrays.__array__
+    __array_wrap__ = arrays.__array_wrap__
     __array_priority__ = 1000
-    __array_ufunc__ = exchange.__array_ufunc__
-    __array_namespace__ = exchange.__array_namespace__
+    __array_ufunc__ = arrays.__array_ufunc__
+    __array_namespace__ = arrays.__array_namespace__
     __dlpack__ = dlpack.dlpack
     __dlpack_device__ = dlpack.dlpack_device
     __repr__ = overrides.overridable(tensor_repr)

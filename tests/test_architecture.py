@@ -117,8 +117,8 @@ def test_no_module_imports_from_above():
     assert upward_imports(load_order(), source_files()) == []
 
 
-def test_the_core_and_the_ops_import_no_array_library_but_through_exchange():
-    allowed = {"tensorlab._core.exchange", "tensorlab._core.random"}
+def test_the_core_and_the_ops_import_no_array_library_but_in_arrays():
+    allowed = {"tensorlab._core.arrays"}
     for path in source_files(PACKAGE):
         if module_name(path).startswith("tensorlab._core") and module_name(path) not in allowed:
             text = STRING.sub("", path.read_text(encoding="utf-8"))

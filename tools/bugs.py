@@ -108,7 +108,7 @@ BUGS = [
     ),
     Bug(
         "an exported buffer does not pin its storage",
-        "tensorlab/_core/exchange.pyx",
+        "tensorlab/_core/arrays.pyx",
         "    x.storage_.exports += 1",
         "    x.storage_.exports += 0",
     ),

@@ -40,8 +40,9 @@ from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, 
 
 import array
 
+from tensorlab._core.arrays import is_array
 from tensorlab._core.device import check_device
-from tensorlab._core.exchange import as_tensor, frombuffer, is_array
+from tensorlab._core.exchange import as_tensor, frombuffer
 from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 

@@ -11,7 +11,7 @@ Left out: complex numbers, devices other than the CPU, `fft`, and what tensorlab
 import math
 import sys
 
-from tensorlab._core import exchange
+from tensorlab._core import arrays
 from tensorlab._core.dlpack import asarray, from_dlpack
 from tensorlab._core.dtypes import DTYPES, finfo, iinfo
 from tensorlab.array_api.adapters import (
@@ -270,4 +270,4 @@ __array_api_version__ = API_VERSIONS[-1]
 bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = DTYPES
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
-exchange.set_array_namespace(sys.modules[__name__])
+arrays.set_array_namespace(sys.modules[__name__])
