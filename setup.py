@@ -72,7 +72,7 @@ HOT_MODULES = (
     "tensorlab._core.conversion",
     "tensorlab._core.loops",
     "tensorlab.ops.batch_norm",
-    "tensorlab.ops.convolution",
+    "tensorlab.ops.convolution_loops",
     "tensorlab.ops.copying",
     "tensorlab.ops.extrema",
     "tensorlab.ops.indexing",
