@@ -129,8 +129,8 @@ cdef int tell_where(object node, object error) except -1:
     """An error left this node: add the line of its forward op to the message, and warn with the whole stack, as PyTorch does."""
     cdef list stack = node.metadata.get("traceback_"), text = []
     if stack is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available: anomaly mode was off when the "
-                      f"forward op ran.", UserWarning)
+        warn(f"Error detected in {node.name()}. No forward pass information available: anomaly mode was off when the forward op "
+             f"ran.")
         return 0
     error.add_note(f"The forward op of {node.name()} was called here:\n{stack[len(stack) - 1].rstrip()}")
     text.append(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}")
@@ -139,5 +139,14 @@ cdef int tell_where(object node, object error) except -1:
         stack = node.metadata.get("traceback_", [])
         text.append(f"Traceback of forward call that induced the previous calculation ({node.name()}):\n{''.join(stack)}")
         node = node.metadata.get("parent_")
-    warnings.warn("\n".join(text), UserWarning)
+    warn("\n".join(text))
+    return 0
+
+
+cdef int warn(str text) except -1:
+    """Warn; where warnings are errors, print the warning: it must not take the place of the error that it is about."""
+    try:
+        warnings.warn(text, UserWarning)
+    except UserWarning:
+        print(f"UserWarning: {text}", file=sys.stderr)
     return 0

@@ -21,14 +21,16 @@ from tensorlab._core.graph cimport (
 from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.loops cimport fill_with
 from tensorlab._core.modes cimport call_aloud, set_grad_mode, thread_state
-from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
+from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor, saved_again
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
     VIEW_IN_FUNCTION,
     VIEW_MULTI_OUTPUT,
     TensorBase,
+    VersionCounter,
     alias,
     empty_tensor,
+    tensor_class,
 )
 
 import warnings
@@ -48,6 +50,7 @@ cdef class FunctionNode(Node):
     cdef tuple dirty
     cdef tuple non_differentiable
     cdef bint materializes      # missing gradients become zeros
+    cdef bint was_read          # saved_tensors were handed out, and let go (clear_saved_tensors_on_access)
     cdef readonly tuple needs_input_grad    # for each argument of apply: will its gradient be used?
     cdef list tensor_places     # the arguments that are tensors: only they have edges
 
@@ -68,20 +71,28 @@ cdef class FunctionNode(Node):
     def saved_tensors(self):
         """What save_for_backward kept, checked to be unchanged."""
         cdef list out = []
+        if self.was_read:
+            raise GradientError(f"{self.label()}: saved_tensors can be read once only, because clear_saved_tensors_on_access is "
+                                f"set on the Function; keep what you have read, or do not set it")
         if self.saved is None:
             if self.sequence != 0:
                 raise already_released(self.label())
             return self.to_save or ()
         for one in self.saved:
             out.append(None if one is None else (<SavedTensor>one).restore(self))
+        if type(self)._function.clear_saved_tensors_on_access:
+            self.release_saved()
+            self.was_read = True
         return tuple(out)
 
     @property
     def _raw_saved_tensors(self):
-        """The SavedTensor objects behind `saved_tensors`."""
+        """The SavedTensor objects behind `saved_tensors`; in place of None there is one that keeps nothing."""
+        if self.was_read:
+            return ()
         if self.saved is None:
             raise already_released(self.label())
-        return tuple(self.saved)
+        return tuple([saved_again(None, 0, False) if one is None else one for one in self.saved])
 
     def mark_dirty(self, *tensors):
         """Say which inputs forward has changed in place; each must also be returned."""
@@ -104,15 +115,17 @@ cdef class FunctionNode(Node):
     cdef tuple apply(self, object grad, GraphTask task):
         cdef list grads = [grad] if self.output_count == 1 else (
             list(grad) if grad is not None else [None] * self.output_count)
-        cdef list versions = []
+        cdef list counters = [], versions = []      # a backward that is given a list may take gradients out of it
         cdef Py_ssize_t i, n = len(self.needs_input_grad)
         for i in range(len(grads)):
             if grads[i] is None and self.materializes:
                 grads[i] = self.zeros_for_output(i)
-            versions.append(version_of(<TensorBase>grads[i]))
-        out = call_aloud(type(self)._function.backward, (self, *grads))
-        for i in range(len(grads)):
-            if version_of(<TensorBase>grads[i]) != versions[i]:
+            counters.append(None if grads[i] is None else (<TensorBase>grads[i]).counter)
+            versions.append(version_of(counters[i]))
+        cls = type(self)._function
+        out = call_aloud(cls.backward, (self, grads) if cls.boxed_grads_call else (self, *grads))
+        for i in range(len(counters)):
+            if version_of(counters[i]) != versions[i]:
                 raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "
                                     f"still read; clone it first, or use the out-of-place op")
         if not isinstance(out, (tuple, list)):
@@ -142,9 +155,9 @@ cdef class FunctionNode(Node):
         return out
 
 
-cdef unsigned long version_of(TensorBase x) noexcept:
-    """How often x has been written to; 0 for None, and for inference tensors, whose writes nobody counts."""
-    return x.counter.value if x is not None and x.counter is not None else 0
+cdef unsigned long version_of(VersionCounter counter) noexcept:
+    """How often its tensor was written to; 0 for None: no gradient, or an inference tensor, whose writes nobody counts."""
+    return counter.value if counter is not None else 0
 
 
 def apply_function(cls, tuple arguments, dict keywords):
@@ -179,12 +192,16 @@ def apply_function(cls, tuple arguments, dict keywords):
     if is_recorded:
         node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in (node.to_save or ())]
     node.to_save = None if is_recorded else node.to_save
+    node.dirty = node.non_differentiable = ()       # they have done their work, and would keep the tensors as long as the node
     return outputs[0] if is_single else outputs if isinstance(result, list) else tuple(outputs)
 
 
 cdef SavedTensor save_for(FunctionNode node, TensorBase x):
-    """Keep x; if the function itself made it, as an output. An input may be detached in place meanwhile, as in PyTorch."""
-    cdef SavedTensor saved = save_tensor(x, grad_fn_of(x) is node)
+    """Keep x; if forward made or wrote it, as an output, lest it and the node own each other.
+
+    An input may be detached in place meanwhile, as in PyTorch.
+    """
+    cdef SavedTensor saved = save_tensor(x, grad_fn_of(x) is node or (needs_grad(x) and contains(node.dirty, x)))
     saved.was_computed = False
     return saved
 
@@ -263,11 +280,13 @@ cdef Py_ssize_t edge_to(FunctionNode node, tuple arguments, TensorBase x) except
 
 
 cdef TensorBase self_view(TensorBase x):
-    """A view of the whole of x, as forward would make it: outside autograd."""
+    """A view of the whole of x, as forward would make it: outside autograd. Of which class, a subclass decides."""
     cdef bint was_enabled = set_grad_mode(False)
     cdef TensorBase out
-    out = as_view(x, alias(x), VIEW_DEFAULT)
-    set_grad_mode(was_enabled)
+    try:
+        out = as_view(x, alias(x), VIEW_DEFAULT) if type(x) is tensor_class else x.view_as(x)
+    finally:
+        set_grad_mode(was_enabled)
     return out
 
 

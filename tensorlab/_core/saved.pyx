@@ -31,6 +31,7 @@ cdef class SavedTensor:
 
     An input is kept as it is. An output is kept as a detached alias: were it kept as it is, the tensor and its node would
     own each other. (`pack` is given the output itself, as in PyTorch: a pack function that keeps it makes that cycle.)
+    One without a tensor stands for a None that was saved.
     """
 
     cdef int check(self, Node owner) except -1:
@@ -114,6 +115,8 @@ cdef class SavedTensor:
             raise TypeError("register_hooks: pack and unpack must both be callable")
         if self.is_released:
             raise GradientError("register_hooks: this saved tensor has been freed by backward")
+        if self.tensor is None and self.unpacker is None:
+            raise GradientError("register_hooks: None was saved here; there is no tensor to pack")
         if self.tensor is not None and self.tensor.counter.value != self.version:
             raise VersionError("register_hooks: an in-place operation has changed this saved tensor, and once it is packed "
                                "nobody could tell; pack it before, or clone the tensor before it is changed")
@@ -136,6 +139,8 @@ cdef class SavedTensor:
             return "<SavedTensor, freed>"
         if self.unpacker is not None:
             return f"<SavedTensor, packed as {type(self.packed).__name__}>"
+        if self.tensor is None:
+            return "<SavedTensor of None>"
         return f"<SavedTensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} at version {self.version}>"
 
 
@@ -226,6 +231,9 @@ def push_packing(pack, unpack):
     cdef ThreadState* state = thread_state()
     if why_not is not None:
         raise RuntimeError(why_not)
+    if not callable(pack) or not callable(unpack):
+        wrong = unpack if callable(pack) else pack
+        raise TypeError(f"saved_tensors_hooks: pack_hook and unpack_hook must be functions, not {type(wrong).__name__}")
     top = (pack, unpack, None if state.packing == NULL else <object>state.packing)
     Py_INCREF(top)
     if state.packing != NULL:

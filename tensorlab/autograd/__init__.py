@@ -2,6 +2,7 @@
 
 from tensorlab import _missing
 from tensorlab._core.backward import backward, grad
+from tensorlab._core.saved import SavedTensor
 from tensorlab.autograd import functional, graph
 from tensorlab.autograd.anomaly_mode import (
     detect_anomaly,
@@ -22,6 +23,7 @@ from tensorlab.autograd.variable import Variable
 
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

@@ -8,9 +8,9 @@ from tensorlab._core.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
 
-FunctionCtx = FunctionNode  # PyTorch's name for the class of ctx
+FunctionCtx = BackwardCFunction = FunctionNode  # PyTorch's names for the class of ctx
 
 
 class Function:
@@ -19,6 +19,10 @@ class Function:
     `ctx` is the same object in both: save tensors with `ctx.save_for_backward`, anything else as its attributes.
     `backward` gets one gradient for each output and returns one for each argument of `forward` (None where there
     is none).
+
+    Two attributes of the class, both False unless set, let a backward free memory while it runs. With
+    `clear_saved_tensors_on_access` the node lets go of `ctx.saved_tensors` when they are read, which is possible once
+    then. With `boxed_grads_call` the gradients come as one list, `backward(ctx, grads)`, from which they may be taken.
 
     >>> import tensorlab
     >>> class Square(tensorlab.autograd.Function):
@@ -38,6 +42,8 @@ class Function:
     """
 
     generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
 
     _node_class = FunctionNode
     _has_setup_context = False

@@ -56,13 +56,13 @@ def given_tensors(tensors, where):
 
 
 def broadcast_tensors(*tensors):
-    """Return views of the tensors, all of the shape to which they broadcast."""
+    """Return the tensors in the shape to which they broadcast: those that have it as they are, of the others views."""
     tensors = given_tensors(tensors, "broadcast_tensors")
     try:
         shape = broadcast_shapes(*[one.shape for one in tensors])
     except ShapeError as error:
         raise ShapeError(str(error).replace("broadcast_shapes", "broadcast_tensors")) from None
-    return tuple(one.expand(shape) for one in tensors)
+    return tuple(one if one.shape == shape else one.expand(shape) for one in tensors)
 
 
 def meshgrid(*tensors, indexing=None):

@@ -196,7 +196,7 @@ class Recomputation:
         if self.region.stops_early and number >= self.wanted:
             raise AllSaved  # again: the function caught the first one
         # Detached: a result of an op will have a node, which holds what we return.  They would own each other.
-        alias = x.detach()
+        alias = x.detach() if x.requires_grad else x
         if number < self.wanted:
             is_held = self.region.placeholders[number]() is not None
             self.values.append((alias, alias._version) if is_held else None)

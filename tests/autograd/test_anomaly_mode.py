@@ -129,6 +129,17 @@ def test_a_warning_shows_the_stack_of_the_forward_call():
     assert "in nan_maker" in str(caught[0].message)
 
 
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_where_warnings_are_errors_the_error_itself_is_raised(T, is_recorded, capsys):
+    with quietly(T, is_recorded):
+        _, y = nan_maker(T)
+    with quietly(T), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeError, match="nan"):
+            y.backward()
+    assert "Error detected in SqrtBackward0" in capsys.readouterr().err
+
+
 def test_without_a_recorded_forward_the_warning_says_so():
     _, y = nan_maker(T)
     with (

@@ -152,6 +152,12 @@ def test_views_made_one_by_one_accept_writes():
     agree(program)
 
 
+def test_what_has_the_common_shape_is_no_view_of_itself():
+    x = tensorlab.zeros(2, 3)
+    agree(lambda T: [one._is_view() for one in T.broadcast_tensors(T.zeros(2, 3), T.zeros(3))])
+    assert tensorlab.broadcast_tensors(x, x[0])[0] is x
+
+
 def test_as_strided_stays_inside_the_storage():
     x = tensorlab.arange(6.0)
     for size, stride, offset in [
