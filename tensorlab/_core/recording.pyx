@@ -404,6 +404,8 @@ cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int c
 cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
     cdef OpNode node
+    cdef PyObject* packing = thread_state().packing
+    cdef object pair = None if packing == NULL else <object>packing
     cdef bint wanted = False, was_quiet
     cdef int j
     refuse_self_overlap(x, op.name + "_")
@@ -414,7 +416,11 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     check_inplace(x, wanted, op.name + "_")
     if not wanted:
         return None
-    node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    thread_state().packing = NULL           # first the copy; a pack function may keep what it is given
+    try:
+        node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    finally:
+        thread_state().packing = packing
     if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
         was_quiet = be_quiet(True)
@@ -428,7 +434,29 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
             node.computed_tensors &= ~<unsigned int>1
         else:
             node.computed_tensors |= 1
+    if pair is not None:
+        pack_arguments(node, pair[0], pair[1])
     return node
+
+
+cdef int pack_arguments(OpNode node, object pack, object unpack) except -1:
+    """Pack what a node has kept bare."""
+    cdef list saved = [] if node.saved is None else list(<tuple>node.saved)
+    cdef SavedTensor one
+    cdef int j
+    for j in range(<int>len(saved)):
+        if node.saved_tensors >> j & 1:
+            one = saved_again(<TensorBase>saved[j], node.versions[j], node.computed_tensors >> j & 1)
+            one.pack_with(one.tensor, pack, unpack)
+            saved[j] = one
+        elif isinstance(saved[j], list):
+            for each in saved[j]:
+                if isinstance(each, SavedTensor):
+                    (<SavedTensor>each).pack_with((<SavedTensor>each).tensor, pack, unpack)
+    if saved:
+        node.saved = tuple(saved)
+        node.saved_tensors = 0
+    return 0
 
 
 cdef object finish_inplace(OpNode node, TensorBase x):

@@ -59,6 +59,65 @@ def what_stands_for_a_packed_leaf_is_a_leaf(M):
         return saved, saved.is_leaf, saved.grad_fn, saved.grad, saved is x
 
 
+WRITES = {
+    "sin": lambda y, x: y.sin_(),
+    "square": lambda y, x: y.square_(),
+    "product": lambda y, x: y.mul_(x),
+    "power": lambda y, x: y.pow_(3),
+    "exponential": lambda y, x: y.exp_(),
+    "running product": lambda y, x: y.cumprod_(0),
+    "of a view": lambda y, x: y[1:].sin_(),
+}
+
+
+@program
+def what_an_op_writes_to_is_packed_as_it_was(M):
+    gradients = []
+    for write in WRITES.values():
+        x, seen = leaf(M, 0.5, 0.7, 0.9), []
+        with M.autograd.graph.saved_tensors_hooks(
+            lambda t, seen=seen: seen.append(t) or t, identity
+        ):
+            y = x * 2
+            write(y, x)
+            z = y * y
+        (first,) = M.autograd.grad(z.sum(), x, create_graph=True)
+        gradients.append([first, *M.autograd.grad(first.sum(), x), len(seen)])
+    return gradients
+
+
+@program
+def a_checkpointed_function_may_write_to_what_it_has_computed(M):
+    gradients = []
+    for write in WRITES.values():
+        for use_reentrant in (True, False):
+
+            def square_of_what_was_written(x, write=write):
+                y = x * 2
+                write(y, x)
+                return y * y
+
+            x = leaf(M, 0.5, 0.7, 0.9)
+            M.utils.checkpoint.checkpoint(
+                square_of_what_was_written, x, use_reentrant=use_reentrant
+            ).sum().backward()
+            gradients.append(x.grad)
+    return gradients
+
+
+@program
+def a_pack_function_that_raises_leaves_the_tensor_as_it_was(M):
+    def refuse(tensor):
+        raise KeyError("no place")
+
+    y = leaf(M, 1.0, 2.0) * 2
+    with M.autograd.graph.saved_tensors_hooks(refuse, identity):
+        try:
+            y.sin_()
+        except KeyError:
+            return y.tolist(), y._version, y.grad_fn.name()
+
+
 # ---------------------------------------------------------------- hooks on several tensors
 @program
 def constants_among_the_tensors_of_a_hook_for_any_gradient(M):
