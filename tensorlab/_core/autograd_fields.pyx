@@ -32,14 +32,14 @@ cdef bint was_computed(TensorBase x) except -1:
 def set_requires_grad(TensorBase x not None, value):
     """Switch the flag of a leaf."""
     if not isinstance(value, bool):
-        raise TypeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        raise GradientError(f"requires_grad must be a bool, not {type(value).__name__}")
     if was_computed(x):
         raise GradientError("requires_grad can be switched for leaves only; this tensor was computed. Use detach() for a "
                             "copy outside the graph")
     requires_grad_(x, value)
 
 
-def requires_grad_(TensorBase x not None, bint requires_grad=True):
+def requires_grad_(TensorBase x not None, requires_grad=True):
     """Switch on (or off) that autograd follows what is computed from this tensor; returns it.
 
     Raises
@@ -47,6 +47,8 @@ def requires_grad_(TensorBase x not None, bint requires_grad=True):
     RuntimeError
         If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
     """
+    if not isinstance(requires_grad, bool):
+        raise TypeError(f"requires_grad_: requires_grad must be a bool, not {type(requires_grad).__name__}")
     if not requires_grad and was_computed(x):
         raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
                             "for a copy outside the graph")
@@ -170,8 +172,10 @@ def register_hook(TensorBase self not None, hook):
     extras = extras_of(node)
     if extras.tensor_hooks is None:
         extras.tensor_hooks = []
-    # the key is a one-tuple, so that it cannot be taken for the output number beside it
-    extras.tensor_hooks.append((self.output_number, (key,), hook))
+    # Those of one output stand together. The key is a one-tuple, so that it cannot be taken for the output number beside it
+    position = max([i + 1 for i, entry in enumerate(extras.tensor_hooks) if entry[0] == self.output_number],
+                   default=len(extras.tensor_hooks))
+    extras.tensor_hooks.insert(position, (self.output_number, (key,), hook))
     return RemovableHandle(extras.tensor_hooks, (key,))
 
 
@@ -267,11 +271,12 @@ def is_view(TensorBase self not None):
 
 
 def increment_version(tensor):
-    """Count an in-place write that autograd could not see: to this tensor, or to each of several.
+    """Count an in-place write that autograd could not see: to this tensor, or to each of several. Inference tensors count none.
 
     Parameters
     ----------
     tensor : Tensor, or an iterable of them
     """
     for one in [tensor] if isinstance(tensor, TensorBase) else list(tensor):
-        bump_version(<TensorBase?>one)
+        if (<TensorBase?>one).counter is not None:
+            bump_version(<TensorBase>one)

@@ -191,6 +191,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     if allow_unused is None:
         allow_unused = materialize_grads
     keep_graph = create_graph if retain_graph is None else retain_graph
+    if len(targets) == 0:
+        raise GradientError("grad: inputs is empty; name the tensors whose gradients are wanted")
     check_targets(targets, "grad")
     if is_grads_batched:
         was_quiet = be_quiet(True)

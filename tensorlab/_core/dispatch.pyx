@@ -302,7 +302,7 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
     if not isinstance(out, TensorBase):
         raise TypeError(f"{op.name}: out must be a Tensor, not {type(out).__name__}")
     check_operands(op, operands, n)
-    refuse_recorded_out(op.name, operands, n, <TensorBase>out)
+    refuse_recorded_out(op, operands, n, <TensorBase>out)
     compute(op, operands, n, <TensorBase>out, False)
     bump_version(<TensorBase>out)
     return out
@@ -321,14 +321,14 @@ cdef object run_out_2(Op op, object x, object y, object out):
     return run_out(op, operands, 2, out)
 
 
-cdef int refuse_recorded_out(str where, PyObject** operands, int n, TensorBase out) except -1:
+cdef int refuse_recorded_out(Op op, PyObject** operands, int n, TensorBase out) except -1:
     cdef int k
     cdef bint wanted = needs_grad(out)
     for k in range(n):
-        if isinstance(<object>operands[k], TensorBase):
+        if op.derivative_count > 0 and isinstance(<object>operands[k], TensorBase):
             wanted = wanted or needs_grad(<TensorBase>operands[k])
     if wanted and thread_state().grad_enabled:
-        raise GradientError(f"{where}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
+        raise GradientError(f"{op.name}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
                             f"leave out= away, or call it under no_grad")
     return 0
 

@@ -74,10 +74,12 @@ cdef class FunctionNode(Node):
         if self.was_read:
             raise GradientError(f"{self.label()}: saved_tensors can be read once only, because clear_saved_tensors_on_access is "
                                 f"set on the Function; keep what you have read, or do not set it")
+        if self.to_save is not None:            # forward is still running, or was not recorded
+            return self.to_save
         if self.saved is None:
             if self.sequence != 0:
                 raise already_released(self.label())
-            return self.to_save or ()
+            return ()
         for one in self.saved:
             out.append(None if one is None else (<SavedTensor>one).restore(self))
         if type(self)._function.clear_saved_tensors_on_access:
@@ -96,14 +98,18 @@ cdef class FunctionNode(Node):
 
     def mark_dirty(self, *tensors):
         """Say which inputs forward has changed in place; each must also be returned."""
+        check_marked("mark_dirty", tensors)
         self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors):
         """Say which outputs have no gradient."""
+        check_marked("mark_non_differentiable", tensors)
         self.non_differentiable = tensors
 
-    def set_materialize_grads(self, bint value):
+    def set_materialize_grads(self, value):
         """Choose whether missing gradients reach backward as zeros (the default) or as None."""
+        if not isinstance(value, bool):
+            raise TypeError(f"set_materialize_grads: a bool is needed, not {type(value).__name__}")
         self.materializes = value
 
     cdef int release_saved(self) except -1:
@@ -155,6 +161,14 @@ cdef class FunctionNode(Node):
         return out
 
 
+cdef int check_marked(str where, tuple tensors) except -1:
+    """Only tensors can be marked."""
+    for one in tensors:
+        if not isinstance(one, TensorBase):
+            raise GradientError(f"{where}: only Tensors can be marked, not {type(one).__name__}")
+    return 0
+
+
 cdef unsigned long version_of(VersionCounter counter) noexcept:
     """How often its tensor was written to; 0 for None: no gradient, or an inference tensor, whose writes nobody counts."""
     return counter.value if counter is not None else 0
@@ -176,6 +190,7 @@ def apply_function(cls, tuple arguments, dict keywords):
     if is_recorded:
         node.tensor_places = [i for i, argument in enumerate(arguments) if isinstance(argument, TensorBase)]
         set_edges(node, [arguments[i] for i in node.tensor_places])
+        node.saved = []
         stamp(node)
     was_enabled = set_grad_mode(False)
     try:

@@ -121,6 +121,45 @@ cdef class Node:
     cdef str label(self):
         return type(self).__name__
 
+    def __call__(self, *grad_outputs):
+        """Run this node alone, without its hooks: the gradients of its inputs, from those of its outputs.
+
+        Parameters
+        ----------
+        grad_outputs : Tensor or None, one for each output of the forward op, of its shape
+
+        Returns
+        -------
+        Tensor or None, or a tuple of them if there are more edges than one in `next_functions`
+
+        Raises
+        ------
+        RuntimeError
+            If a gradient has another shape than its output, or something that was saved is gone.
+
+        >>> import tensorlab
+        >>> x = tensorlab.tensor([2., 3.], requires_grad=True)
+        >>> x.square().grad_fn(tensorlab.ones(2)).tolist()
+        [4.0, 6.0]
+        """
+        cdef bint was_quiet
+        cdef list grads = []
+        cdef tuple out
+        if len(grad_outputs) != self.output_count:
+            raise TypeError(f"{self.label()}: {self.output_count} gradients are expected, one for each output of the forward op, "
+                            f"but {len(grad_outputs)} are given")
+        was_quiet = be_quiet(True)
+        try:
+            for i, grad in enumerate(grad_outputs):
+                grads.append(None if grad is None else checked_form(self, i, grad))
+            if self.output_count != 1:
+                out = self.apply(grads if any([grad is not None for grad in grads]) else None, GraphTask.__new__(GraphTask))
+            else:
+                out = self.apply(grads[0], GraphTask.__new__(GraphTask))
+        finally:
+            be_quiet(was_quiet)
+        return out[0] if len(out) == 1 else out
+
     def name(self):
         """The name that PyTorch gives this kind of node, such as MulBackward0."""
         return self.label()
@@ -191,6 +230,19 @@ cdef class Node:
 
 
 GradientForm = namedtuple("GradientForm", "shape dtype")
+
+
+cdef TensorBase checked_form(Node node, Py_ssize_t i, object grad):
+    """A gradient that comes in at a node from outside, in the type of output i, after a look at its shape."""
+    cdef Meta* meta = &node.metas[i]
+    if not isinstance(grad, TensorBase):
+        raise TypeError(f"{node.label()}: gradients must be Tensors or None, not {type(grad).__name__}")
+    if meta.ndim < 0:
+        raise GradientError(f"{node.label()}: output {i} is no tensor, so None stands for its gradient")
+    if grad.shape != make_size(meta.ndim, meta.sizes):
+        raise GradientError(f"{node.label()}: the gradient of output {i} has shape {tuple(grad.shape)}, but the output has shape "
+                            f"{tuple(make_size(meta.ndim, meta.sizes))}")
+    return <TensorBase?>(grad if (<TensorBase>grad).dtype_ == meta.dtype else grad.to(dtype_object(meta.dtype)))
 
 
 cdef object add_hook(dict hooks, object hook, str where):

@@ -3,6 +3,7 @@
 One small C struct for each thread; reading it costs two nanoseconds, so every op can afford to look.
 """
 cimport cython
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 
 import os
 
@@ -84,12 +85,24 @@ cdef bint be_quiet(bint quiet) noexcept:
 
 
 cdef object call_aloud(object function, tuple arguments):
-    """Call what the user wrote, a hook or a custom function: classes and modes hear of what it does."""
-    cdef bint was = be_quiet(False)
+    """Call what the user wrote, a hook or a custom function: classes and modes hear of what it does.
+
+    The modes that it leaves switched, and the packing of saved tensors, are then again as they were.
+    """
+    cdef ThreadState* state = thread_state()
+    cdef bint was = be_quiet(False), grad_mode = state.grad_mode, inference = state.inference
+    cdef PyObject* packing = state.packing
+    cdef PyObject* left
+    Py_XINCREF(packing)
     try:
         return function(*arguments)
     finally:
         be_quiet(was)
+        state.inference = inference
+        set_grad_mode(grad_mode)
+        left = state.packing
+        state.packing = packing
+        Py_XDECREF(left)
 
 
 # ---------------------------------------------------------------- contexts; autograd/grad_mode.py gives them their names

@@ -401,6 +401,32 @@ cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int c
 
 
 # ---------------------------------------------------------------- in place: check, save, write, bump, rebase
+cdef dict flat_ops = {}             # op: what `flat_op` has made of it
+
+def flat(grad):
+    return grad.new_zeros(grad.shape)
+
+
+cdef Op flat_op(Op op):
+    """An op without derivatives, such as `eq`, as a call in place records it, so that x loses the history of what it was.
+
+    Its results are no floating numbers; but written over a floating tensor they are, and the gradient of a step is 0.
+    """
+    cdef Op twin = flat_ops.get(op)
+    cdef str node
+    if twin is None:
+        twin = Op.__new__(Op)
+        twin.name, twin.schema, twin.params = op.name, op.schema, op.params
+        node = op.node_names[0].removesuffix("0")
+        twin.node_names = (node + "0",) if len(op.params) == 1 else (node + "0", node + "1")
+        twin.public_names, twin.constants, twin.derivatives, twin.formulas, twin.takes = op.public_names, {}, {}, [], []
+        twin.wraps_numbers = op.wraps_numbers
+        for param in op.params:
+            twin.derivative(param)(flat)
+        flat_ops[op] = twin
+    return twin
+
+
 cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
     cdef OpNode node
@@ -409,6 +435,8 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
     cdef bint wanted = False, was_quiet
     cdef int j
     refuse_self_overlap(x, op.name + "_")
+    if op.derivative_count == 0 and is_floating(x.dtype_):
+        op = flat_op(op)
     if thread_state().grad_enabled:
         for j in range(op.derivative_count):
             if isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase):

@@ -68,7 +68,8 @@ class _Mode:
                     sent = yield value
                     resume = functools.partial(generator.send, sent)
                 except GeneratorExit:
-                    generator.close()
+                    with self.clone():
+                        generator.close()
                     raise
                 except BaseException as error:
                     resume = functools.partial(generator.throw, error)
@@ -111,8 +112,10 @@ class set_grad_enabled(_Mode):
     """
 
     def __init__(self, mode):
-        self.mode = bool(mode)
-        self.was = switch_grad_mode(self.mode)
+        if not isinstance(mode, bool):
+            raise TypeError(f"set_grad_enabled: mode must be a bool, not {type(mode).__name__}")
+        self.mode = mode
+        self.was = switch_grad_mode(mode)
 
     def __call__(self, function):
         switch_grad_mode(self.was)  # as a decorator it concerns the function only

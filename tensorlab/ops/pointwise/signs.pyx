@@ -165,6 +165,14 @@ integer_loops(HEAVISIDE, <void*>heaviside_loop[uint8_t], <void*>heaviside_loop[i
               <void*>heaviside_loop[int32_t], <void*>heaviside_loop[int64_t])
 HEAVISIDE.loops[BOOL] = <void*>heaviside_loop[uint8_t]
 
+@HEAVISIDE.derivative("x")
+def heaviside_derivative_x(grad):
+    return zeros_as(grad)
+
+@HEAVISIDE.derivative("values")
+def heaviside_derivative_values(grad, x):
+    return grad.masked_fill(x != 0, 0)
+
 cdef int check_heaviside(str where, TensorBase x, TensorBase values) except -1:
     if x.dtype_ != values.dtype_:
         raise DTypeError(f"{where}: input is {x.dtype} and values is {values.dtype}; they must have one type")
@@ -199,6 +207,14 @@ cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
 
 cdef Op NEXTAFTER = Op("nextafter(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
 floating_loops(NEXTAFTER, <void*>nextafter_loop[float], <void*>nextafter_loop[double])
+
+@NEXTAFTER.derivative("x")
+def nextafter_derivative_x(grad, x, y):
+    return grad.masked_fill(x == y, 0)
+
+@NEXTAFTER.derivative("y")
+def nextafter_derivative_y(grad):
+    return zeros_as(grad)
 
 def nextafter(TensorBase input not None, TensorBase other not None, *, out=None):
     """Neighbour of each element among the numbers of its type, on the side of `other`.
