@@ -47,7 +47,7 @@ from tensorlab._core.device import (
     preserve_format,
     strided,
 )
-from tensorlab.ops.copying import clone, fill, fill_, zero_
+from tensorlab.ops.copying import clone
 from tensorlab.ops.creation import (
     empty,
     empty_like,
@@ -60,6 +60,7 @@ from tensorlab.ops.creation import (
     zeros,
     zeros_like,
 )
+from tensorlab.ops.filling import fill, fill_, zero_
 from tensorlab.ops.facts import (
     can_cast,
     conj,

@@ -16,6 +16,7 @@ from tensorlab.ops import (
     histograms,
     lazy_clone,
     facts,
+    filling,
     norms,
     order_statistics,
     pickling,
@@ -135,8 +136,8 @@ class Tensor(TensorBase):
     contiguous = copying.contiguous
     is_contiguous = copying.is_contiguous
     copy_ = copying.copy_
-    fill_ = copying.fill_
-    zero_ = copying.zero_
+    fill_ = filling.fill_
+    zero_ = filling.zero_
     to = copying.to
     type = copying.get_type
     type_as = copying.type_as

@@ -23,7 +23,7 @@ from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside
 from tensorlab.ops.convolution_loops cimport BY_INPUT, BY_WEIGHT, FORWARD, run_conv
-from tensorlab.ops.creation cimport zeros_beside
+from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.patches cimport Geometry
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType

@@ -12,7 +12,7 @@ from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8,
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport thread_count
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
-from tensorlab.ops.creation cimport zeros_tensor
+from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
 from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.patches cimport Geometry, add_patches, patch_size, plane_size, read_patches

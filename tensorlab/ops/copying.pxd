@@ -1,6 +1,4 @@
 """Copies and casts, for other families of ops too."""
-from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport OpNode
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase run_clone(TensorBase x)
@@ -9,4 +7,3 @@ cdef TensorBase run_contiguous(TensorBase x)
 cdef TensorBase run_cast(TensorBase x, int dtype)
 cdef int copy_safely(TensorBase out, TensorBase x) except -1
 cdef bint is_same_place(TensorBase x, TensorBase y) noexcept
-cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments)

@@ -1,8 +1,7 @@
-"""Copies of tensors: clone, contiguous, copy_, fill_, zero_, and `to` in all its forms.
+"""Copies of tensors: clone, contiguous, copy_, and `to` in all its forms.
 
 Copying is where dtypes meet: a copy casts, and the engine casts its gradient back.
 """
-from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
 from tensorlab._core.op cimport Op
@@ -25,12 +24,10 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     item_size,
 )
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
-from tensorlab._core.loops cimport copy_into, fill_with
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_record
+from tensorlab._core.loops cimport copy_into
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
@@ -41,7 +38,8 @@ from tensorlab._core.tensor cimport (
     meta_tensor,
     tensor_class,
 )
-from tensorlab.ops.creation cimport check_number, fill_number, fill_zero, format_strides, lies_channels_last
+from tensorlab.ops.creation cimport format_strides, lies_channels_last
+from tensorlab.ops.filling cimport start_overlapping
 
 from tensorlab._core.device import CPU, META, contiguous_format, is_meta_device, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
@@ -328,23 +326,6 @@ def get_device(TensorBase self not None):
     return META if is_meta(self) else CPU
 
 
-# ---------------------------------------------------------------- writing where elements share a place
-cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
-    """As start_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it later.
-
-    No derivative may need x as it was.
-    """
-    cdef PyObject* pointers[4]
-    cdef bint wanted = False
-    cdef int i, n = len(arguments)
-    for i in range(n):
-        pointers[i] = <PyObject*>arguments[i]
-        wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
-    wanted = wanted and thread_state().grad_enabled
-    check_inplace(x, wanted, op.name + "_")
-    return start_record(op, pointers, n) if wanted else None
-
-
 # ---------------------------------------------------------------- copy_
 cdef Op COPY = Op("copy(x: Tensor, source: Tensor) -> Tensor", node="CopyBackwards")
 
@@ -422,93 +403,3 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
         refuse_overlap(self, source, "copy_")
         copy_safely(self, source)
     return finish_inplace(node, self)
-
-
-# ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"))
-
-@FILL.derivative("x")
-def fill_derivative_x(grad):
-    return grad.new_zeros(grad.shape)
-
-@FILL.derivative("value")
-def fill_derivative_value(grad):
-    return grad                             # the engine sums it: the value is 0-d
-
-
-cdef int check_fill_value(TensorBase x, object value) except -1:
-    if isinstance(value, TensorBase):
-        if (<TensorBase>value).ndim_ != 0:
-            raise ShapeError(f"fill_: value must be a number or a 0-d tensor, not a tensor of shape "
-                             f"{tuple(value.shape)}")
-    elif as_number(value) is None:
-        raise TypeError(f"fill_: value must be a number or a 0-d tensor, not {type(value).__name__}")
-    else:
-        check_number(as_number(value), x.dtype_, "fill_")
-    return 0
-
-
-cdef int write_fill(TensorBase x, object value) except -1:
-    if isinstance(value, TensorBase):
-        fill_from(x, <TensorBase>value)
-    else:
-        fill_number(x, as_number(value), "fill_")
-    return 0
-
-
-cdef int fill_from(TensorBase x, TensorBase value) except -1:
-    """Write the one element of `value` everywhere; it may be one of x."""
-    cdef char[8] element
-    if is_meta(x):
-        return 0
-    memcpy(element, memory_of(value), item_size[value.dtype_])
-    return fill_with(x, element, value.dtype_)
-
-
-def fill_(TensorBase input not None, value):
-    """Write one value, a number or a 0-d tensor, over all elements.
-
-    Raises
-    ------
-    ShapeError
-        If `value` is a tensor with dimensions.
-    DTypeError
-        If the number does not fit in the tensor's dtype.
-    MemoryLayoutError
-        If `value` is a tensor, and `input` shows some element twice.
-    """
-    cdef OpNode node
-    check_fill_value(input, value)
-    node = start_overlapping(FILL, input, (input, value))
-    if isinstance(value, TensorBase):
-        refuse_self_overlap(input, "fill_")             # as PyTorch, which copies a tensor's value where it fills in a number
-    write_fill(input, value)
-    return finish_inplace(node, input)
-
-
-def fill(TensorBase input not None, value):
-    """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
-
-    >>> import tensorlab
-    >>> tensorlab.fill(tensorlab.zeros(2), 3)
-    tensor([3., 3.])
-    """
-    cdef TensorBase out
-    check_fill_value(input, value)
-    out = empty_tensor_like(input, input.dtype_)
-    write_fill(out, value)
-    return finish(FILL, out, (input, value))
-
-
-cdef Op ZERO = Op("zero(x: Tensor) -> Tensor")
-
-@ZERO.derivative("x")
-def zero_derivative(grad):
-    return grad.new_zeros(grad.shape)
-
-
-def zero_(TensorBase input not None):
-    """Write zeros over all elements."""
-    cdef OpNode node = start_overlapping(ZERO, input, (input,))
-    fill_zero(input)
-    return finish_inplace(node, input)

@@ -1,12 +1,7 @@
-"""Making and filling tensors, for other families of ops too."""
+"""Making tensors, for other families of ops too."""
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
-cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
-cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)
-cdef int fill_zero(TensorBase x) except -1
-cdef int fill_number(TensorBase x, object value, str where) except -1
-cdef int check_number(object value, int dtype, str where) except -1
 cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssize* sizes, ssize* strides, str where) except -1
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where)
 cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object dtype, int default, object layout,

@@ -3,42 +3,24 @@
 All are an allocation and a fill. They share their arguments (`dtype`, `device`, `requires_grad`, `out`), which
 `start_factory` reads.
 """
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
-from libc.math cimport fabs, isinf, isnan
-from libc.string cimport memset
+from cpython.long cimport PyLong_Check
 
-from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, write_number
-from tensorlab._core.dtypes cimport (
-    BOOL,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    INT64,
-    NO_DTYPE,
-    UINT8,
-    default_float,
-    dtype_code,
-    dtype_object,
-    is_floating,
-    item_size,
-    kernel_dtype,
-)
+from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor
+from tensorlab._core.dtypes cimport BOOL, NO_DTYPE, default_float, dtype_code, dtype_object, is_floating
 from tensorlab._core.graph cimport bump_version, is_followed
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, read_sizes, shape_text, ssize
-from tensorlab._core.loops cimport fill_with
 from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
-    empty_beside,
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
     is_meta,
-    memory_of,
     meta_tensor,
     tensor_class,
 )
+from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
 
 from tensorlab._core.device import CPU, META, check_device, is_meta_device
 from tensorlab._core.device import strided as strided_layout
@@ -46,78 +28,6 @@ from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab._core.subclass import make_subclass
 from tensorlab._core.tensor import Size
 from tensorlab.errors import DTypeError, GradientError, ShapeError
-
-
-cdef enum:
-    SMALL_FILL = 1024                           # elements
-
-
-# ---------------------------------------------------------------- filling
-cdef int fill_zero(TensorBase x) except -1:
-    cdef double zero = 0
-    if x.numel_ == 0 or is_meta(x):
-        return 0
-    if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536:
-        memset(memory_of(x), 0, x.numel_ * item_size[x.dtype_])
-        return 0
-    return fill_with(x, &zero, x.dtype_)
-
-
-cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
-    cdef TensorBase out = empty_tensor(dtype, ndim, sizes)
-    fill_zero(out)
-    return out
-
-
-cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
-    cdef TensorBase out = empty_beside(x, dtype, ndim, sizes)
-    fill_zero(out)
-    return out
-
-
-cdef int check_number(object value, int dtype, str where) except -1:
-    """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
-    cdef double x
-    cdef long long n, least, most
-    cdef int overflow
-    if dtype == BOOL or dtype == FLOAT64:
-        return 0
-    if is_floating(dtype):
-        x = value
-        if isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38):
-            return 0
-    elif PyLong_Check(value):
-        n = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow:
-            raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
-        most = 255 if dtype == UINT8 else (<long long>1 << (8 * item_size[dtype] - 1)) - 1 if dtype != INT64 else n
-        least = -255 if dtype == UINT8 else -most - 1 if dtype != INT64 else n
-        if least <= n <= most:
-            return 0
-    else:
-        x = value
-        if dtype == UINT8:
-            if x >= 0 and x <= 255:                     # a whole negative number wraps, a negative float does not
-                return 0
-        elif x >= -(2.0 ** (8 * item_size[dtype] - 1)) and x < 2.0 ** (8 * item_size[dtype] - 1):
-            return 0
-    raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
-
-
-cdef int fill_number(TensorBase x, object value, str where) except -1:
-    """Write a Python number everywhere."""
-    cdef char[8] element
-    cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
-    cdef ssize i
-    check_number(value, x.dtype_, where)
-    if is_meta(x):
-        return 0
-    write_number(value, dtype, element)
-    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up a walk
-        for i in range(x.numel_):
-            (<float*>memory_of(x))[i] = (<float*>element)[0]
-        return 0
-    return fill_with(x, element, dtype)
 
 
 # ---------------------------------------------------------------- what all factories share

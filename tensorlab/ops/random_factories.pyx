@@ -24,7 +24,8 @@ from tensorlab._core.loops cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
-from tensorlab.ops.creation cimport check_number, factory_sizes, start_factory, start_like
+from tensorlab.ops.creation cimport factory_sizes, start_factory, start_like
+from tensorlab.ops.filling cimport check_number
 from tensorlab.ops.random cimport (
     EXPONENTIAL,
     UNIFORM,

@@ -19,7 +19,8 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
-from tensorlab.ops.creation cimport fill_number, fill_zero, start_factory
+from tensorlab.ops.creation cimport start_factory
+from tensorlab.ops.filling cimport fill_number, fill_zero
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.slicing import diagonal

@@ -15,7 +15,7 @@ from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wra
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
-from tensorlab.ops.creation cimport zeros_beside
+from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into, has_distinct_places
 
 from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError

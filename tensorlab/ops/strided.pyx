@@ -21,7 +21,7 @@ from tensorlab._core.loops cimport copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
-from tensorlab.ops.creation cimport fill_number, zeros_beside
+from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
 from tensorlab.errors import MemoryLayoutError, ShapeError

@@ -16,7 +16,7 @@ from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
-from tensorlab.ops.creation cimport zeros_beside, zeros_tensor
+from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
 from tensorlab.ops.joining cimport read_tensors
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of

@@ -20,8 +20,7 @@ from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_strided_beside, is_meta, memory_of
-from tensorlab.ops.copying cimport start_overlapping
-from tensorlab.ops.creation cimport zeros_beside
+from tensorlab.ops.filling cimport start_overlapping, zeros_beside
 from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.picks cimport (
     ADD,

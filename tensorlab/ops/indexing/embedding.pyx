@@ -14,7 +14,7 @@ from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of
-from tensorlab.ops.creation cimport zeros_beside
+from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.picks cimport ADD
 from tensorlab.ops.indexing.rows cimport index_vector, select_forward, write_slices
 

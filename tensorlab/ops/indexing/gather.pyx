@@ -16,7 +16,7 @@ from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.creation cimport fill_number, zeros_beside
+from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.element_walk cimport (
     Lines,
     check_index,

@@ -19,7 +19,7 @@ from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport finish, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.copying cimport copy_safely, is_same_place
-from tensorlab.ops.creation cimport check_number, fill_number, zeros_beside
+from tensorlab.ops.filling cimport check_number, fill_number, zeros_beside
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
     ALIAS,

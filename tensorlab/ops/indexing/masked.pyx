@@ -7,7 +7,7 @@ from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
-from tensorlab.ops.creation cimport zeros_beside
+from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks
 from tensorlab.ops.indexing.masks cimport flat_nonzero
 from tensorlab.ops.indexing.picks cimport PUT, apart_from

@@ -19,8 +19,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
-from tensorlab.ops.copying cimport start_overlapping
-from tensorlab.ops.creation cimport fill_number, zeros_beside
+from tensorlab.ops.filling cimport fill_number, start_overlapping, zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
 from tensorlab.ops.indexing.picks cimport (
     ADD,

@@ -29,7 +29,7 @@ from tensorlab._core.loops cimport copy_into
 from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.creation cimport fill_number, zeros_beside
+from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.element_walk cimport (
     Lines,
     check_index,

@@ -10,7 +10,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport OpNode, finish_inplace
 from tensorlab._core.tensor cimport TensorBase, alias
-from tensorlab.ops.copying cimport start_overlapping
+from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math

@@ -1,0 +1,207 @@
+"""Filling: zeros and single numbers written everywhere, for all that makes tensors, and fill_, fill and zero_."""
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
+from cpython.object cimport PyObject
+from libc.math cimport fabs, isinf, isnan
+from libc.string cimport memcpy, memset
+
+from tensorlab._core.op cimport Op
+from tensorlab._core.operands cimport as_number, refuse_self_overlap, write_number
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    UINT8,
+    dtype_object,
+    is_floating,
+    item_size,
+    kernel_dtype,
+)
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.inplace cimport check_inplace
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.loops cimport fill_with
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_record
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
+
+from tensorlab.errors import DTypeError, ShapeError
+
+cdef enum:
+    SMALL_FILL = 1024                           # elements
+
+
+# ---------------------------------------------------------------- zeros and numbers
+cdef int fill_zero(TensorBase x) except -1:
+    cdef double zero = 0
+    if x.numel_ == 0 or is_meta(x):
+        return 0
+    if x.is_contiguous_ and x.numel_ * item_size[x.dtype_] <= 65536:
+        memset(memory_of(x), 0, x.numel_ * item_size[x.dtype_])
+        return 0
+    return fill_with(x, &zero, x.dtype_)
+
+
+cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
+    cdef TensorBase out = empty_tensor(dtype, ndim, sizes)
+    fill_zero(out)
+    return out
+
+
+cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
+    cdef TensorBase out = empty_beside(x, dtype, ndim, sizes)
+    fill_zero(out)
+    return out
+
+
+cdef int check_number(object value, int dtype, str where) except -1:
+    """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
+    cdef double x
+    cdef long long n, least, most
+    cdef int overflow
+    if dtype == BOOL or dtype == FLOAT64:
+        return 0
+    if is_floating(dtype):
+        x = value
+        if isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38):
+            return 0
+    elif PyLong_Check(value):
+        n = PyLong_AsLongLongAndOverflow(value, &overflow)
+        if overflow:
+            raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
+        most = 255 if dtype == UINT8 else (<long long>1 << (8 * item_size[dtype] - 1)) - 1 if dtype != INT64 else n
+        least = -255 if dtype == UINT8 else -most - 1 if dtype != INT64 else n
+        if least <= n <= most:
+            return 0
+    else:
+        x = value
+        if dtype == UINT8:
+            if x >= 0 and x <= 255:                     # a whole negative number wraps, a negative float does not
+                return 0
+        elif x >= -(2.0 ** (8 * item_size[dtype] - 1)) and x < 2.0 ** (8 * item_size[dtype] - 1):
+            return 0
+    raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
+
+
+cdef int fill_number(TensorBase x, object value, str where) except -1:
+    """Write a Python number everywhere."""
+    cdef char[8] element
+    cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
+    cdef ssize i
+    check_number(value, x.dtype_, where)
+    if is_meta(x):
+        return 0
+    write_number(value, dtype, element)
+    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up a walk
+        for i in range(x.numel_):
+            (<float*>memory_of(x))[i] = (<float*>element)[0]
+        return 0
+    return fill_with(x, element, dtype)
+
+
+# ---------------------------------------------------------------- writing where elements share a place
+cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
+    """As start_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it later.
+
+    No derivative may need x as it was.
+    """
+    cdef PyObject* pointers[4]
+    cdef bint wanted = False
+    cdef int i, n = len(arguments)
+    for i in range(n):
+        pointers[i] = <PyObject*>arguments[i]
+        wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
+    wanted = wanted and thread_state().grad_enabled
+    check_inplace(x, wanted, op.name + "_")
+    return start_record(op, pointers, n) if wanted else None
+
+
+# ---------------------------------------------------------------- fill_ and zero_
+cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"))
+
+@FILL.derivative("x")
+def fill_derivative_x(grad):
+    return grad.new_zeros(grad.shape)
+
+@FILL.derivative("value")
+def fill_derivative_value(grad):
+    return grad                             # the engine sums it: the value is 0-d
+
+
+cdef int check_fill_value(TensorBase x, object value) except -1:
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).ndim_ != 0:
+            raise ShapeError(f"fill_: value must be a number or a 0-d tensor, not a tensor of shape "
+                             f"{tuple(value.shape)}")
+    elif as_number(value) is None:
+        raise TypeError(f"fill_: value must be a number or a 0-d tensor, not {type(value).__name__}")
+    else:
+        check_number(as_number(value), x.dtype_, "fill_")
+    return 0
+
+
+cdef int write_fill(TensorBase x, object value) except -1:
+    if isinstance(value, TensorBase):
+        fill_from(x, <TensorBase>value)
+    else:
+        fill_number(x, as_number(value), "fill_")
+    return 0
+
+
+cdef int fill_from(TensorBase x, TensorBase value) except -1:
+    """Write the one element of `value` everywhere; it may be one of x."""
+    cdef char[8] element
+    if is_meta(x):
+        return 0
+    memcpy(element, memory_of(value), item_size[value.dtype_])
+    return fill_with(x, element, value.dtype_)
+
+
+def fill_(TensorBase input not None, value):
+    """Write one value, a number or a 0-d tensor, over all elements.
+
+    Raises
+    ------
+    ShapeError
+        If `value` is a tensor with dimensions.
+    DTypeError
+        If the number does not fit in the tensor's dtype.
+    MemoryLayoutError
+        If `value` is a tensor, and `input` shows some element twice.
+    """
+    cdef OpNode node
+    check_fill_value(input, value)
+    node = start_overlapping(FILL, input, (input, value))
+    if isinstance(value, TensorBase):
+        refuse_self_overlap(input, "fill_")             # as PyTorch, which copies a tensor's value where it fills in a number
+    write_fill(input, value)
+    return finish_inplace(node, input)
+
+
+def fill(TensorBase input not None, value):
+    """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
+
+    >>> import tensorlab
+    >>> tensorlab.fill(tensorlab.zeros(2), 3)
+    tensor([3., 3.])
+    """
+    cdef TensorBase out
+    check_fill_value(input, value)
+    out = empty_like(input, input.dtype_)
+    write_fill(out, value)
+    return finish(FILL, out, (input, value))
+
+
+cdef Op ZERO = Op("zero(x: Tensor) -> Tensor")
+
+@ZERO.derivative("x")
+def zero_derivative(grad):
+    return grad.new_zeros(grad.shape)
+
+
+def zero_(TensorBase input not None):
+    """Write zeros over all elements."""
+    cdef OpNode node = start_overlapping(ZERO, input, (input,))
+    fill_zero(input)
+    return finish_inplace(node, input)
