@@ -38,8 +38,8 @@ from tensorlab._core.tensor cimport (
     meta_tensor,
     tensor_class,
 )
-from tensorlab.ops.creation cimport format_strides, lies_channels_last
 from tensorlab.ops.filling cimport start_overlapping
+from tensorlab.ops.memory_formats cimport format_strides, likely_format
 
 from tensorlab._core.device import CPU, META, contiguous_format, is_meta_device, preserve_format
 from tensorlab._core.exchange import tensor as make_tensor
@@ -144,11 +144,6 @@ cdef TensorBase run_cast(TensorBase x, int dtype):
     if x.dtype_ == dtype:
         return x
     return cast_to(x, dtype, None)
-
-
-cdef str likely_format(TensorBase x):
-    """The format that strides suggest, even where sizes of 1 leave it open."""
-    return "contiguous" if not lies_channels_last(x) else "channels_last" if x.ndim_ == 4 else "channels_last_3d"
 
 
 cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint on_meta):

@@ -2,11 +2,9 @@
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
-cdef int format_strides(object memory_format, TensorBase x, int ndim, const ssize* sizes, ssize* strides, str where) except -1
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where)
 cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object dtype, int default, object layout,
                               object device, bint requires_grad, str where)
-cdef bint lies_channels_last(TensorBase x) noexcept
 cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except -1
 cdef TensorBase start_like(TensorBase x, object dtype, object layout, object device, bint requires_grad,
                            object memory_format, str where)

@@ -10,7 +10,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
-from tensorlab.ops.creation cimport format_strides, lies_channels_last
+from tensorlab.ops.memory_formats cimport format_strides, lies_channels_last
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
