@@ -315,19 +315,39 @@ cdef bint contains(object collection, object x):
 
 # ---------------------------------------------------------------- an error for later
 cdef class DelayedError(Node):
-    """The node of tensors whose derivative does not exist: backward may compute them, but must not go through them."""
+    """The node of tensors whose derivative does not exist: a program may compute them, but backward must not go through them."""
     cdef str message
+    cdef object kind
 
     cdef tuple apply(self, object grad, GraphTask task):
-        raise GradientError(self.message)
+        raise self.kind(self.message)
 
 
-def delay_error(str message, tensors):
-    """Aliases of these tensors (None stays None) that require grad; backward through them raises `message`."""
+def without_derivative(str op, inputs, tuple outputs):
+    """The results of an op that has no derivative. If autograd follows an input, backward through those of floats raises."""
+    cdef bint is_wanted = False
+    if thread_state().grad_enabled:
+        for x in inputs:
+            is_wanted = is_wanted or (isinstance(x, TensorBase) and needs_grad(<TensorBase>x))
+    if not is_wanted:
+        return outputs
+    text = f"{op}: its derivative is not implemented; detach() what it is given, or its results, to take them for constants"
+    floats = [out if is_floating((<TensorBase?>out).dtype_) else None for out in outputs]
+    delayed = delay_error(text, floats, NotImplementedError, inputs)
+    return tuple([out if other is None else other for out, other in zip(outputs, delayed)])
+
+
+def delay_error(str message, tensors, kind=GradientError, inputs=()):
+    """Aliases of these tensors (None stays None) that require grad; backward through them raises `message`.
+
+    It raises before gradients reach the leaves behind `inputs`, from which the tensors were computed.
+    """
     cdef DelayedError node = DelayedError.__new__(DelayedError)
     cdef TensorBase out
     cdef list outputs = []
     node.message = message
+    node.kind = kind
+    set_edges(node, inputs)
     stamp(node)
     for i, x in enumerate(tensors):
         out = None

@@ -8,6 +8,7 @@ from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab import return_types
+from tensorlab._core.function import without_derivative
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 from tensorlab.ops.ranges import linspace
 from tensorlab.ops.searching import searchsorted
@@ -139,4 +140,4 @@ def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint 
     hist = x.new_zeros((n,)).index_add_(0, at, counted[inside])
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:n]))
-    return return_types.histogram((hist, edges))
+    return return_types.histogram(without_derivative("histogram", (input, bins, weight), (hist, edges)))

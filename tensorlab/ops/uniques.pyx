@@ -6,6 +6,7 @@ from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
 
+from tensorlab._core.function import without_derivative
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort
 
@@ -36,7 +37,9 @@ cdef object marks(object x):
     return cat([x.new_ones((1,)).bool(), x.narrow(0, 1, n - 1) != x.narrow(0, 0, n - 1)])
 
 
-cdef object chosen_results(object values, object inverse, object counts, bint return_inverse, bint return_counts):
+cdef object chosen_results(str op, TensorBase input, object values, object inverse, object counts, bint return_inverse,
+                           bint return_counts):
+    (values,) = without_derivative(op, (input,), (values,))
     results = [values]
     if return_inverse:
         results.append(inverse)
@@ -77,7 +80,7 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     x = input.detach()
     if dim is None:
         values, inverse, counts = distinct(x.reshape(-1).contiguous())
-        return chosen_results(values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
+        return chosen_results("unique", input, values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
     d = wrap_dim(dim, ndim_of(input), "unique")
     rows = x.movedim(d, 0).reshape([x.size(d), -1])
     # Number the rows by their first column; then, column after column, by (number so far, element of the column).
@@ -88,7 +91,7 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     _, inverse, counts = distinct(number)
     order = sort(inverse, stable=True)[1]
     first_of_each = order[marks(inverse[order])]
-    return chosen_results(x.index_select(d, first_of_each), inverse, counts, return_inverse, return_counts)
+    return chosen_results("unique", input, x.index_select(d, first_of_each), inverse, counts, return_inverse, return_counts)
 
 
 # ---------------------------------------------------------------- unique_consecutive
@@ -108,4 +111,5 @@ def unique_consecutive(TensorBase input not None, bint return_inverse=False, bin
     flat = input.detach().reshape(-1).contiguous()
     is_new = marks(flat)
     counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
-    return chosen_results(flat[is_new], inverse.reshape(input.shape), counts, return_inverse, return_counts)
+    return chosen_results("unique_consecutive", input, flat[is_new], inverse.reshape(input.shape), counts, return_inverse,
+                          return_counts)
