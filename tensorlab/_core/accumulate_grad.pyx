@@ -102,6 +102,8 @@ cdef class AccumulateGrad(Node):
         if variable.after_hooks:
             for function in list(variable.after_hooks.values()):
                 result = call_aloud(function, (variable,))
+                if result is not None and not isinstance(result, TensorBase):
+                    raise TypeError(f"post-accumulate-grad hook: must return None, not {type(result).__name__}")
                 if result is not None and result is not variable:
                     raise GradientError("post-accumulate-grad hook: must return None; it may change the tensor or .grad in place")
         return ()

@@ -134,7 +134,7 @@ def backward(TensorBase self not None, gradient=None, retain_graph=None, create_
     >>> x.grad
     tensor([2., 4.])
     """
-    run_backward(self, gradient, retain_graph, create_graph, inputs)
+    run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def retain_grad(TensorBase self not None):

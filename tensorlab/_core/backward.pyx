@@ -3,6 +3,7 @@
 They check what is asked for, make the gradients to start from, run the engine (engine.pyx), and hand out what it found.
 """
 from collections import namedtuple
+from collections.abc import Mapping
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
@@ -13,6 +14,8 @@ from tensorlab._core.loops cimport fill_with
 from tensorlab._core.modes cimport be_quiet
 from tensorlab._core.overrides cimport heard_by
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
+
+import warnings
 
 from tensorlab._core.overrides import call_override
 from tensorlab.errors import GradientError
@@ -114,16 +117,27 @@ cdef list as_list(object value):
     return [value] if isinstance(value, (TensorBase, GradientEdge)) or value is None else list(value)
 
 
+cdef list as_targets(object inputs, str where):
+    """The inputs as a list; of a dict its values."""
+    if type(inputs) is dict:
+        return list((<dict>inputs).values())
+    if isinstance(inputs, Mapping):
+        raise TypeError(f"{where}: inputs is a {type(inputs).__name__}; of all mappings only a dict will do")
+    return as_list(inputs)
+
+
 cdef int check_targets(list targets, str where) except -1:
     """Gradients can be asked for only by tensors that require grad, and by edges."""
     for target in targets:
-        if not isinstance(target, GradientEdge) and not needs_grad(<TensorBase?>target):
+        if not isinstance(target, (TensorBase, GradientEdge)):
+            raise GradientError(f"{where}: inputs must be Tensors or GradientEdges, not {type(target).__name__}")
+        if isinstance(target, TensorBase) and not needs_grad(<TensorBase>target):
             raise GradientError(f"{where}: one of the inputs does not require grad; call requires_grad_() on it before "
                                 f"computing the outputs")
     return 0
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, inputs=None):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Add to the `.grad` of each leaf the gradient of the sum of `tensors` by that leaf.
 
     Parameters
@@ -133,15 +147,23 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         with that tensor's shape; may be None for a tensor of one element
     retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
     create_graph : bool; record the backward pass itself, for higher derivatives
-    inputs : Tensor or sequence of Tensor; only these get a `.grad`. One that is no leaf retains its gradient from now on
+    grad_variables : the name of `grad_tensors` in old programs; it warns
+    inputs : Tensor, sequence of Tensor or dict of them; only these get a `.grad`. One that is no leaf retains its gradient
+        from now on
 
     Raises
     ------
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
-    cdef list roots = as_list(tensors), targets = None if inputs is None else as_list(inputs), found = heard_by(roots, targets)
-    cdef list grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
+    cdef list roots = as_list(tensors), targets = None if inputs is None else as_targets(inputs, "backward")
+    cdef list grads, found = heard_by(roots, targets)
+    if grad_variables is not None:
+        warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise GradientError("backward: grad_tensors and grad_variables are two names of one thing; leave out the second")
+        grad_tensors = grad_variables
+    grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
     if found is not None:
         return call_override(backward, found, (tuple(roots),), dict(
             grad_tensors=grad_tensors, retain_graph=retain_graph, create_graph=create_graph, inputs=targets))
@@ -160,15 +182,16 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None,
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
          is_grads_batched=False, materialize_grads=False):
     """The gradient of the sum of `outputs` by each of `inputs`, as a tuple; nothing is added to the `.grad` of a leaf.
 
     Parameters
     ----------
-    outputs, inputs : Tensor, GradientEdge, or a sequence of them
+    outputs, inputs : Tensor, GradientEdge, or a sequence of them; inputs may be a dict of them
     grad_outputs : as `grad_tensors` of `backward`
     retain_graph, create_graph : as in `backward`
+    only_inputs : True, as it always is: other leaves get no `.grad`. False warns
     allow_unused : bool; give None for an input that the outputs do not depend on, instead of raising
     is_grads_batched : bool; each of `grad_outputs` holds several vectors along a first dimension more, and so do the results.
         The pass is run once for each of them; nothing is gained but the loop
@@ -176,16 +199,19 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
 
     Returns
     -------
-    tuple of Tensor, one of each input's shape
+    tuple of Tensor, one of each input's shape; a dict of them if the inputs are one
     """
-    cdef list roots = as_list(outputs), targets = as_list(inputs), found = heard_by(roots, targets)
+    cdef list roots = as_list(outputs), targets = as_targets(inputs, "grad"), found = heard_by(roots, targets)
     cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
     cdef Py_ssize_t i
     cdef bint was_quiet
     if found is not None:
-        return call_override(grad, found, (tuple(roots), tuple(targets)), dict(
-            grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, allow_unused=allow_unused,
-            is_grads_batched=is_grads_batched, materialize_grads=materialize_grads))
+        return like_inputs(call_override(grad, found, (tuple(roots), tuple(targets)), dict(
+            grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs,
+            allow_unused=allow_unused, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)), inputs)
+    if not only_inputs:
+        warnings.warn("grad: only_inputs=False has no effect; call backward for gradients in other leaves", FutureWarning,
+                      stacklevel=2)
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
     if allow_unused is None:
@@ -210,7 +236,12 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             elif not allow_unused:
                 raise GradientError(f"grad: input {i} was not used to compute the outputs; pass allow_unused=True to get "
                                     f"None for it")
-    return tuple(found)
+    return like_inputs(tuple(found), inputs)
+
+
+cdef object like_inputs(object grads, object inputs):
+    """The gradients in a dict, if the inputs came in one."""
+    return dict(zip(inputs, grads)) if type(inputs) is dict else grads
 
 
 cdef TensorBase zeros_for(object target, bint wants_grad):
@@ -238,8 +269,8 @@ cdef list execute_batch(list ends, list batches, bint keep_graph, bint create_gr
     cdef Py_ssize_t i, n = -1
     for batch in batches:
         if not isinstance(batch, TensorBase) or batch.ndim == 0:
-            raise ValueError("grad: with is_grads_batched each of grad_outputs must be a Tensor whose first dimension counts the "
-                             "vectors")
+            raise GradientError("grad: with is_grads_batched each of grad_outputs must be a Tensor whose first dimension counts "
+                                "the vectors")
         if n >= 0 and len(batch) != n:
             raise ValueError(f"grad: the batches of grad_outputs have {n} and {len(batch)} vectors; all must have as many")
         n = len(batch)

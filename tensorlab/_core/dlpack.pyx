@@ -345,7 +345,7 @@ def to_dlpack(TensorBase tensor not None):
     return dlpack(tensor)
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False):
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     """`obj` as a tensor that shares its memory where that can be.
 
     Parameters
@@ -353,7 +353,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
     obj : Tensor, NumPy array, array with `__dlpack__`, object with the buffer protocol, number or nested sequence
     dtype : dtype; another one than obj's makes a copy
     copy : True for a copy always, False for an error where one is needed, None for one only where it is needed
-    requires_grad : bool
+    requires_grad : bool; unless given, that of obj, whose history the result has then
 
     Raises
     ------
@@ -383,4 +383,4 @@ def asarray(obj, *, dtype=None, device=None, copy=None, bint requires_grad=False
         out = (<object>out).clone()
     if requires_grad:
         return (<object>out).requires_grad_()
-    return (<object>out).detach() if needs_grad(out) else out
+    return (<object>out).detach() if requires_grad is not None and needs_grad(out) else out

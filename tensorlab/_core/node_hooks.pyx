@@ -11,7 +11,7 @@ The order at a node, which is PyTorch's:
 """
 from tensorlab._core.graph cimport Node
 from tensorlab._core.modes cimport call_aloud
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, is_meta
 
 from tensorlab.errors import GradientError
 
@@ -63,6 +63,8 @@ cdef object checked_hook_result(object result, object grad):
     if result.shape != grad.shape:
         raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in place of one of shape "
                             f"{tuple(grad.shape)}")
+    if is_meta(<TensorBase>result) != is_meta(<TensorBase>grad):
+        raise GradientError(f"hook: returned a gradient on {result.device} in place of one on {grad.device}")
     if result.dtype != grad.dtype:
         raise GradientError(f"hook: returned a gradient of type {result.dtype} in place of one of type {grad.dtype}")
     return result
