@@ -20,7 +20,7 @@ from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport GraphTask, Meta, Node, has_shape_of, is_wanted
 from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.modes cimport ThreadState, be_quiet, set_grad_mode, thread_state
+from tensorlab._core.modes cimport ThreadState, be_quiet, call_aloud, set_grad_mode, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 from tensorlab._core.tensor cimport TensorBase, make_size
 
@@ -288,13 +288,43 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
             if task.missing[slot] == 0 and (is_wanted(task, node) or len(roots) == 1):
                 ready.push(node)
         run(task, ready)
+        if callbacks:
+            run_callbacks(task.serial)
     finally:
+        if callbacks:
+            callbacks.pop(task.serial, None)
         set_grad_mode(was_enabled)
         be_quiet(was_quiet)
         thread_state().backward_depth -= 1
         thread_state().task = outer
         tasks_running -= 1
     return task.captured
+
+
+cdef dict callbacks = {}            # number of a running pass: what shall be called at its end
+
+def queue_callback(callback):
+    """Call a function when the backward pass that calls us, from a hook say, has come to its end without an error.
+
+    It is called without arguments, in the grad mode of the pass, after those queued before; it may queue others.
+
+    Raises
+    ------
+    RuntimeError
+        If no backward pass is running in this thread.
+    """
+    if current_task() == -1:
+        raise GradientError("queue_callback: no backward pass is running; call it in a hook or in the backward of a Function")
+    if not callable(callback):
+        raise TypeError(f"queue_callback: the callback must be a function, not {type(callback).__name__}")
+    callbacks.setdefault(current_task(), []).append(callback)
+
+
+cdef int run_callbacks(unsigned long serial) except -1:
+    cdef list queued = callbacks.get(serial, [])
+    for callback in queued:             # the list may grow meanwhile
+        call_aloud(callback, ())
+    return 0
 
 
 def current_task():

@@ -1,5 +1,6 @@
 """Variable: what tensors that autograd follows were called before they were all called Tensor."""
 
+from tensorlab._core.engine import queue_callback
 from tensorlab._tensor import Tensor
 
 
@@ -15,9 +16,17 @@ class VariableType(type):
         return isinstance(x, Tensor)
 
 
+class ExecutionEngine:
+    """What PyTorch's programs reach as `Variable._execution_engine`."""
+
+    queue_callback = staticmethod(queue_callback)
+
+
 class Variable(metaclass=VariableType):
     """`Variable(x)` is a tensor over the memory of `x`; `isinstance(x, Variable)` asks for any tensor.
 
     Old programs wrap tensors in it.  There is nothing left to wrap: use the tensor itself, and
     `x.requires_grad_()` for `Variable(x, requires_grad=True)`.
     """
+
+    _execution_engine = ExecutionEngine()
