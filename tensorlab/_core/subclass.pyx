@@ -1,9 +1,10 @@
 """Tensors of another Python class: the same memory under a class that inherits Tensor."""
 from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport TensorBase, note_borrower, set_layout
 
-from tensorlab.errors import DTypeError
+from tensorlab.errors import DTypeError, GradientError
 
 
 def make_subclass(cls, TensorBase data not None, bint require_grad=False):
@@ -19,7 +20,7 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     TypeError
         If `cls` does not inherit Tensor.
     RuntimeError
-        If a gradient is wanted and the dtype is not floating.
+        If a gradient is wanted and the dtype is not floating, or outside inference_mode of an inference tensor.
     """
     cdef TensorBase made
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
@@ -27,6 +28,8 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     if require_grad and not is_floating(data.dtype_):
         raise DTypeError(f"{cls.__name__}: only floating-point tensors can require gradients, not {dtype_object(data.dtype_)}; "
                          f"give requires_grad=False")
+    if require_grad and data.counter is None and not thread_state().inference:
+        raise GradientError(f"{cls.__name__}: an inference tensor cannot require gradients outside inference_mode; clone it")
     made = <TensorBase>TensorBase.__new__(cls)
     made.counter = data.counter
     made.dtype_ = data.dtype_

@@ -178,6 +178,27 @@ def an_inference_tensor_may_not_want_gradients_elsewhere(M):
 
 
 @program
+def a_parameter_of_an_inference_tensor(M):
+    with M.inference_mode():
+        x = M.ones(2)
+        within = M.nn.Parameter(x)
+    outside = M.nn.Parameter(x, requires_grad=False)
+    return (
+        within.is_inference(),
+        within.requires_grad,
+        outside.is_inference(),
+        outside.requires_grad,
+    )
+
+
+@program
+def a_parameter_of_an_inference_tensor_may_not_want_gradients_elsewhere(M):
+    with M.inference_mode():
+        x = M.ones(2)
+    M.nn.Parameter(x)
+
+
+@program
 def an_inference_tensor_that_wants_gradients_is_resized(M):
     with M.inference_mode():
         x = M.ones(4, requires_grad=True)
