@@ -10,6 +10,7 @@ to the bit, also when the function raises.
 """
 
 import itertools
+from math import isfinite
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._tensor import Tensor
@@ -67,7 +68,10 @@ def central_difference(evaluate, place, step):
     finally:
         place.copy_(before)
     check_same_kind(low, high)
-    distance = (upper - lower).item() if place.dim() == 0 and not isinstance(step, Tensor) else None
+    distance = None
+    if place.dim() == 0 and not isinstance(step, Tensor):
+        distance = (upper - lower).item()
+        distance = distance if isfinite(distance) else 2 * step  # at nan or infinity, which no step leaves
     return [after - earlier for after, earlier in zip(high, low, strict=True)], distance
 
 

@@ -345,3 +345,15 @@ def test_nothing_warns_on_the_way():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gradcheck(tensorlab.tanh, doubles(tensorlab, 3), fast_mode=True)
+
+
+@both_modes
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("op", ["nansum", "sum", "relu", "atan", "zeros_like"])
+def test_an_element_that_no_step_moves_is_judged_as_in_pytorch(op, value, fast_mode):
+    def verdict_of(T):
+        x = T.tensor([0.5, value, 2.0], dtype=T.float64, requires_grad=True)
+        check, func = T.autograd.gradcheck, getattr(T, op)
+        return check(lambda x: func(x), x, fast_mode=fast_mode, raise_exception=False)
+
+    assert verdict_of(tensorlab) == verdict_of(require_torch())
