@@ -71,7 +71,8 @@ def central_difference(evaluate, place, step):
     distance = None
     if place.dim() == 0 and not isinstance(step, Tensor):
         distance = (upper - lower).item()
-        distance = distance if isfinite(distance) else 2 * step  # at nan or infinity, which no step leaves
+        if not isfinite(distance):  # at nan or infinity, which no step leaves
+            distance = 2 * step
     return [after - earlier for after, earlier in zip(high, low, strict=True)], distance
 
 
