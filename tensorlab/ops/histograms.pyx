@@ -51,7 +51,8 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
         counted = weights.detach()
         counted = counted if counted.dtype_ == FLOAT32 else counted.to(dtype_object(FLOAT64))
     out = counted.new_zeros((max(minlength, input.max().item() + 1),))
-    return out.index_add_(0, input.to(dtype_object(INT64)), counted)
+    (out,) = without_derivative("bincount", (weights,), (out.index_add_(0, input.to(dtype_object(INT64)), counted),))
+    return out
 
 
 # ---------------------------------------------------------------- histc, histogram

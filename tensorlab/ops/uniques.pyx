@@ -7,6 +7,7 @@ from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
 
 from tensorlab._core.function import without_derivative
+from tensorlab.errors import DimensionError, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort
 
@@ -56,6 +57,19 @@ cdef tuple distinct(object flat):
     return values[is_new], inverse, counts
 
 
+cdef int dim_of_slices(TensorBase input, object dim, str where) except -1:
+    """The dimension along which slices are compared, from 0 up; they must have elements, if there are any."""
+    cdef int i, d, ndim = ndim_of(input)
+    if ndim == 0:
+        raise DimensionError(f"{where}: a tensor without dimensions has no slices; leave out dim")
+    d = wrap_dim(dim, ndim, where)
+    for i in range(ndim):
+        if i != d and input.sizes[i] == 0:
+            raise ShapeError(f"{where}: the slices along dimension {d} of a tensor of shape {tuple(input.shape)} have no "
+                             f"elements to be compared")
+    return d
+
+
 # ---------------------------------------------------------------- unique
 def unique(TensorBase input not None, bint sorted=True, bint return_inverse=False, bint return_counts=False, dim=None):
     """The distinct elements of a tensor, sorted; or the distinct slices along a dimension.
@@ -81,8 +95,9 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     if dim is None:
         values, inverse, counts = distinct(x.reshape(-1).contiguous())
         return chosen_results("unique", input, values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
-    d = wrap_dim(dim, ndim_of(input), "unique")
-    rows = x.movedim(d, 0).reshape([x.size(d), -1])
+    d = dim_of_slices(input, dim, "unique")
+    slices = x.movedim(d, 0)
+    rows = slices.reshape([x.size(d), input.numel_ // max(x.size(d), 1)])
     # Number the rows by their first column; then, column after column, by (number so far, element of the column).
     number = rows.new_zeros((rows.size(0),)).long()
     for column in range(rows.size(1)):
@@ -91,25 +106,48 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     _, inverse, counts = distinct(number)
     order = sort(inverse, stable=True)[1]
     first_of_each = order[marks(inverse[order])]
-    return chosen_results("unique", input, x.index_select(d, first_of_each), inverse, counts, return_inverse, return_counts)
+    values = slices.index_select(0, first_of_each).movedim(0, d)
+    return chosen_results("unique", input, values, inverse, counts, return_inverse, return_counts)
 
 
 # ---------------------------------------------------------------- unique_consecutive
-def unique_consecutive(TensorBase input not None, bint return_inverse=False, bint return_counts=False):
-    """One element of each run of equal neighbours in the flattened tensor.
+def unique_consecutive(TensorBase input not None, bint return_inverse=False, bint return_counts=False, dim=None):
+    """One element of each run of equal neighbours in the flattened tensor; or one slice of each run along a dimension.
 
     Parameters
     ----------
     input : Tensor
-    return_inverse : bool, also return for each element the number of its run
+    return_inverse : bool, also return for each element, or slice, the number of its run
     return_counts : bool, also return how long each run is
+    dim : int or None; None means single elements
+
+    Raises
+    ------
+    IndexError
+        If `dim` is out of range, or the tensor has no dimensions.
+    RuntimeError
+        If the slices have no elements.
 
     >>> import tensorlab
     >>> tensorlab.unique_consecutive(tensorlab.tensor([1, 1, 2, 1]))
     tensor([1, 2, 1])
     """
-    flat = input.detach().reshape(-1).contiguous()
-    is_new = marks(flat)
-    counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
-    return chosen_results("unique_consecutive", input, flat[is_new], inverse.reshape(input.shape), counts, return_inverse,
-                          return_counts)
+    cdef int d
+    cdef ssize n
+    x = input.detach()
+    if dim is None:
+        flat = x.reshape(-1).contiguous()
+        is_new = marks(flat)
+        counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
+        return chosen_results("unique_consecutive", input, flat[is_new], inverse.reshape(input.shape), counts, return_inverse,
+                              return_counts)
+    d = dim_of_slices(input, dim, "unique_consecutive")
+    n = input.sizes[d]
+    slices = x.movedim(d, 0)
+    rows = slices.reshape([n, input.numel_ // max(n, 1)])
+    is_new = x.new_ones((n,)).bool()
+    if n > 1:
+        is_new[1:] = (rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1)).any(1)
+    counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &n))
+    values = slices.index_select(0, is_new.nonzero().reshape(-1)).movedim(0, d)
+    return chosen_results("unique_consecutive", input, values, inverse, counts, return_inverse, return_counts)

@@ -12,6 +12,8 @@ OPS = {
     "unique with counts": lambda M, x: M.unique(x, return_inverse=True, return_counts=True),
     "unique rows": lambda M, x: M.unique(x.view(3, 1), dim=0, return_counts=True),
     "unique_consecutive": lambda M, x: M.unique_consecutive(x, return_counts=True),
+    "unique_consecutive rows": lambda M, x: M.unique_consecutive(x.view(3, 1), dim=0),
+    "bincount of weights": lambda M, x: M.bincount(M.tensor([0, 2, 2]), weights=x),
     "histogram": lambda M, x: M.histogram(x, 2),
     "histogram of weights": lambda M, x: M.histogram(x.detach(), 2, weight=x),
     "histogram by edges": lambda M, x: M.histogram(x.detach() - 1, x),

@@ -482,12 +482,40 @@ SORTS = [
         lambda T, x: T.unique((x > 0), dim=0, return_inverse=True, return_counts=True),
         normal(20, 3),
         derivatives=0,
+        more=[[normal(3)], [normal(0, 2)], [normal(0)]],
+        bad=[lambda T, x: T.unique(x[:, :0], dim=0), lambda T, x: T.unique(x[0, 0], dim=0)],
+    ),
+    along(
+        "unique columns",
+        lambda T, x: T.unique(x.round(), dim=1, return_inverse=True, return_counts=True),
+        normal(2, 20),
+        derivatives=0,
     ),
     along(
         "unique_consecutive",
         lambda T, x: T.unique_consecutive((x > 0), return_inverse=True, return_counts=True),
         derivatives=0,
         more=FULL,
+    ),
+    along(
+        "unique_consecutive rows",
+        lambda T, x: T.unique_consecutive((x > 0), return_inverse=True, return_counts=True, dim=0),
+        normal(20, 2),
+        derivatives=0,
+        bad=[
+            lambda T, x: T.unique_consecutive(x, dim=2),
+            lambda T, x: T.unique_consecutive(x[0, 0], dim=0),
+            lambda T, x: T.unique_consecutive(x[:, :0], dim=0),
+        ],
+    ),
+    along(
+        "unique_consecutive columns",
+        lambda T, x: T.unique_consecutive(
+            x.round().clamp(-1, 0), return_inverse=True, return_counts=True, dim=-1
+        ),
+        normal(2, 20),
+        derivatives=0,
+        more=[[normal(1)], [values(math.nan, math.nan)]],
     ),
 ]
 
