@@ -52,6 +52,8 @@ def findings(walk, shares=1, first=0):
 def wait_for(command, board, folder):
     """Return the exit status of the child and the end of what it complained of."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    if "ASAN_OPTIONS" in environment:  # the sanitizers' way to say what limit_memory says
+        environment["ASAN_OPTIONS"] += f":max_allocation_size_mb={MEMORY >> 20}"
     errors = Path(folder, "errors")
     with errors.open("wb") as sink:
         child = subprocess.Popen(
@@ -116,7 +118,10 @@ def run(walk, first, shares, board, notes, *closed):
 
 
 def limit_memory():
-    """Make what asks for much more memory than there is now a MemoryError; the sanitizers need terabytes."""
+    """Make what asks for much more memory than there is now a MemoryError.
+
+    Not under the sanitizers, whose address space is terabytes: `wait_for` limits them.
+    """
     pages = Path("/proc/self/statm")
     if pages.exists() and "libasan" not in os.environ.get("LD_PRELOAD", ""):
         most = int(pages.read_text().split()[0]) * mmap.PAGESIZE + MEMORY
