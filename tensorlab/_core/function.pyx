@@ -13,6 +13,7 @@ from tensorlab._core.graph cimport (
     as_view,
     bump_version,
     grad_fn_of,
+    move_retained,
     needs_grad,
     set_history,
     set_metas,
@@ -225,6 +226,7 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
     """Give each output its history. What was changed in place is checked first, so that nothing is half done."""
     cdef Py_ssize_t i, differentiable = 0
     cdef TensorBase out
+    cdef Node old
     cdef bint is_input, is_dirty, has_grad
     for one in node.dirty:
         check_dirty(node, <TensorBase?>one, arguments, outputs, is_recorded)
@@ -250,7 +252,12 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
                 out.wants_grad = False
         elif is_dirty:
             out.gradient = None         # it belonged to what the tensor was before
-            rebase_history(out, node, edge_to(node, arguments, out))
+            if out.base is not None:
+                rebase_history(out, node, edge_to(node, arguments, out))
+            else:
+                old = out.node
+                set_history(out, node, <int>i)
+                move_retained(out, old, node)
         else:
             if is_input:
                 out = self_view(out)
@@ -279,7 +286,7 @@ cdef int check_dirty(FunctionNode node, TensorBase x, tuple arguments, list outp
         warnings.warn(f"{node.label()}: mark_dirty was given a tensor that is no argument of forward; only an argument that "
                       f"forward changed in place should be marked", UserWarning, stacklevel=2)       # harmless, but a mistake
     check_inplace(x, True, type(node)._function.__name__)
-    if x.base is not None and len([one for one in outputs if isinstance(one, TensorBase)]) > 1:
+    if x.base is not None and len(outputs) > 1:         # it is the node of the base that will run this one, with one gradient
         raise GradientError(f"{node.label()}: an input that is a view was changed in place, and forward returned "
                             f"several outputs; only one is possible then")
     return 0
