@@ -95,11 +95,36 @@ class Function:
     def apply(cls, *args, **kwargs):
         """Run `forward` and record one node for it.
 
-        Arguments by name reach `forward`; only together with a `setup_context` may they be tensors that need gradients.
+        Arguments by name stand in the places that `forward` has for them, in backward as well; those before them that
+        are left out have their defaults.
         """
         if cls._has_setup_context:
             return apply_function(cls, cls._bind(args, kwargs), None)
+        if kwargs:
+            args, kwargs = cls._in_place(args, kwargs)
         return apply_function(cls, args, kwargs)
+
+    @classmethod
+    def _in_place(cls, args, kwargs):
+        """Give the arguments by name their places: all arguments up to the last of them, and what has only a name."""
+        parameters = inspect.signature(cls.forward).parameters.values()
+        places = [one for one in parameters if one.kind <= one.POSITIONAL_OR_KEYWORD]
+        places = places[1 + len(args) :]  # 1: ctx
+        named = [i for i, one in enumerate(places) if one.name in kwargs]
+        placed, rest = list(args), dict(kwargs)
+        for one in places[: named[-1] + 1 if named else 0]:
+            if one.name not in rest and one.default is one.empty:
+                raise TypeError(
+                    f"{cls.__name__}: forward needs the argument {one.name!r}, which is not given"
+                )
+            placed.append(rest.pop(one.name, one.default))
+        for name, value in rest.items():
+            if isinstance(value, TensorBase) and value.requires_grad:
+                raise TypeError(
+                    f"{cls.__name__}: forward has no place left for {name!r}, a Tensor that requires grad, so "
+                    f"that no gradient can be returned for it; let forward take it in its place"
+                )
+        return tuple(placed), rest
 
     @classmethod
     def _bind(cls, args, kwargs):
