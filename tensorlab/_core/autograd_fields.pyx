@@ -81,7 +81,7 @@ def get_grad(TensorBase x not None):
     """The gradient that backward has accumulated here, or None."""
     if x.gradient is None and not x.retains_grad_ and x.node is not None and not isinstance(x.node, AccumulateGrad):
         warnings.warn("The .grad of a tensor that is not a leaf is being read: backward does not fill it. Call "
-                      "retain_grad() on it before backward, or read the leaf's.", UserWarning, stacklevel=2)
+                      "retain_grad() on it before backward, or read the leaf's.", UserWarning)
     return x.gradient
 
 

@@ -137,7 +137,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
         if out.numel_ > 0:
             warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to "
                           f"{shape_text(ndim, sizes)}; pass a tensor of that shape, or one without elements",
-                          UserWarning, stacklevel=2)
+                          UserWarning)
         resize_tensor(out, ndim, sizes)
     refuse_self_overlap(out, where)
     for k in range(n):

@@ -204,10 +204,12 @@ def apply_function(cls, tuple arguments, dict keywords):
         set_grad_mode(was_enabled)
     is_single = not isinstance(result, (tuple, list))
     outputs = [result] if is_single else list(result)
+    to_save = node.to_save or ()
+    if is_recorded:
+        node.to_save = None         # it would own the node's outputs, if what follows raises
     wrap_outputs(node, arguments, outputs, is_recorded)
     if is_recorded:
-        node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in (node.to_save or ())]
-    node.to_save = None if is_recorded else node.to_save
+        node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in to_save]
     node.dirty = node.non_differentiable = ()       # they have done their work, and would keep the tensors as long as the node
     return outputs[0] if is_single else outputs if isinstance(result, list) else tuple(outputs)
 

@@ -8,7 +8,7 @@ from tensorlab._core.modes import is_grad_enabled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 
-__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 FunctionCtx = BackwardCFunction = FunctionNode  # PyTorch's names for the class of ctx
 
@@ -137,6 +137,10 @@ class Function:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return bound.args + tuple(bound.kwargs.values())
+
+
+class InplaceFunction(Function):
+    """Another name for `Function`, kept for older programs; say in `forward` what is changed, with `ctx.mark_dirty`."""
 
 
 def once_differentiable(function):

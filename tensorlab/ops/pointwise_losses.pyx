@@ -36,7 +36,7 @@ cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) excep
     """Shapes that differ are broadcast, which is rarely meant."""
     if tuple(input.shape) != tuple(target.shape):
         warnings.warn(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they "
-                      f"are broadcast, which is rarely meant. Give them the same shape", UserWarning, stacklevel=2)
+                      f"are broadcast, which is rarely meant. Give them the same shape", UserWarning)
     return 0
 
 
@@ -318,5 +318,5 @@ def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="
         return losses.sum() / input.size(0)
     if reduction == "mean":
         warnings.warn("kl_div: reduction='mean' divides by the number of elements; 'batchmean' gives the divergence",
-                      UserWarning, stacklevel=2)
+                      UserWarning)
     return reduced("kl_div", losses, reduction)

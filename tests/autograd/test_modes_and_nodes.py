@@ -167,6 +167,24 @@ def nothing_is_saved_while_forward_has_saved_nothing(M):
     return told(M, lambda ctx: ctx.saved_tensors)
 
 
+@program
+def an_inplace_function_is_a_function(M):
+    class Add(M.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, a, b):
+            ctx.mark_dirty(a)
+            return a.add_(b), b + 2
+
+        @staticmethod
+        def backward(ctx, grad_a, grad_b):
+            return grad_a, grad_a + grad_b
+
+    a, b = M.ones(2, dtype=M.float64), leaf(M, 1.0, 2.0)
+    q, _ = Add.apply(a, b)
+    q.sum().backward()
+    return q is a, q.grad_fn.name(), b.grad, issubclass(Add, M.autograd.Function)
+
+
 # ---------------------------------------------------------------- hooks, versions
 @program
 def hooks_of_one_output_stand_together(M):

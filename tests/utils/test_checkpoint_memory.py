@@ -58,6 +58,31 @@ def test_layers_of_many_kinds_pass_the_check():
     )
 
 
+def test_a_recomputation_that_ends_inside_a_custom_function_leaves_nothing():
+    """The function had made its result, and was about to save it: node and result owned each other."""
+    results = []
+
+    class Copy(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            result = x.clone()
+            ctx.save_for_backward(result)
+            results.append(weakref.ref(result))
+            return result
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.saved_tensors[0]
+
+    x = T.ones(2, requires_grad=True)
+    gc.disable()
+    try:
+        checkpoint(lambda x: Copy.apply(x), x, use_reentrant=False).sum().backward()
+        assert [result() for result in results] == [None, None]
+    finally:
+        gc.enable()
+
+
 def test_a_module_that_comes_twice_runs_twice():
     layer = nn.Linear(3, 3)
     model = nn.Sequential(layer, layer, layer, layer)

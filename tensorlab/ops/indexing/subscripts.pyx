@@ -127,7 +127,7 @@ cdef inline bint is_mask(TensorBase x) noexcept:
 
 
 cdef int warn_of_bytes() except -1:
-    warnings.warn("index: a uint8 tensor is read as a mask; this is deprecated: convert it with .bool()", UserWarning, 2)
+    warnings.warn("index: a uint8 tensor is read as a mask; this is deprecated: convert it with .bool()", UserWarning)
     return 0
 
 

@@ -190,7 +190,7 @@ cdef object fill_expanded(TensorBase x, object mask, object value):
     cdef OpNode node
     cdef int i
     warnings.warn("masked_fill_: input is expanded, so that several of its elements are one place in memory; clone it first",
-                  UserWarning, stacklevel=2)
+                  UserWarning)
     for i in range(x.ndim_):
         if x.strides[i] == 0 and x.sizes[i] > 1:
             place = place.narrow(i, 0, 1)
