@@ -159,7 +159,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     cdef list roots = as_list(tensors), targets = None if inputs is None else as_targets(inputs, "backward")
     cdef list grads, found = heard_by(roots, targets)
     if grad_variables is not None:
-        warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning, stacklevel=2)
+        warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning)
         if grad_tensors is not None:
             raise GradientError("backward: grad_tensors and grad_variables are two names of one thing; leave out the second")
         grad_tensors = grad_variables
@@ -210,8 +210,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
             grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs,
             allow_unused=allow_unused, is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)), inputs)
     if not only_inputs:
-        warnings.warn("grad: only_inputs=False has no effect; call backward for gradients in other leaves", FutureWarning,
-                      stacklevel=2)
+        warnings.warn("grad: only_inputs=False has no effect; call backward for gradients in other leaves", FutureWarning)
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
     if allow_unused is None:

@@ -39,6 +39,8 @@ from tensorlab._core.tensor cimport (
     set_layout,
 )
 
+import warnings
+
 from tensorlab._core.device import is_meta_device
 from tensorlab.errors import ShapeError
 
@@ -249,7 +251,7 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
 
     Parameters
     ----------
-    data : number, nested sequence of numbers, Tensor or array
+    data : number, nested sequence of numbers, Tensor or array; of a Tensor `clone().detach()` makes the same
     dtype : dtype; inferred from `data` unless given: bool, int64 or the default floating type
     requires_grad : bool
 
@@ -258,8 +260,11 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
     tensorlab.Size([2, 2])
     """
     cdef TensorBase out
-    if device is None and isinstance(data, TensorBase) and is_meta(<TensorBase>data):
-        device = "meta"
+    if isinstance(data, TensorBase):
+        warnings.warn("tensor: the data are a Tensor already; copy it with clone().detach(), and requires_grad_() if that is "
+                      "wanted", UserWarning)
+        if device is None and is_meta(<TensorBase>data):
+            device = "meta"
     out = placed(tensor_from(data, dtype_code(dtype, NO_DTYPE)), is_meta_device(device, "tensor"))
     if requires_grad:
         (<object>out).requires_grad_(True)

@@ -25,6 +25,8 @@ from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduc
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
 from tensorlab.ops.rows cimport exp_falling, exp_row, log_of, sum_row
 
+import warnings
+
 from tensorlab.errors import DTypeError
 from tensorlab.ops.extrema import amax
 from tensorlab.ops.reductions import mean
@@ -111,6 +113,9 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
                          <finish_loop>divide_and_root_loop[float])
     centre = sum_into(x, mask, keepdim, kernel, divide_totals(kernel), n)
     out = reduced_tensor(x.dtype_, x, mask, keepdim)
+    if divisor <= 0 and out.numel_ > 0:
+        warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide by: the result is nan "
+                      f"or infinite; pass a smaller correction", UserWarning)
     run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finish_totals,
                   divisor if divisor > 0 else 0)
     return out
