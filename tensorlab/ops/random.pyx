@@ -194,7 +194,7 @@ cdef Op random_op(str name):
     return op
 
 cdef Op UNIFORM_OP = random_op("uniform")
-cdef Op NORMAL_OP = random_op("normal_fill")
+cdef Op NORMAL_OP = random_op("normal")
 cdef Op LOG_NORMAL_OP = random_op("log_normal")
 cdef Op CAUCHY_OP = random_op("cauchy")
 cdef Op EXPONENTIAL_OP = random_op("exponential")

@@ -199,3 +199,25 @@ def test_pytorch_takes_our_state_and_goes_on_as_we_do():
     tensorlab.randn(5)
     torch.set_rng_state(torch.tensor(tensorlab.get_rng_state().tolist(), dtype=torch.uint8))
     assert tensorlab.rand(9).tolist() == torch.rand(9).tolist()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda T, x: T.normal(x, x),
+        lambda T, x: T.normal(x, 2.0),
+        lambda T, x: T.normal(0.0, x),
+        lambda T, x: x.clone().normal_(),
+    ],
+    ids=["mean and std", "mean", "std", "in place"],
+)
+def test_the_nodes_of_normal_have_the_names_of_pytorch(draw):
+    def name(T):
+        return draw(T, T.ones(2, requires_grad=True)).grad_fn.name()
+
+    assert name(tensorlab) == name(require_torch())
+
+
+def test_a_leaf_is_refused_by_the_name_that_was_called():
+    with pytest.raises(RuntimeError, match="^normal_: a leaf"):
+        tensorlab.ones(2, requires_grad=True).normal_()
