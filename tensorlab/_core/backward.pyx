@@ -3,6 +3,7 @@
 They check what is asked for, make the gradients to start from, run the engine (engine.pyx), and hand out what it found.
 """
 from collections import namedtuple
+from operator import index
 from collections.abc import Mapping
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
@@ -113,6 +114,16 @@ cdef TensorBase filled(Meta* form, double value, object end):
     return out
 
 
+cdef bint as_flag(object value, str name, str where) except -1:
+    """A bool, or a whole number in its place; another thing is an argument that has slipped."""
+    if isinstance(value, bool):
+        return value
+    try:
+        return index(value) != 0
+    except TypeError:
+        raise TypeError(f"{where}: {name} must be a bool, not {type(value).__name__}") from None
+
+
 cdef list as_list(object value):
     return [value] if isinstance(value, (TensorBase, GradientEdge)) or value is None else list(value)
 
@@ -167,6 +178,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     if found is not None:
         return call_override(backward, found, (tuple(roots),), dict(
             grad_tensors=grad_tensors, retain_graph=retain_graph, create_graph=create_graph, inputs=targets))
+    keep_graph = as_flag(create_graph if retain_graph is None else retain_graph, "retain_graph", "backward")
+    records = as_flag(create_graph, "create_graph", "backward")
     if targets is not None:
         check_targets(targets, "backward")
         if len(targets) == 0:
@@ -179,7 +192,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     for target in targets or ():
         if isinstance(target, TensorBase):
             retain(<TensorBase>target)              # does nothing to a leaf
-    execute(roots, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
+    execute(roots, grads, keep_graph, records, targets, True)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, only_inputs=True, allow_unused=None,
@@ -215,7 +228,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise ValueError("grad: with materialize_grads every input may be unused; do not pass allow_unused=False")
     if allow_unused is None:
         allow_unused = materialize_grads
-    keep_graph = create_graph if retain_graph is None else retain_graph
+    keep_graph = as_flag(create_graph if retain_graph is None else retain_graph, "retain_graph", "grad")
+    create_graph = as_flag(create_graph, "create_graph", "grad")
+    allow_unused = as_flag(allow_unused, "allow_unused", "grad")
     if len(targets) == 0:
         raise GradientError("grad: inputs is empty; name the tensors whose gradients are wanted")
     check_targets(targets, "grad")

@@ -131,7 +131,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
-            out = node.apply(grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
+            out = apply_alone(node, grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
             if not task.keep_graph:
                 node.release_saved()
         grad = None
@@ -161,6 +161,14 @@ cdef int capture(Task task, Node node, object grad) except -1:
     for number, i in task.captures[node]:
         task.captured[i] = grad if node.output_count == 1 or grad is None else grad[number]
     return 0
+
+
+cdef inline tuple apply_alone(Node node, object grad, GraphTask task):
+    """Run a node that has no hooks, unless an unpack function say gives it some meanwhile."""
+    cdef tuple out = node.apply(grad, task)
+    if node.extras is not None and node.extras.posthooks:
+        return run_posthooks(node, fit_all(node, out), grad)
+    return out
 
 
 cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):

@@ -141,6 +141,20 @@ def inputs_of_grad_must_not_be_empty(M):
     ]
 
 
+@program
+def flags_of_a_pass_are_bools_or_whole_numbers(M):
+    x = leaf(M, 1.0)
+    errors = []
+    for flag in "retain_graph", "create_graph", "allow_unused":
+        for value in 1, "yes", 1.0, [True], M.ones(1):
+            flags = {"retain_graph": True, flag: value}
+            if flag != "allow_unused":
+                errors.append(class_of_error(lambda y=x * x, f=flags: y.backward(**f)))
+            errors.append(class_of_error(lambda y=x * x, f=flags: M.autograd.grad(y, x, **f)))
+    errors.append(class_of_error(lambda: (x * x).backward(create_graph=None)))
+    return errors
+
+
 # ---------------------------------------------------------------- custom functions
 def told(M, tell):
     """The class of the error of a function whose forward calls tell(ctx)."""
@@ -186,6 +200,26 @@ def an_inplace_function_is_a_function(M):
 
 
 # ---------------------------------------------------------------- hooks, versions
+@program
+def a_hook_that_an_unpack_function_registers_is_called(M):
+    nodes, heard = [], []
+
+    def halve(grads, outer):
+        heard.append(len(grads))
+        return tuple(grad / 2 for grad in grads)
+
+    def unpack(x):
+        nodes[0].register_hook(halve)
+        return x
+
+    x = leaf(M, 0.5)
+    with M.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = x.exp()
+    nodes.append(y.grad_fn)
+    y.sum().backward()
+    return heard, x.grad
+
+
 @program
 def hooks_of_one_output_stand_together(M):
     x = leaf(M, 1.0, 2.0)
