@@ -23,7 +23,7 @@ from tensorlab._core.recording cimport finish
 from tensorlab._core.dtypes cimport BOOL, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport is_bool
+from tensorlab.ops.pointwise.common cimport is_bool, old_order
 
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError
@@ -54,13 +54,14 @@ def add_derivative_x(grad):
 def add_derivative_y(grad):
     return grad
 
-def add(input, other, *, alpha=1, out=None):
+def add(input, other, late=None, *, alpha=1, out=None):
     """Sum of each pair of elements, broadcast: `input + alpha * other`.
 
     Parameters
     ----------
     input, other : Tensor or number
     alpha : number that multiplies `other`; an integer if the result is one
+    late : `other` where old programs have it, `add(input, alpha, other)`; it warns
     out : Tensor, optional; the result is written there
 
     Returns
@@ -78,12 +79,16 @@ def add(input, other, *, alpha=1, out=None):
     >>> tensorlab.add(tensorlab.tensor([1., 2.]), 3, alpha=2)
     tensor([7., 8.])
     """
+    if late is not None:
+        alpha, other = old_order("add", "alpha", other, alpha), late
     if is_one(alpha):
         return run_binary(ADD, input, other) if out is None else run_out_2(ADD, input, other, out)
     return run_scaled(input, other, checked_alpha("add", input, other, alpha), out)
 
-def add_(TensorBase input not None, other, *, alpha=1):
+def add_(TensorBase input not None, other, late=None, *, alpha=1):
     """`add`, written over `input`."""
+    if late is not None:
+        alpha, other = old_order("add_", "alpha", other, alpha), late
     if is_one(alpha):
         return run_binary_inplace(ADD, input, other)
     return run_ternary_inplace(ADD_SCALED, input, other, checked_alpha("add_", input, other, alpha))
@@ -174,8 +179,10 @@ cdef int refuse_bool(str where, object x, object y) except -1:
                          f"to invert a mask, x ^ y to compare two, or x.to(int) to calculate")
     return 0
 
-def sub(input, other, *, alpha=1, out=None):
+def sub(input, other, late=None, *, alpha=1, out=None):
     """Difference of each pair of elements, broadcast: `input - alpha * other`.
+
+    `late` is for the order of old programs, as in `add`.
 
     Raises
     ------
@@ -186,13 +193,17 @@ def sub(input, other, *, alpha=1, out=None):
     >>> tensorlab.sub(tensorlab.tensor([1., 2.]), tensorlab.tensor([3.]))
     tensor([-2., -1.])
     """
+    if late is not None:
+        alpha, other = old_order("sub", "alpha", other, alpha), late
     refuse_bool("sub", input, other)
     if is_one(alpha):
         return run_binary(SUB, input, other) if out is None else run_out_2(SUB, input, other, out)
     return run_scaled(input, other, -checked_alpha("sub", input, other, alpha), out)
 
-def sub_(TensorBase input not None, other, *, alpha=1):
+def sub_(TensorBase input not None, other, late=None, *, alpha=1):
     """`sub`, written over `input`."""
+    if late is not None:
+        alpha, other = old_order("sub_", "alpha", other, alpha), late
     refuse_bool("sub_", input, other)
     if is_one(alpha):
         return run_binary_inplace(SUB, input, other)

@@ -5,6 +5,7 @@ from tensorlab._core.tensor cimport TensorBase
 cdef object zeros_as(TensorBase x)
 cdef int check_tensor(str where, str name, object x) except -1
 cdef int check_floating(str where, TensorBase x) except -1
+cdef object old_order(str where, str name, object factor, object given)
 
 
 cdef inline bint is_bool(object x) noexcept:

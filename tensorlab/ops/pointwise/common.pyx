@@ -3,6 +3,8 @@ from tensorlab._core.dtypes cimport FLOAT32, is_floating
 from tensorlab._core.loops cimport fill_with
 from tensorlab._core.tensor cimport TensorBase, empty_like
 
+import warnings
+
 from tensorlab.errors import UnsupportedDType
 
 
@@ -26,3 +28,14 @@ cdef int check_floating(str where, TensorBase x) except -1:
     if not is_floating(x.dtype_):
         raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to(float) first")
     return 0
+
+
+cdef object old_order(str where, str name, object factor, object given):
+    """The factor of a call in the order of old programs, which have it before the operands. It warns, as in PyTorch."""
+    if isinstance(factor, TensorBase) and (<TensorBase>factor).ndim_ > 0:
+        raise TypeError(f"{where}: one tensor too many; {name} is a number and must be given by name, as in {name}=2")
+    if given != 1:
+        raise TypeError(f"{where}: {name} is given twice, as {factor} and as {given}")
+    warnings.warn(f"{where}: {name} stands before the operands, as in old programs; give it by name: {name}={factor}",
+                  UserWarning, stacklevel=1)
+    return factor

@@ -13,7 +13,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport is_bool, is_floating_operand
+from tensorlab.ops.pointwise.common cimport check_tensor, is_bool, is_floating_operand, old_order
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 
@@ -41,12 +41,14 @@ def addcmul_derivative_tensor1(grad, tensor2, value):
 def addcmul_derivative_tensor2(grad, tensor1, value):
     return grad * (tensor1 * value)
 
-cdef object fitting_value(object x, object a, object b, object value):
+cdef object fitting_value(str where, object x, object a, object b, object value):
     """The factor, cut to an integer if all tensors are integers, so that it does not change the type of the result."""
+    check_tensor(where, "tensor1", a)
+    check_tensor(where, "tensor2", b)
     if is_floating_operand(x) or is_floating_operand(a) or is_floating_operand(b) or isinstance(value, TensorBase):
         return value
     if is_bool(x) and is_bool(a) and is_bool(b):
-        raise UnsupportedDType("addcmul: not implemented for tensorlab.bool; use input | (tensor1 & tensor2)")
+        raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; use input | (tensor1 & tensor2)")
     return int(value)
 
 cdef object run_out_4(Op op, object x, object a, object b, object value, object out):
@@ -57,22 +59,28 @@ cdef object run_out_4(Op op, object x, object a, object b, object value, object 
     operands[3] = <PyObject*>value
     return run_out(op, operands, 4, out)
 
-def addcmul(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1, out=None):
+def addcmul(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, out=None):
     """`input + value * tensor1 * tensor2`, element by element, broadcast.
+
+    `late` is for the order of old programs, `addcmul(input, value, tensor1, tensor2)`, which warns.
 
     >>> import tensorlab
     >>> x = tensorlab.tensor([1., 2.])
     >>> tensorlab.addcmul(x, x, x, value=10)
     tensor([11., 42.])
     """
-    value = fitting_value(input, tensor1, tensor2, value)
+    if late is not None:
+        value, tensor1, tensor2 = old_order("addcmul", "value", tensor1, value), tensor2, late
+    value = fitting_value("addcmul", input, tensor1, tensor2, value)
     if out is not None:
         return run_out_4(ADDCMUL, input, tensor1, tensor2, value, out)
     return run_quaternary(ADDCMUL, input, tensor1, tensor2, value)
 
-def addcmul_(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1):
+def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
     """`addcmul`, written over `input`."""
-    return run_quaternary_inplace(ADDCMUL, input, tensor1, tensor2, fitting_value(input, tensor1, tensor2, value))
+    if late is not None:
+        value, tensor1, tensor2 = old_order("addcmul_", "value", tensor1, value), tensor2, late
+    return run_quaternary_inplace(ADDCMUL, input, tensor1, tensor2, fitting_value("addcmul_", input, tensor1, tensor2, value))
 
 
 # ---------------------------------------------------------------- addcdiv
@@ -97,13 +105,17 @@ def addcdiv_derivative_tensor2(grad, tensor1, tensor2, value):
     return -grad * (value * tensor1 / (tensor2 * tensor2))
 
 cdef int refuse_integer_quotient(str where, object a, object b) except -1:
+    check_tensor(where, "tensor1", a)
+    check_tensor(where, "tensor2", b)
     if not is_floating_operand(a) and not is_floating_operand(b):
         raise DTypeError(f"{where}: tensor1 is {a.dtype} and tensor2 is {b.dtype}; one of them must be floating. Write "
                          f"input + value * (tensor1 / tensor2), or div with rounding_mode='trunc' for whole numbers")
     return 0
 
-def addcdiv(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1, out=None):
+def addcdiv(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, out=None):
     """`input + value * tensor1 / tensor2`, element by element, broadcast.
+
+    `late` is for the order of old programs, `addcdiv(input, value, tensor1, tensor2)`, which warns.
 
     Raises
     ------
@@ -115,13 +127,17 @@ def addcdiv(TensorBase input not None, TensorBase tensor1 not None, TensorBase t
     >>> tensorlab.addcdiv(x, x, x, value=10)
     tensor([11., 12.])
     """
+    if late is not None:
+        value, tensor1, tensor2 = old_order("addcdiv", "value", tensor1, value), tensor2, late
     refuse_integer_quotient("addcdiv", tensor1, tensor2)
     if out is not None:
         return run_out_4(ADDCDIV, input, tensor1, tensor2, value, out)
     return run_quaternary(ADDCDIV, input, tensor1, tensor2, value)
 
-def addcdiv_(TensorBase input not None, TensorBase tensor1 not None, TensorBase tensor2 not None, *, value=1):
+def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
     """`addcdiv`, written over `input`."""
+    if late is not None:
+        value, tensor1, tensor2 = old_order("addcdiv_", "value", tensor1, value), tensor2, late
     refuse_integer_quotient("addcdiv_", tensor1, tensor2)
     return run_quaternary_inplace(ADDCDIV, input, tensor1, tensor2, value)
 
