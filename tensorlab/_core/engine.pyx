@@ -131,7 +131,7 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
-            out = apply_alone(node, grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
+            out = run_alone(node, grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
             if not task.keep_graph:
                 node.release_saved()
         grad = None
@@ -163,7 +163,7 @@ cdef int capture(Task task, Node node, object grad) except -1:
     return 0
 
 
-cdef inline tuple apply_alone(Node node, object grad, GraphTask task):
+cdef inline tuple run_alone(Node node, object grad, GraphTask task):
     """Run a node that has no hooks, unless an unpack function say gives it some meanwhile."""
     cdef tuple out = node.apply(grad, task)
     if node.extras is not None and node.extras.posthooks:
