@@ -166,8 +166,11 @@ cdef void sort_line(void** rows, ssize n, SortLine* line) noexcept nogil:
         for i in range(n):
             memcpy(<char*>rows[0] + i * line.size, <char*>rows[2] + <ssize>order[i] * line.size, line.size)
 
-cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)", node="SortBackward1")
+cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)")
+cdef Op STABLE_SORT = Op("stable_sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)",
+                         node="SortBackward1")           # the same sort; PyTorch names its node so if it is asked for
 
+@STABLE_SORT.derivative("x")
 @SORT.derivative("x")
 def sort_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
@@ -227,7 +230,7 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
         results = [store_out("sort", results[0], first, needs_grad(input)),
                    store_out("sort", results[1], second, False)]
     else:
-        results = finish(SORT, results, (input, d, descending, results[1]))
+        results = finish(STABLE_SORT if stable else SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)
 
 

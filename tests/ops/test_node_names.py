@@ -39,7 +39,6 @@ COMPOSED = {
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "batch_norm", "group_norm"),
     *(
         "sum_to_size",
-        "msort",
         "nanmedian",
         "mode",
         "quantile",
@@ -65,7 +64,6 @@ COMPOSED = {
     ),  # PyTorch counts the in-place form as another overload
     *("clamp low tensor", "clamp high tensor"),  # clamp_min and clamp_max here
     "sub alpha",
-    "sort",  # of a 0-d tensor
 }
 
 
