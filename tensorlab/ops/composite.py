@@ -2,10 +2,12 @@
 
 import math
 
+from tensorlab._core.operands import result_type
 from tensorlab.errors import ShapeError
 from tensorlab.ops.batch_norm import batch_norm
 from tensorlab.ops.creation import ones
 from tensorlab.ops.dropout import dropout
+from tensorlab.ops.grids import broadcast_tensors
 from tensorlab.ops.norms import norm
 from tensorlab.ops.softmax import softmax
 
@@ -23,12 +25,16 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    """The cosine of the angle between vectors that lie along `dim`; each length is at least `eps`.
+    """The cosine of the angle between vectors that lie along `dim` of the two broadcast; each length is at least `eps`.
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.cosine_similarity(tensorlab.eye(2), tensorlab.ones(2, 2))
     tensor([0.7071, 0.7071])
     """
+    if x1.dtype != x2.dtype:
+        dtype = result_type(x1, x2)
+        x1, x2 = x1.to(dtype), x2.to(dtype)
+    x1, x2 = broadcast_tensors(x1, x2)
     lengths = (norm(x, 2.0, dim, keepdim=True).clamp_min(eps) for x in (x1, x2))
     one, other = (x / length for x, length in zip((x1, x2), lengths, strict=True))
     return (one * other).sum(dim)

@@ -37,6 +37,20 @@ SAMPLES = [
         "cosine_similarity", lambda F, x, y: F.cosine_similarity(x, y), normal(3, 4), normal(3, 4)
     ),
     network(
+        "cosine_similarity broadcast along",
+        lambda F, x, y: F.cosine_similarity(x, y),
+        normal(3, 1),
+        normal(3, 4),
+        tolerance=4,
+    ),
+    network(
+        "cosine_similarity of a row",
+        lambda F, x, y: F.cosine_similarity(x, y, -1),
+        normal(3, 4),
+        normal(4),
+        tolerance=4,
+    ),
+    network(
         "pairwise_distance",
         lambda F, x, y: F.pairwise_distance(x, y),
         normal(3, 4),
