@@ -20,7 +20,7 @@ from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, writ
 from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport call_aloud, thread_state
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.tensor cimport TensorBase, alias
+from tensorlab._core.tensor cimport TensorBase, alias, is_meta
 
 
 from tensorlab._core.modes import in_forked_children
@@ -110,6 +110,9 @@ cdef class AccumulateGrad(Node):
 
     cdef int add_to_leaf(self, TensorBase new) except -1:
         cdef TensorBase variable = self.variable
+        if is_meta(new) != is_meta(variable):
+            raise GradientError(f"AccumulateGrad: a leaf on {'meta' if is_meta(variable) else 'cpu'} got a gradient on "
+                                f"{'meta' if is_meta(new) else 'cpu'}; a custom backward function must have returned it")
         if variable.gradient is None:
             # 2 references, the engine's and apply's: nobody else holds this tensor, so it is taken over without a copy. (As in
             # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)

@@ -3,7 +3,7 @@
 import warnings
 from collections import OrderedDict, UserDict
 
-from tests.autograd.programs import collection, leaf
+from tests.autograd.programs import collection, leaf, make
 
 program, check = collection()
 
@@ -122,6 +122,13 @@ def a_hook_gives_back_a_gradient_without_values(M):
     y = x * 2
     y.register_hook(lambda grad: M.ones(2, dtype=M.float64, device="meta"))
     y.sum().backward()
+
+
+@program
+def a_function_gives_back_a_gradient_without_values(M):
+    give = make(M, lambda ctx, x: x * 2, lambda ctx, grad: grad.to("meta"))
+    x = leaf(M, 1.0, 2.0)
+    give.apply(x).sum().backward()
 
 
 # ---------------------------------------------------------------- asarray
