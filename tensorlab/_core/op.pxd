@@ -25,11 +25,14 @@ cdef class Op:
     cdef readonly str name              # "mul"
     cdef readonly str schema            # "mul(x: Tensor, y: Tensor) -> Tensor"
     cdef readonly tuple params          # names of the parameters
-    cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of)
+    cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of);
+    cdef int form_count                 # after so many forms, the same names for calls in place,
+    cdef int inplace_form               # which begin here; at 0 if PyTorch does not tell them apart
     cdef readonly dict public_names     # parameter: what PyTorch calls it
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
-    cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor
+    cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor,
+    cdef readonly bint number_edges     # also in the graph, where an edge to nowhere belongs to it
     cdef readonly int dtype_rule
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
     # loops.pxd); NULL: not implemented for that type

@@ -38,15 +38,18 @@ cdef class Op:
     dtype : "promote", "floating" or "compare", for pointwise ops only
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given. A tuple where PyTorch has one for each form
         of the call: with a number or without dims, with tensors only or with dims, with a number in front
+    inplace_node : str or tuple, the same of calls in place, where PyTorch counts them as other overloads
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
-        PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
+        PyTorch's layout of results depends on it. True for ops of two operands unless given
+    number_edges : bool, whether such a number is one in the graph, too: with an edge to nowhere, and freed with what was saved.
+        Not where PyTorch has an overload for numbers, as of fmod. As wraps_numbers unless given
     """
 
-    def __init__(self, str schema, *, str dtype=None, node=None, dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None):
+    def __init__(self, str schema, *, str dtype=None, node=None, inplace_node=(), dict public=None, dict constants=None,
+                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -55,11 +58,14 @@ cdef class Op:
         self.params = tuple(param.split(":")[0].split("=")[0].strip()
                             for param in rest.partition(") ->")[0].split(", ") if param.strip() not in ("*", ""))
         node = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
-        self.node_names = node if isinstance(node, tuple) else (node,)
+        self.node_names = as_tuple(node) + as_tuple(inplace_node)
+        self.form_count = len(as_tuple(node))
+        self.inplace_form = self.form_count if inplace_node else 0
         self.public_names = {"x": "self", "y": "other", **(public or {})}
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
         self.wraps_numbers = len(self.params) == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
+        self.number_edges = self.wraps_numbers if number_edges is None else number_edges
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
         self.grain = grain
         self.derivatives = {}
@@ -112,6 +118,10 @@ cdef class Op:
 
     def __repr__(self):
         return f"<Op {self.schema}>"
+
+
+cdef tuple as_tuple(object names):
+    return names if isinstance(names, tuple) else (names,)
 
 
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept:

@@ -165,7 +165,7 @@ cdef class OpNode(Node):
     cdef int release_saved(self) except -1:
         # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
         # a 0-d tensor is gone as one would be
-        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
+        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.number_edges):
             self.saved = None
             self.is_released = True
         if self.saved_output is not None:
@@ -280,7 +280,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     if mask & ~<unsigned int>SAVES_OUTPUT:
         node.save_arguments(mask, arguments, n)
     node.wants_output = (mask & SAVES_OUTPUT) != 0
-    if PyTuple_GET_SIZE(op.node_names) > 1:
+    if op.form_count > 1:
         node.form = form_of(op, arguments)
     stamp(node)
     return node
@@ -299,7 +299,7 @@ cdef int form_of(Op op, PyObject** arguments) except -1:
 
     Of an op that takes dims: that of a call without (0), with one (1), with several (the last).
     """
-    cdef int j, last = <int>PyTuple_GET_SIZE(op.node_names) - 1
+    cdef int j, last = op.form_count - 1
     if op.derivative_count == 1:
         if <object>arguments[1] is None:
             return 0
@@ -319,7 +319,7 @@ cdef int edge_count(Op op, PyObject** arguments) noexcept:
     """
     cdef int count = op.derivative_count
     cdef bint is_setting = False
-    if op.wraps_numbers or count < 2:
+    if op.number_edges or count < 2:
         return count
     while count > 1 and not isinstance(<object>arguments[op.positions[count - 1]], TensorBase):
         count -= 1
@@ -419,6 +419,7 @@ cdef Op flat_op(Op op):
         twin.name, twin.schema, twin.params = op.name, op.schema, op.params
         node = op.node_names[0].removesuffix("0")
         twin.node_names = (node + "0",) if len(op.params) == 1 else (node + "0", node + "1")
+        twin.form_count = len(twin.node_names)
         twin.public_names, twin.constants, twin.derivatives, twin.formulas, twin.takes = op.public_names, {}, {}, [], []
         twin.wraps_numbers = op.wraps_numbers
         for param in op.params:
@@ -491,6 +492,7 @@ cdef object finish_inplace(OpNode node, TensorBase x):
     """After the write."""
     bump_version(x)
     if node is not None:
+        node.form += <unsigned char>node.op.inplace_form
         write_meta(&node.first_meta, x)
         rebase_history(x, node)
         if node.wants_output:

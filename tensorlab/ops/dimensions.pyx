@@ -72,6 +72,7 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     x.data_ = data
     bump_version(x)
     if node is not None:
+        node.form += <unsigned char>op.inplace_form
         write_meta(&node.first_meta, x)
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
     return x
@@ -176,7 +177,7 @@ def movedim(TensorBase input not None, source, destination):
 
 
 # ---------------------------------------------------------------- transpose
-cdef Op TRANSPOSE = Op("transpose(x: Tensor, dim0: int, dim1: int) -> Tensor")
+cdef Op TRANSPOSE = Op("transpose(x: Tensor, dim0: int, dim1: int) -> Tensor", inplace_node="TransposeBackward1")
 
 @TRANSPOSE.derivative("x")
 def transpose_derivative(grad, dim0, dim1):
@@ -247,7 +248,7 @@ def get_h(TensorBase self not None):
     return reversed_dims(self)
 
 
-cdef Op T_ = Op("t(x: Tensor) -> Tensor")
+cdef Op T_ = Op("t(x: Tensor) -> Tensor", inplace_node="TBackward1")
 
 @T_.derivative("x")
 def t_derivative(grad):
@@ -281,7 +282,8 @@ def t_(TensorBase self not None):
 
 # ---------------------------------------------------------------- squeeze
 cdef Op SQUEEZE = Op("squeeze(x: Tensor, dim: int[]?) -> Tensor",
-                     node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"))
+                     node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
+                     inplace_node=("SqueezeBackward3", "SqueezeBackward4", "SqueezeBackward5"))
 
 @SQUEEZE.derivative("x")
 def squeeze_derivative(grad, x_shape):
@@ -339,7 +341,7 @@ def squeeze_(TensorBase self not None, *dims, dim=None):
 
 
 # ---------------------------------------------------------------- unsqueeze
-cdef Op UNSQUEEZE = Op("unsqueeze(x: Tensor, dim: int) -> Tensor")
+cdef Op UNSQUEEZE = Op("unsqueeze(x: Tensor, dim: int) -> Tensor", inplace_node="UnsqueezeBackward1")
 
 @UNSQUEEZE.derivative("x")
 def unsqueeze_derivative(grad, dim):

@@ -118,7 +118,8 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"))
+cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"),
+                  inplace_node=("FillBackward2", "FillBackward3"))
 
 @FILL.derivative("x")
 def fill_derivative_x(grad):

@@ -183,9 +183,9 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 
 
 # ---------------------------------------------------------------- the ops: what they are to autograd
-cdef Op random_op(str name):
+cdef Op random_op(str name, str node=None):
     """A fill: the result does not depend on what was there."""
-    cdef Op op = Op(f"{name}(x: Tensor) -> Tensor")
+    cdef Op op = Op(f"{name}(x: Tensor) -> Tensor", node=node)
 
     def zero_gradient(grad):
         return grad.new_zeros(grad.shape)
@@ -198,7 +198,7 @@ cdef Op NORMAL_OP = random_op("normal")
 cdef Op LOG_NORMAL_OP = random_op("log_normal")
 cdef Op CAUCHY_OP = random_op("cauchy")
 cdef Op EXPONENTIAL_OP = random_op("exponential")
-cdef Op BERNOULLI_OP = random_op("bernoulli")
+cdef Op BERNOULLI_OP = random_op("bernoulli", "BernoulliBackward2")
 cdef Op GEOMETRIC_OP = random_op("geometric")
 cdef Op RANDOM_OP = random_op("random")
 

@@ -139,7 +139,7 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 
 # ---------------------------------------------------------------- as_strided
 cdef Op AS_STRIDED = Op("as_strided(x: Tensor, size: int[], stride: int[], storage_offset: int, x_stride: int[], "
-                        "x_offset: int) -> Tensor")
+                        "x_offset: int) -> Tensor", inplace_node="AsStridedBackward1")
 
 @AS_STRIDED.derivative("x")
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):

@@ -1,6 +1,7 @@
 """Bounds and extremes of pairs: clamp, maximum, minimum, fmax, fmin. nan wins in all but the last two."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport (
     run_binary,
@@ -48,9 +49,9 @@ cdef object run_clamp(object x, object low, object high, object out):
     if low is None and high is None:
         raise RuntimeError("clamp: min and max are both None; give at least one bound")
     if low is None:
-        return run_binary(CLAMP_MAX, x, high) if out is None else run_out_2(CLAMP_MAX, x, high, out)
+        return run_binary(CLAMP_HIGH, x, high) if out is None else run_out_2(CLAMP_HIGH, x, high, out)
     if high is None:
-        return run_binary(CLAMP_MIN, x, low) if out is None else run_out_2(CLAMP_MIN, x, low, out)
+        return run_binary(CLAMP_LOW, x, low) if out is None else run_out_2(CLAMP_LOW, x, low, out)
     if out is None:
         return run_ternary(CLAMP, x, low, high)
     operands[0] = <PyObject*>x
@@ -80,9 +81,9 @@ def clamp_(TensorBase input not None, min=None, max=None):
     if min is None and max is None:
         raise RuntimeError("clamp_: min and max are both None; give at least one bound")
     if min is None:
-        return run_binary_inplace(CLAMP_MAX, input, max)
+        return run_binary_inplace(CLAMP_HIGH, input, max)
     if max is None:
-        return run_binary_inplace(CLAMP_MIN, input, min)
+        return run_binary_inplace(CLAMP_LOW, input, min)
     return run_ternary_inplace(CLAMP, input, min, max)
 
 
@@ -116,10 +117,17 @@ integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[i
               <void*>clamp_min_loop[int32_t], <void*>clamp_min_loop[int64_t])
 CLAMP_MIN.loops[BOOL] = <void*>clamp_min_loop[uint8_t]
 
+# The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
+cdef Op CLAMP_LOW = Op("clamp_low(x: Tensor, min: Tensor) -> Tensor", dtype="promote",
+                       node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
+memcpy(CLAMP_LOW.loops, CLAMP_MIN.loops, sizeof(CLAMP_LOW.loops))
+
+@CLAMP_LOW.derivative("x")
 @CLAMP_MIN.derivative("x")
 def clamp_min_derivative_x(grad, x, min):
     return run_ternary(KEEP_GRAD, min, x, grad)
 
+@CLAMP_LOW.derivative("min")
 @CLAMP_MIN.derivative("min")
 def clamp_min_derivative_min(grad, x, min):
     return grad.masked_fill(x >= min, 0)
@@ -152,10 +160,17 @@ integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[i
               <void*>clamp_max_loop[int32_t], <void*>clamp_max_loop[int64_t])
 CLAMP_MAX.loops[BOOL] = <void*>clamp_max_loop[uint8_t]
 
+# The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
+cdef Op CLAMP_HIGH = Op("clamp_high(x: Tensor, max: Tensor) -> Tensor", dtype="promote",
+                        node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
+memcpy(CLAMP_HIGH.loops, CLAMP_MAX.loops, sizeof(CLAMP_HIGH.loops))
+
+@CLAMP_HIGH.derivative("x")
 @CLAMP_MAX.derivative("x")
 def clamp_max_derivative_x(grad, x, max):
     return run_ternary(KEEP_GRAD, x, max, grad)
 
+@CLAMP_HIGH.derivative("max")
 @CLAMP_MAX.derivative("max")
 def clamp_max_derivative_max(grad, x, max):
     return grad.masked_fill(x <= max, 0)

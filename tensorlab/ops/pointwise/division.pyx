@@ -341,7 +341,7 @@ cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept no
             out[i] = towards_divisor(integer_rest(x[i], y[i]), y[i])
 
 cdef Op REMAINDER = Op("remainder(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192,
-                       node=("RemainderBackward0", "RemainderBackward1"))
+                       node=("RemainderBackward0", "RemainderBackward1"), number_edges=False)
 floating_loops(REMAINDER, <void*>remainder_loop[float], <void*>remainder_loop[double])
 integer_loops(REMAINDER, <void*>remainder_loop[uint8_t], <void*>remainder_loop[int8_t], <void*>remainder_loop[int16_t],
               <void*>remainder_loop[int32_t], <void*>remainder_loop[int64_t])
@@ -399,7 +399,8 @@ cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         for i in range(n):
             out[i] = integer_rest(x[i], y[i])
 
-cdef Op FMOD = Op("fmod(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"))
+cdef Op FMOD = Op("fmod(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"),
+                  number_edges=False)
 floating_loops(FMOD, <void*>fmod_loop[float], <void*>fmod_loop[double])
 integer_loops(FMOD, <void*>fmod_loop[uint8_t], <void*>fmod_loop[int8_t], <void*>fmod_loop[int16_t],
               <void*>fmod_loop[int32_t], <void*>fmod_loop[int64_t])

@@ -173,7 +173,8 @@ cdef void threshold_loop(number* out, number* x, number* threshold, number* valu
     for i in range(n):
         out[i] = value[i] if x[i] <= threshold[i] else x[i]
 
-cdef Op THRESHOLD = Op("threshold(x: Tensor, threshold: number, value: number) -> Tensor", dtype="promote")
+cdef Op THRESHOLD = Op("threshold(x: Tensor, threshold: number, value: number) -> Tensor", dtype="promote",
+                       inplace_node="ThresholdBackward1")
 floating_loops(THRESHOLD, <void*>threshold_loop[float], <void*>threshold_loop[double])
 integer_loops(THRESHOLD, <void*>threshold_loop[uint8_t], <void*>threshold_loop[int8_t], <void*>threshold_loop[int16_t],
               <void*>threshold_loop[int32_t], <void*>threshold_loop[int64_t])

@@ -86,7 +86,8 @@ cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nog
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
-cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote", wraps_numbers=False)
+cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote", wraps_numbers=False,
+                        inplace_node="LeakyReluBackward1")
 floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
 
 @LEAKY_RELU.derivative("x")
@@ -173,7 +174,8 @@ cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rat
         bent = negative[i] * (tl_expm1f(x[i] * rate[i]) if real is float else tl_expm1(x[i] * rate[i]))
         out[i] = bent if x[i] <= 0 else x[i] * positive[i]
 
-cdef Op ELU = Op("elu(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op ELU = Op("elu(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote", grain=GRAIN,
+                 inplace_node="EluBackward1")
 floating_loops(ELU, <void*>elu_loop[float], <void*>elu_loop[double])
 
 @ELU.derivative("x")

@@ -103,7 +103,7 @@ cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = <real>c_copysign(x[i], y[i])
 
 cdef Op COPYSIGN = Op("copysign(x: Tensor, y: Tensor) -> Tensor", dtype="floating",
-                      node=("CopysignBackward1", "CopysignBackward0"))
+                      node=("CopysignBackward1", "CopysignBackward0"), number_edges=False)
 floating_loops(COPYSIGN, <void*>copysign_loop[float], <void*>copysign_loop[double])
 
 @COPYSIGN.derivative("x")

@@ -362,7 +362,7 @@ cdef void xlogy_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = xlogy_scalar(x[i], y[i])
 
 cdef Op XLOGY = Op("xlogy(x: Tensor, y: Tensor) -> Tensor", dtype="floating", grain=GRAIN,
-                   node=("XlogyBackward2", "XlogyBackward0", "XlogyBackward1"))
+                   node=("XlogyBackward2", "XlogyBackward0", "XlogyBackward1"), number_edges=False)
 floating_loops(XLOGY, <void*>xlogy_loop[float], <void*>xlogy_loop[double])
 
 @XLOGY.derivative("x")
