@@ -428,6 +428,7 @@ from tensorlab.ops.triangles import (
     diag,
     diag_embed,
     diagflat,
+    trace,
     tril,
     tril_indices,
     triu,

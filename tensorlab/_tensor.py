@@ -245,6 +245,7 @@ class Tensor(TensorBase):
     triu = triangles.triu
     triu_ = triangles.triu_
     diag = triangles.diag
+    trace = triangles.trace
     diag_embed = triangles.diag_embed
     diagflat = triangles.diagflat
 

@@ -1,4 +1,4 @@
-"""Triangles and diagonals of matrices: tril, triu, diag, diag_embed, diagflat, block_diag, and indices of triangles.
+"""Triangles and diagonals of matrices: tril, triu, diag, diag_embed, trace, diagflat, block_diag, and indices of triangles.
 
 Row i of the lower triangle of diagonal d keeps columns 0 to i + d; the upper one keeps columns i + d and beyond. All of
 them take batches: the last two dimensions are the matrix.
@@ -9,7 +9,7 @@ from libc.string cimport memset
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
-from tensorlab._core.dtypes cimport INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
+from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.loops cimport contiguous_copy, copy_into
@@ -270,6 +270,32 @@ def diag(TensorBase input not None, diagonal=0, *, out=None):
         raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
                          f"diagonal or diag_embed for batches")
     return store_out("diag", result, out, needs_grad(input))
+
+
+cdef Op TRACE = Op("trace(x: Tensor) -> Tensor")
+
+@TRACE.derivative("x")
+def trace_derivative(grad, x_shape):
+    return grad.new_zeros(x_shape).diagonal_scatter(grad.expand(min(x_shape)))
+
+def trace(TensorBase input not None):
+    """The sum of a matrix's diagonal; of integers in int64.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor has other than 2 dimensions, or holds bools.
+
+    >>> import tensorlab
+    >>> tensorlab.trace(tensorlab.tensor([[1., 2.], [3., 4.]]))
+    tensor(5.)
+    """
+    if input.ndim_ != 2:
+        raise ShapeError(f"trace: a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
+                         f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
+    if input.dtype_ == BOOL:
+        raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
+    return finish(TRACE, diagonal_view(input.detach()).sum(), (input,))
 
 
 def diagflat(TensorBase input not None, offset=0):

@@ -318,6 +318,13 @@ REARRANGED = [
         normal(2, 3),
         bad=[lambda T, x: x.diag_embed(0, 1, 1)],
     ),
+    Sample(
+        "trace",
+        lambda T, x: x.trace(),
+        normal(3, 4),
+        more=[[normal(4, 2)], [normal(0, 3)], [normal(1, 1)]],
+        bad=[lambda T, x: x[0].trace(), lambda T, x: x[None].trace(), lambda T, x: (x > 0).trace()],
+    ),
     Sample("diagflat", lambda T, x: T.diagflat(x, 1), normal(2, 2)),
     Sample(
         "block_diag", lambda T, x, y: T.block_diag(x, y), normal(2, 3), normal(2), derivatives=1
