@@ -179,6 +179,11 @@ def register_hook(TensorBase self not None, hook):
     return RemovableHandle(extras.tensor_hooks, (key,))
 
 
+def leaf_hooks(TensorBase x not None):
+    """The functions that wait for the gradient of a leaf."""
+    return [hook for _, hook in x.hooks or ()]
+
+
 def register_post_accumulate_grad_hook(TensorBase self not None, hook):
     """Call `hook(tensor)` when backward has added a gradient to this leaf's `.grad`; it may use it up and set it to None.
 

@@ -7,7 +7,9 @@ together.
 
 import copy
 import copyreg
+import warnings
 
+from tensorlab._core.autograd_fields import leaf_hooks
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.exchange import frombuffer
 from tensorlab._core.storage import Storage, new_meta_storage
@@ -52,8 +54,16 @@ def parts_of(x):
 def reduce_tensor(self, protocol):
     """Take a tensor apart for a pickle or a shallow copy.
 
-    It comes back as a leaf, with its attributes and requires_grad.
+    It comes back as a leaf, with its attributes and requires_grad, and without its hooks.
     """
+    for hook in leaf_hooks(self):
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"pickle: the hook {hook!r} of a tensor is left out; mark it with utils.hooks.unserializable_hook "
+                "if that is meant",
+                UserWarning,
+                stacklevel=2,
+            )
     state = self.__dict__ or None
     return rebuild_tensor, (type(self), self.untyped_storage(), *parts_of(self)), state
 

@@ -1,9 +1,9 @@
 """Tools around training: `utils.data` feeds it with batches, `checkpoint` saves memory, `dlpack` shares it."""
 
 from .. import _missing
-from . import checkpoint, data, dlpack
+from . import checkpoint, data, dlpack, hooks
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__all__ = ["checkpoint", "data", "dlpack", "hooks"]
 
 
 def __getattr__(name):

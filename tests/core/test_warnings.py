@@ -1,11 +1,21 @@
 """Warnings: of PyTorch's class, and with the line of the program that did what they are about."""
 
+import copy
+import pickle
 import warnings
 
 import pytest
 
 import tensorlab
 from tests.oracle import require_torch
+
+
+def hooked(T, hook):
+    """A leaf with a hook."""
+    x = T.ones(1, requires_grad=True)
+    x.register_hook(hook)
+    return x
+
 
 CALLS = {
     "a gradient of no leaf": lambda T: (T.ones(1, requires_grad=True) * 2).grad,
@@ -16,6 +26,7 @@ CALLS = {
         T.ones(1).expand(2).masked_fill_(T.tensor([True, True]), 1.0)
     ),
     "a mask of bytes": lambda T: T.ones(2)[T.tensor([0, 1], dtype=T.uint8)],
+    "a hook left out of a pickle": lambda T: pickle.dumps(hooked(T, lambda grad: grad)),
     "a broadcast target": lambda T: T.nn.functional.mse_loss(T.ones(2), T.ones(2, 1)),
     "a divergence by elements": lambda T: T.nn.functional.kl_div(
         T.ones(2), T.ones(2), reduction="mean"
@@ -36,6 +47,11 @@ SILENT = {
     "a variance without correction": lambda T: T.ones(1).var(unbiased=False),
     "a tensor as a tensor": lambda T: (T.as_tensor(T.ones(2)), T.asarray(T.ones(2))),
     "a tensor of numbers in tensors": lambda T: T.tensor([T.ones(()), T.ones(())]),
+    "a hook that may be left out": lambda T: pickle.dumps(
+        hooked(T, T.utils.hooks.unserializable_hook(lambda grad: grad))
+    ),
+    "a deep copy with a hook": lambda T: copy.deepcopy(hooked(T, lambda grad: grad)),
+    "a pickle without hooks": lambda T: pickle.dumps(T.ones(1, requires_grad=True)),
     "the old constructor": lambda T: T.Tensor(T.ones(2)),
 }
 
