@@ -32,7 +32,7 @@ cdef class Op:
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor,
-    cdef readonly bint number_edges     # also in the graph, where an edge to nowhere belongs to it
+    cdef readonly bint number_edges     # and has an edge to nowhere
     cdef readonly int dtype_rule
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
     # loops.pxd); NULL: not implemented for that type

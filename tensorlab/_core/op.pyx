@@ -43,9 +43,9 @@ cdef class Op:
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
-        PyTorch's layout of results depends on it. True for ops of two operands unless given
-    number_edges : bool, whether such a number is one in the graph, too: with an edge to nowhere, and freed with what was saved.
-        Not where PyTorch has an overload for numbers, as of fmod. As wraps_numbers unless given
+        PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
+    number_edges : bool, whether a number in the place of a tensor has an edge, to nowhere. It has none where PyTorch has an
+        overload for numbers, as of fmod. As wraps_numbers unless given
     """
 
     def __init__(self, str schema, *, str dtype=None, node=None, inplace_node=(), dict public=None, dict constants=None,

@@ -165,7 +165,7 @@ cdef class OpNode(Node):
     cdef int release_saved(self) except -1:
         # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
         # a 0-d tensor is gone as one would be
-        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.number_edges):
+        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
             self.saved = None
             self.is_released = True
         if self.saved_output is not None:

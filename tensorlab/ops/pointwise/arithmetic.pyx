@@ -83,7 +83,7 @@ def add(input, other, late=None, *, alpha=1, out=None):
         alpha, other = old_order("add", "alpha", other, alpha), late
     if is_one(alpha):
         return run_binary(ADD, input, other) if out is None else run_out_2(ADD, input, other, out)
-    return run_scaled(input, other, checked_alpha("add", input, other, alpha), out)
+    return run_scaled(ADD_SCALED, input, other, checked_alpha("add", input, other, alpha), out)
 
 def add_(TensorBase input not None, other, late=None, *, alpha=1):
     """`add`, written over `input`."""
@@ -113,7 +113,8 @@ cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* al
     for i in range(n):
         out[i] = x[i] | (alpha[i] & y[i])
 
-cdef Op ADD_SCALED = Op("add_scaled(x: Tensor, y: Tensor, alpha: number) -> Tensor", dtype="promote", node="AddBackward0")
+cdef Op ADD_SCALED = Op("add_scaled(x: Tensor, y: Tensor, alpha: number) -> Tensor", dtype="promote", node="AddBackward0",
+                        number_edges=True)
 floating_loops(ADD_SCALED, <void*>add_scaled_loop[float], <void*>add_scaled_loop[double])
 integer_loops(ADD_SCALED, <void*>add_scaled_loop[uint8_t], <void*>add_scaled_loop[int8_t], <void*>add_scaled_loop[int16_t],
               <void*>add_scaled_loop[int32_t], <void*>add_scaled_loop[int64_t])
@@ -142,15 +143,36 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
         raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; alpha must then be an integer")
     return bool(alpha) if kind.name == "bool" else alpha
 
-cdef object run_scaled(object x, object y, object alpha, object out):
-    """x + alpha * y"""
+cdef object run_scaled(Op op, object x, object y, object alpha, object out):
+    """x + alpha * y, or x - alpha * y"""
     cdef PyObject* operands[3]
     if out is None:
-        return run_ternary(ADD_SCALED, x, y, alpha)
+        return run_ternary(op, x, y, alpha)
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
     operands[2] = <PyObject*>alpha
-    return run_out(ADD_SCALED, operands, 3, out)
+    return run_out(op, operands, 3, out)
+
+
+# ---------------------------------------------------------------- sub_scaled
+cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        out[i] = x[i] - alpha[i] * y[i]
+
+cdef Op SUB_SCALED = Op("sub_scaled(x: Tensor, y: Tensor, alpha: number) -> Tensor", dtype="promote", node="SubBackward0",
+                        number_edges=True)
+floating_loops(SUB_SCALED, <void*>sub_scaled_loop[float], <void*>sub_scaled_loop[double])
+integer_loops(SUB_SCALED, <void*>sub_scaled_loop[uint8_t], <void*>sub_scaled_loop[int8_t], <void*>sub_scaled_loop[int16_t],
+              <void*>sub_scaled_loop[int32_t], <void*>sub_scaled_loop[int64_t])
+
+@SUB_SCALED.derivative("x")
+def sub_scaled_derivative_x(grad):
+    return grad
+
+@SUB_SCALED.derivative("y")
+def sub_scaled_derivative_y(grad, alpha):
+    return run_binary(MUL, run_unary(NEG, grad), alpha)
 
 
 # ---------------------------------------------------------------- sub
@@ -198,7 +220,7 @@ def sub(input, other, late=None, *, alpha=1, out=None):
     refuse_bool("sub", input, other)
     if is_one(alpha):
         return run_binary(SUB, input, other) if out is None else run_out_2(SUB, input, other, out)
-    return run_scaled(input, other, -checked_alpha("sub", input, other, alpha), out)
+    return run_scaled(SUB_SCALED, input, other, checked_alpha("sub", input, other, alpha), out)
 
 def sub_(TensorBase input not None, other, late=None, *, alpha=1):
     """`sub`, written over `input`."""
@@ -207,7 +229,7 @@ def sub_(TensorBase input not None, other, late=None, *, alpha=1):
     refuse_bool("sub_", input, other)
     if is_one(alpha):
         return run_binary_inplace(SUB, input, other)
-    return run_ternary_inplace(ADD_SCALED, input, other, -checked_alpha("sub_", input, other, alpha))
+    return run_ternary_inplace(SUB_SCALED, input, other, checked_alpha("sub_", input, other, alpha))
 
 def rsub(TensorBase input not None, other, *, alpha=1):
     """Difference the other way round: `other - alpha * input`.
