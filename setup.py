@@ -265,6 +265,9 @@ class BuildExtensions(build_ext):
         super().run()
         if self.inplace and self.build_info is not None:
             self.write_build_info(ROOT / PACKAGE)
+            for built in list((ROOT / PACKAGE).rglob("*" + self.get_ext_filename(""))):
+                if not built.with_name(built.name.partition(".")[0] + ".pyx").exists():
+                    built.unlink()  # of a module that an earlier version had
 
     def write_build_info(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
