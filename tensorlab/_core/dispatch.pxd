@@ -5,6 +5,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef object run_unary(Op op, TensorBase x)
 cdef object run_binary(Op op, object x, object y)
+cdef object run_reflected(Op op, Op recorded, object x, TensorBase y)
 cdef object run_ternary(Op op, object x, object y, object z)
 cdef object run_quaternary(Op op, object x, object y, object z, object w)
 cdef object run_pointwise(Op op, PyObject** operands, int n)

@@ -30,7 +30,7 @@ from tensorlab._core.loops cimport (
     set_operand,
     unary_loop,
 )
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
     broadcast_operands,
@@ -47,6 +47,7 @@ from tensorlab._core.operands cimport (
 )
 from tensorlab._core.recording cimport (
     OpNode,
+    finish,
     finish_inplace,
     finish_record,
     start_inplace,
@@ -219,6 +220,16 @@ cdef object run_binary(Op op, object a, object b):
         if node is not None:
             finish_record(node, out)
     return out
+
+
+cdef object run_reflected(Op op, Op recorded, object x, TensorBase y):
+    """op(x, y), recorded as the op that takes y first: PyTorch has one for a number in front, whose node leads to y alone."""
+    cdef bint was_enabled = set_grad_mode(False)
+    try:
+        out = run_binary(op, x, y)
+    finally:
+        set_grad_mode(was_enabled)
+    return finish(recorded, out, (y, x))
 
 
 cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):

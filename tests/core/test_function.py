@@ -4,6 +4,7 @@ import pytest
 
 import tensorlab as T
 from tensorlab.autograd import Function
+from tensorlab.autograd.function import BackwardCFunction, FunctionCtx
 
 
 class Square(Function):
@@ -305,3 +306,10 @@ def test_a_view_of_a_second_output_is_written_as_the_second_argument():
     values.sum().backward()
     assert factor.grad.tolist() == [5.0, 6.0]
     assert x.grad.tolist() == [1.0, 1.0, 2.0, 3.0]
+
+
+def test_the_class_of_ctx_has_pytorchs_names():
+    node = Square.apply(leaf(2.0)).grad_fn
+    assert isinstance(node, FunctionCtx)
+    assert isinstance(node, BackwardCFunction)
+    assert not isinstance((leaf(2.0) * 2).grad_fn, FunctionCtx)

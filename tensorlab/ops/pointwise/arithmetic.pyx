@@ -11,15 +11,14 @@ from tensorlab._core.dispatch cimport (
     run_out,
     run_out_1,
     run_out_2,
+    run_reflected,
     run_ternary,
     run_ternary_inplace,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
-from tensorlab._core.recording cimport finish
 from tensorlab._core.dtypes cimport BOOL, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -240,7 +239,7 @@ def rsub(TensorBase input not None, other, *, alpha=1):
     """
     refuse_bool("rsub", input, other)
     if is_one(alpha) and is_operand(other):
-        return run_rsub(input, other)
+        return run_reflected(SUB, RSUB, other, input)
     return sub(other, input, alpha=alpha)
 
 # The same numbers as those of SUB; as a node it leads to x first, and nowhere else if y is a number.
@@ -254,15 +253,6 @@ def rsub_derivative_x(grad):
 def rsub_derivative_y(grad):
     return grad
 
-cdef object run_rsub(TensorBase x, object y):
-    """y - x"""
-    cdef bint was_enabled = set_grad_mode(False)
-    try:
-        out = run_binary(SUB, y, x)
-    finally:
-        set_grad_mode(was_enabled)
-    return finish(RSUB, out, (x, y))
-
 def sub_operator(TensorBase x not None, y):
     """`x - y`"""
     if not is_operand(y):
@@ -275,7 +265,7 @@ def sub_reflected(TensorBase y not None, x):
     if not is_operand(x):
         return NotImplemented
     refuse_bool("sub", x, y)
-    return run_rsub(y, x)
+    return run_reflected(SUB, RSUB, x, y)
 
 def sub_operator_(TensorBase x not None, y):
     """`x -= y`"""

@@ -11,15 +11,14 @@ from tensorlab._core.dispatch cimport (
     run_binary_inplace,
     run_out_1,
     run_out_2,
+    run_reflected,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase
 
 import math
@@ -94,14 +93,6 @@ def pow_of_number_derivative(grad, exponent, x, out):
     if x == 0:
         return grad * (out * -INFINITY).masked_fill(exponent >= 0, 0)
     return grad * (out * (math.log(x) if x > 0 else NAN))
-
-cdef object pow_of_number(object x, TensorBase exponent):
-    cdef bint was_enabled = set_grad_mode(False)
-    try:
-        out = run_binary(POW, x, exponent)
-    finally:
-        set_grad_mode(was_enabled)
-    return finish(POW_OF_NUMBER, out, (exponent, x))
 
 
 # ---------------------------------------------------------------- fixed powers
@@ -219,7 +210,7 @@ cdef Op power_op(str where, object x, object y):
 cdef object power(str where, object x, object y):
     cdef Op op = power_op(where, x, y)
     if not isinstance(x, TensorBase) and isinstance(y, TensorBase):
-        return pow_of_number(x, <TensorBase>y)
+        return run_reflected(POW, POW_OF_NUMBER, x, <TensorBase>y)
     return run_binary(POW, x, y) if op is POW else run_unary(op, <TensorBase>x)
 
 def pow(input, exponent, *, out=None):
