@@ -1,4 +1,4 @@
-"""Samples: what the shared tests of tests/ops/test_all_samples.py need to know of an op.
+"""Samples: what the shared tests need to know of an op; every_sample.py collects them.
 
 Each family lists its samples in tests/ops/samples_<family>.py, in a list called SAMPLES:
 

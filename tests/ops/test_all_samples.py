@@ -1,7 +1,5 @@
 """Every op against PyTorch, over the samples of all families: values, derivatives, layouts, shapes, dtypes, errors."""
 
-import importlib
-import pathlib
 import warnings
 
 import numpy as np
@@ -9,43 +7,25 @@ import pytest
 from tensorlab._core.backward import grad as tensorlab_grad
 
 import tensorlab
-from tests.ops.samples import (
-    is_floating,
-    make_tensor,
-    pointwise_shapes,
-    stepped,
-    to_dtype,
-    transposed,
+from tests.ops.every_sample import (
+    DIFFERENTIABLE,
+    SAMPLES,
+    as_tuple,
+    dtype_name,
+    each_dtype,
+    every_sample,
+    named,
+    other_inputs,
 )
+from tests.ops.samples import is_floating, make_tensor, stepped, to_dtype, transposed
 from tests.oracle import require_torch
 
 torch = require_torch()
 
-FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("samples_*.py"))
-SAMPLES = [
-    sample
-    for family in FAMILIES
-    for sample in importlib.import_module(f"tests.ops.{family}").SAMPLES
-]
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 
 
-def named(samples):
-    return [pytest.param(sample, id=sample.name.replace(" ", "-")) for sample in samples]
-
-
-every_sample = pytest.mark.parametrize("sample", named(SAMPLES))
-
-
 # ------------------------------------------------------------------------------------------------ comparing
-def as_tuple(results):
-    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
-
-
-def dtype_name(x):
-    return str(x.dtype).rpartition(".")[2]
-
-
 def assert_same(ours, theirs, sample, what, strides=False):
     """Shape, dtype, values and perhaps strides of all results."""
     ours, theirs = as_tuple(ours), as_tuple(theirs)
@@ -131,14 +111,7 @@ def test_values_in_float64_are_those_of_pytorch(sample):
     )
 
 
-@pytest.mark.parametrize(
-    "sample, dtype",
-    [
-        pytest.param(sample, dtype, id=f"{sample.name.replace(' ', '-')}-{dtype}")
-        for sample in SAMPLES
-        for dtype in sample.dtypes
-    ],
-)
+@each_dtype(lambda sample: sample.dtypes)
 def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtype):
     arrays = sample.arrays()
     ours = [make_tensor(tensorlab, array, dtype) for array in arrays]
@@ -152,7 +125,7 @@ def test_each_dtype_gives_the_value_and_the_type_that_pytorch_gives(sample, dtyp
     assert_same(sample.call(tensorlab, *ours), expected, sample, f"{sample.name} in {dtype}")
 
 
-@pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.derivatives))
+@pytest.mark.parametrize("sample", named(DIFFERENTIABLE))
 def test_derivatives_in_float64_are_those_of_pytorch(sample):
     compare_derivatives(sample, sample.arrays(), sample.name)
 
@@ -173,11 +146,7 @@ def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
 
 @pytest.mark.parametrize("sample", named(s for s in SAMPLES if s.pointwise or s.more))
 def test_other_shapes_give_the_values_and_gradients_of_pytorch(sample):
-    variants = [sample.arrays(inputs) for inputs in sample.more]
-    if sample.pointwise:
-        shapes = pointwise_shapes(sample.arrays())
-        variants += [shapes.empty, shapes.zero_d, shapes.broadcast]
-    for arrays in variants:
+    for arrays in other_inputs(sample):
         what = f"{sample.name} of shapes {[array.shape for array in arrays]}"
         assert_same(
             sample.call(tensorlab, *[make_tensor(tensorlab, array) for array in arrays]),

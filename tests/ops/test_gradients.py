@@ -10,8 +10,9 @@ import pytest
 
 import tensorlab
 from tensorlab.autograd import gradcheck, gradgradcheck
-from tests.ops.samples import is_floating, make_tensor, pointwise_shapes
-from tests.ops.test_all_samples import SAMPLES, named
+from tests.ops.every_sample import DIFFERENTIABLE as ALL
+from tests.ops.every_sample import named, other_inputs
+from tests.ops.samples import is_floating, make_tensor
 
 # Inputs that an op takes for constants, in PyTorch too: class weights, running statistics.
 CONSTANTS = {
@@ -54,9 +55,7 @@ LARGEST = 50_000
 CHECKS = {1: [gradcheck], 2: [gradcheck, gradgradcheck]}
 
 DIFFERENTIABLE = [
-    sample
-    for sample in SAMPLES
-    if sample.derivatives and all(np.isfinite(array).all() for array in sample.arrays())
+    sample for sample in ALL if all(np.isfinite(array).all() for array in sample.arrays())
 ]
 COMPARABLE = [sample for sample in DIFFERENTIABLE if sample.name not in NOT_COMPARABLE]
 
@@ -138,11 +137,7 @@ def test_every_entry_of_every_jacobian_agrees(sample):
     named(s for s in COMPARABLE if s.name not in TIED_IN_OTHER_SHAPES and (s.pointwise or s.more)),
 )
 def test_every_entry_agrees_for_other_shapes(sample):
-    variants = [sample.arrays(inputs) for inputs in sample.more]
-    if sample.pointwise:
-        shapes = pointwise_shapes(sample.arrays())
-        variants += [shapes.empty, shapes.zero_d, shapes.broadcast]
-    for arrays in variants:
+    for arrays in other_inputs(sample):
         elements = sum(array.size for array in arrays)
         if elements < LARGEST and all(np.isfinite(array).all() for array in arrays):
             check(sample, out_of_place(sample), arrays, fast_mode=elements >= FEW)

@@ -13,8 +13,8 @@ import pytest
 import tensorlab
 from tensorlab import nn
 from tests.ops.agreement import agree
+from tests.ops.every_sample import SAMPLES, every_sample
 from tests.ops.samples import is_floating, make_tensor, to_dtype, transposed
-from tests.ops.test_all_samples import SAMPLES, every_sample
 
 # Ops whose result depends on values: nothing can be said of it without them.
 NEEDS_VALUES = {

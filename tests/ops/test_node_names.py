@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 import tensorlab
+from tests.ops.every_sample import SAMPLES
 from tests.ops.samples import make_tensor
-from tests.ops.test_all_samples import SAMPLES
 from tests.oracle import require_torch
 
 # Ops, and samples, that are made of others here and of one piece, or of other pieces, in PyTorch.

@@ -1,0 +1,75 @@
+"""The samples of all families in one list, and what every shared test does with them.
+
+Nothing here needs PyTorch: the tests that stand on their own import it, and so do those that compare.
+"""
+
+import importlib
+import pathlib
+import warnings
+
+import pytest
+
+import tensorlab
+from tests.ops.samples import is_floating, make_tensor, pointwise_shapes
+
+FAMILIES = sorted(path.stem for path in pathlib.Path(__file__).parent.glob("samples_*.py"))
+SAMPLES = [
+    sample
+    for family in FAMILIES
+    for sample in importlib.import_module(f"tests.ops.{family}").SAMPLES
+]
+FLOATING = [sample for sample in SAMPLES if any(is_floating(array) for array in sample.arrays())]
+DIFFERENTIABLE = [sample for sample in SAMPLES if sample.derivatives]
+
+
+def identifier(sample):
+    """A sample's name as pytest shows it."""
+    return sample.name.replace(" ", "-")
+
+
+def named(samples):
+    return [pytest.param(sample, id=identifier(sample)) for sample in samples]
+
+
+every_sample = pytest.mark.parametrize("sample", named(SAMPLES))
+
+
+def each_dtype(dtypes_of):
+    """Parametrise by sample and dtype; `dtypes_of` says which dtypes a sample is tried in."""
+    return pytest.mark.parametrize(
+        "sample, dtype",
+        [
+            pytest.param(sample, dtype, id=f"{identifier(sample)}-{dtype}")
+            for sample in SAMPLES
+            for dtype in dtypes_of(sample)
+        ],
+    )
+
+
+# ------------------------------------------------------------------------------------------------ results
+def as_tuple(results):
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)
+
+
+def dtype_name(x):
+    return str(x.dtype).rpartition(".")[2]
+
+
+def tensors_of(arrays, dtype=None, T=tensorlab):
+    return [make_tensor(T, array, dtype) for array in arrays]
+
+
+def call_quietly(function, *arguments, **options):
+    """All results of a call as a tuple; warnings are tested elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return as_tuple(function(*arguments, **options))
+
+
+def other_inputs(sample):
+    """The arrays of each further call of a sample: its `more`, and the variants of a pointwise op's shapes."""
+    variants = [sample.arrays(inputs) for inputs in sample.more]
+    if sample.pointwise:
+        shapes = pointwise_shapes(sample.arrays())
+        variants += [shapes.empty, shapes.zero_d, shapes.broadcast]
+    return variants
