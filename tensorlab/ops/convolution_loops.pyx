@@ -20,7 +20,7 @@ from tensorlab.ops.patches cimport Geometry, add_patches, patch_size, plane_size
 from tensorlab import threads as thread_control
 
 cdef enum:
-    BAND_BYTES = 1 << 18        # columns of a band: they stay in the L2 cache until they are multiplied
+    BAND_BYTES = 1 << 22        # columns of a band. They stay in the L3 cache; in smaller bands BLAS packs the weights too often
     GRAIN = 65536               # multiplications that make a thread worth starting
 
 
