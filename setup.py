@@ -74,6 +74,7 @@ HOT_MODULES = (
     "tensorlab.ops.batch_norm",
     "tensorlab.ops.convolution_loops",
     "tensorlab.ops.copying",
+    "tensorlab.ops.direct_convolution",
     "tensorlab.ops.extrema",
     "tensorlab.ops.indexing",
     "tensorlab.ops.line_walk",

@@ -11,8 +11,8 @@ Three ops, each linear in both of its tensors, are each other's derivatives:
     conv_input       conv                       conv_weight
     conv_weight      conv_input                 conv
 
-All are products of matrices with patches of the image, in convolution_loops.pyx. As usual in deep learning, the kernel is not
-flipped.
+All are products of matrices with patches of the image, in convolution_loops.pyx, but for depthwise convolution, in
+direct_convolution.pyx. As usual in deep learning, the kernel is not flipped.
 """
 from cpython.number cimport PyIndex_Check
 
@@ -22,9 +22,9 @@ from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport copy_into
 from tensorlab._core.recording cimport finish
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside
-from tensorlab.ops.convolution_loops cimport BY_INPUT, BY_WEIGHT, FORWARD, run_conv
+from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.patches cimport Geometry
+from tensorlab.ops.patches cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 

@@ -1,7 +1,8 @@
 """The loops of convolution: products of matrices with patches of images, image by image and group by group.
 
 Images and groups are split over threads, each with BLAS on one; a single image is left to the threads of BLAS. One function
-computes all three: the output, the gradient by the input and the gradient by the weight.
+computes all three: the output, the gradient by the input and the gradient by the weight. Groups with one input channel need no
+matrix; direct_convolution.pyx does them.
 """
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
@@ -12,10 +13,13 @@ from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8,
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.loops cimport thread_count
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
+from tensorlab.ops.direct_convolution cimport is_direct, run_direct
 from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
 from tensorlab.ops.linalg.product_loops cimport Matrix
-from tensorlab.ops.patches cimport Geometry, add_patches, patch_size, plane_size, read_patches
+from tensorlab.ops.patches cimport (
+    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, add_patches, patch_size, plane_size, read_patches,
+)
 
 from tensorlab import threads as thread_control
 
@@ -82,7 +86,11 @@ cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, i
     cdef ssize x_size = geometry.in_channels * plane_size(geometry.sizes)
     cdef ssize out_size = geometry.out_channels * plane_size(geometry.out)
     cdef ssize rows = min(band_rows(geometry, sizeof(number)), geometry.out[0] * geometry.out[1])
-    cdef number* columns = <number*>malloc(max(patch * rows * geometry.out[2], 1) * sizeof(number))
+    cdef number* columns
+    if number is float or number is double:
+        if is_direct(geometry):
+            return run_direct(x, weight, out, geometry, mode, begin, end)
+    columns = <number*>malloc(max(patch * rows * geometry.out[2], 1) * sizeof(number))
     if columns == NULL:
         return False
     for i in range(begin, end):

@@ -2,6 +2,11 @@
 from tensorlab._core.dtypes cimport number
 from tensorlab._core.layout cimport ssize
 
+cdef enum:                      # which of a convolution's three tensors is the result
+    FORWARD = 0
+    BY_INPUT = 1
+    BY_WEIGHT = 2
+
 cdef struct Geometry:           # of a convolution over three dimensions; fewer have size 1 in front
     ssize batch
     ssize groups

@@ -54,6 +54,11 @@ SAMPLES = [
         dilation=(1, 2),
     ),
     convolution("conv2d depthwise", (2, 4, 5, 5), (4, 1, 3, 3), groups=4),
+    convolution("conv1d depthwise", (2, 3, 9), (6, 1, 4), (6,), groups=3, stride=2, padding=1),
+    convolution(
+        "conv2d depthwise strided", (2, 2, 7, 5), (4, 1, 3, 2), groups=2, stride=(2, 1), dilation=2
+    ),
+    convolution("conv3d depthwise", (1, 2, 4, 3, 5), (2, 1, 2, 2, 3), (2,), groups=2, padding=1),
     convolution("conv2d large", (3, 8, 40, 40), (16, 8, 3, 3), (16,), padding="same"),
     convolution("conv3d", (1, 2, 4, 5, 3), (3, 2, 2, 2, 2), (3,), stride=(1, 2, 1)),
     convolution(
