@@ -12,9 +12,11 @@ def functional(T):
     return importlib.import_module(f"{T.__name__}.nn.functional")
 
 
-def activation(name, *arguments, corners=(), inputs=away_from_zero, inplace=False, **options):
+def activation(
+    name, *arguments, corners=(), inputs=away_from_zero, inplace=False, title=None, **options
+):
     """Samples of F.name(x, *arguments): smooth points, corners (first derivative only), special numbers."""
-    title = " ".join([name, *map(str, arguments)])
+    title = title or " ".join([name, *map(str, arguments)])
 
     def call(T, x):
         return getattr(functional(T), name)(x, *arguments)
@@ -55,8 +57,8 @@ SAMPLES = [
     *activation("softplus"),
     *activation("softplus", 2.0, 3.0),
     *activation("logsigmoid", same_strides=False),  # PyTorch's is row-major for any layout
-    *activation("sigmoid"),
-    *activation("tanh"),
+    *activation("sigmoid", title="sigmoid of nn.functional"),
+    *activation("tanh", title="tanh of nn.functional"),
     *activation("hardtanh", corners=(-1.0, 1.0), inplace=True),
     *activation("hardtanh", -0.5, 2.0, corners=(-0.5, 2.0), inplace=True),
     *activation("relu6", corners=(6.0, 7.0), inplace=True),
