@@ -122,6 +122,16 @@ cdef object other_device(str where, TensorBase out):
                        f"they must be on one device")
 
 
+cdef int resize_out(str where, TensorBase out, int ndim, ssize* sizes) except -1:
+    """Give out= the shape of the result; a warning if that discards elements."""
+    if out.numel_ > 0:
+        warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to "
+                      f"{shape_text(ndim, sizes)}; pass a tensor of that shape, or one without elements",
+                      UserWarning)
+    resize_tensor(out, ndim, sizes)
+    return 0
+
+
 cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
                       bint in_place) except -1:
     """May the result be written into `out`? (With out=, resize it first if its shape is another.)"""
@@ -135,11 +145,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
         if in_place:
             raise ShapeError(f"{where}: the result has shape {shape_text(ndim, sizes)}, but the tensor to be written has "
                              f"shape {shape_text(out.ndim_, out.sizes)}")
-        if out.numel_ > 0:
-            warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to "
-                          f"{shape_text(ndim, sizes)}; pass a tensor of that shape, or one without elements",
-                          UserWarning)
-        resize_tensor(out, ndim, sizes)
+        resize_out(where, out, ndim, sizes)
     refuse_self_overlap(out, where)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
@@ -417,7 +423,7 @@ cdef object store_out(str where, TensorBase result, object out, bint is_recorded
         raise other_device(where, target)
     check_writable(target, where)
     if target.ndim_ != result.ndim_ or not same_numbers(result.ndim_, target.sizes, result.sizes):
-        resize_tensor(target, result.ndim_, result.sizes)
+        resize_out(where, target, result.ndim_, result.sizes)
     refuse_self_overlap(target, where)
     copy_into(target, result)
     bump_version(target)

@@ -3,6 +3,8 @@
 Made of sort, gather and arithmetic, whose derivatives are theirs.
 """
 
+import warnings
+
 from tensorlab import return_types
 from tensorlab._core.exchange import tensor
 from tensorlab._core.spellings import respelled
@@ -82,10 +84,18 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
     return values.squeeze(0) if wanted.ndim == 0 else values
 
 
-def store(result, out):
+def store(where, result, out):
     if out is None:
         return result
-    out.resize_(result.shape)
+    if out.shape != result.shape:
+        if out.numel() > 0:
+            warnings.warn(
+                f"{where}: out= has shape {tuple(out.shape)} and is resized to "
+                f"{tuple(result.shape)}; pass a tensor of that shape, or one without elements",
+                UserWarning,
+                stacklevel=3,
+            )
+        out.resize_(result.shape)
     return out.copy_(result)
 
 
@@ -109,7 +119,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
     >>> tensorlab.quantile(tensorlab.tensor([1.0, 2.0, 4.0]), 0.75)
     tensor(3.)
     """
-    return store(at_quantiles(input, q, dim, keepdim, interpolation, False, "quantile"), out)
+    values = at_quantiles(input, q, dim, keepdim, interpolation, False, "quantile")
+    return store("quantile", values, out)
 
 
 @respelled
@@ -120,7 +131,8 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     >>> tensorlab.nanquantile(tensorlab.tensor([1.0, float("nan"), 2.0]), 0.5)
     tensor(1.5000)
     """
-    return store(at_quantiles(input, q, dim, keepdim, interpolation, True, "nanquantile"), out)
+    values = at_quantiles(input, q, dim, keepdim, interpolation, True, "nanquantile")
+    return store("nanquantile", values, out)
 
 
 @respelled
@@ -164,5 +176,5 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
             (values, indices.unsqueeze(dim)) if keepdim else (values.squeeze(dim), indices)
         )
     if out is not None:
-        values, indices = store(values, out[0]), store(indices, out[1])
+        values, indices = store("mode", values, out[0]), store("mode", indices, out[1])
     return return_types.mode((values, indices))

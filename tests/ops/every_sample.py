@@ -34,13 +34,13 @@ def named(samples):
 every_sample = pytest.mark.parametrize("sample", named(SAMPLES))
 
 
-def each_dtype(dtypes_of):
+def each_dtype(dtypes_of, samples=SAMPLES):
     """Parametrise by sample and dtype; `dtypes_of` says which dtypes a sample is tried in."""
     return pytest.mark.parametrize(
         "sample, dtype",
         [
             pytest.param(sample, dtype, id=f"{identifier(sample)}-{dtype}")
-            for sample in SAMPLES
+            for sample in samples
             for dtype in dtypes_of(sample)
         ],
     )

@@ -21,10 +21,10 @@ COPIES = [
         inplace=lambda T, x, y: x.fill_(y),
         bad=[lambda T, x, y: x.fill_(x), lambda T, x, y: x.fill_("a")],
     ),
-    Sample("zero_", lambda T, x: (x * 1).zero_(), normal(3, 4), inplace=lambda T, x: x.zero_()),
+    Sample("zero_", lambda T, x: x.clone().zero_(), normal(3, 4), inplace=lambda T, x: x.zero_()),
     Sample(
         "copy_",
-        lambda T, x, y: (x * 1).copy_(y),
+        lambda T, x, y: x.clone().copy_(y),
         normal(3, 4),
         normal(4),
         inplace=lambda T, x, y: x.copy_(y),
@@ -295,7 +295,7 @@ REARRANGED = [
         lambda T, x: x.tril(1),
         normal(2, 3, 4),
         inplace=lambda T, x: x.tril_(1),
-        out=True,
+        out=lambda T, x, out: T.tril(x, 1, out=out),
         bad=[lambda T, x: x[0, 0].tril()],
     ),
     Sample(
