@@ -7,10 +7,10 @@
 #   make oracle  install PyTorch for the tests      make debug    tests under the sanitizers
 #   make stubs   write the type stubs again         make nightly  everything that takes long
 #   make clean   remove what was built              make doctor   say what is wrong with this copy
-#   make pdf     the whole book for paper
+#   make pdf     the whole book for paper           make mutants  do the tests notice small changes?
 
 .DEFAULT_GOAL := help
-.PHONY: help build test oracle lint stubs book book-html book-check pdf bench record wheel debug nightly doctor clean
+.PHONY: help build test oracle lint stubs book book-html book-check pdf bench record wheel debug nightly mutants doctor clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -90,6 +90,11 @@ debug: $(READY)
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"
 	$(MAKE) debug
+	$(MAKE) mutants
+
+# Hundreds of small changes of the source, made in a copy: how many does a test notice?
+mutants: oracle build
+	$(PY) tools/mutants.py --number 500 --jobs $(JOBS) $(ARGS)
 
 # Runs on every x86-64 processor, with builds of the hot loops for AVX2 and AVX-512 inside.
 wheel: $(READY)

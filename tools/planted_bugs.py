@@ -24,9 +24,9 @@ COPIED = (
 )
 
 
-def copy_tree(target):
+def copy_tree(target, names=COPIED):
     """Copy what building and testing needs; times are kept, so only the change is built."""
-    for name in COPIED:
+    for name in names:
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, target / name, symlinks=True)

@@ -1,0 +1,290 @@
+"""The tool that makes mutants: what it changes, what it leaves alone, and that it tells killed from survived."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+try:
+    import mutants
+    from mutants_build import Builder
+    from mutation import find_mutants, schemata
+finally:
+    sys.path.pop(0)
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
+
+
+def changes(code, file="module.py"):
+    """{(operator, old, new)} of the mutants of a function with this body."""
+    body = "\n".join("    " + line for line in code.split("\n"))
+    head = "cdef int f(x, y, z):\n" if file.endswith(".pyx") else "def f(x, y, z):\n"
+    return {(one.operator, one.old, one.new) for one in find_mutants(head + body, file)}
+
+
+@pytest.mark.parametrize("file", ["module.py", "module.pyx"])
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        ("return x < y", ("shift the bound", "x < y", "x <= y")),
+        ("return x < y", ("turn the comparison", "x < y", "x >= y")),
+        ("return x is not None", ("turn the comparison", "x is not None", "x is None")),
+        ("return x[3]", ("shift the constant", "3", "3 + 1")),
+        ("return x[3]", ("shift the constant", "3", "3 - 1")),
+        ("g(z, True)", ("turn the flag", "True", "False")),
+        ("return -x", ("drop the sign", "-x", "x")),
+        ("return x + y", ("turn the operator", "x + y", "x - y")),
+        ("return x - y * z", ("swap the operands", "x - y * z", "(y * z) - x")),
+        ("return x + y", ("ignore an operand", "x + y", "y")),
+        ("x += y", ("flip the sign", "y", "-(y)")),
+        ("x += y", ("drop the statement", "x += y", "")),
+        ("x[0] = y", ("drop the statement", "x[0] = y", "")),
+        ("g(x)", ("drop the statement", "g(x)", "")),
+        ("if x:\n    raise ValueError('x')", ("drop the statement", "raise ValueError('x')", "")),
+        ("if x and y:\n    pass", ("turn and into or", "x and y", "(x) or (y)")),
+        ("if x and y:\n    pass", ("ignore a condition", "x and y", "(y)")),
+        ("if x:\n    pass\nelif y:\n    pass", ("negate the condition", "y", "not (y)")),
+        ("while g(x):\n    pass", ("negate the condition", "g(x)", "not (g(x))")),
+        ("return not x", ("negate the condition", "not x", "x")),
+        ("return g(x, dim=y)", ("ignore an argument", "g(x, dim=y)", "g(x)")),
+        ("return g(x, y)", ("swap the arguments", "g(x, y)", "g(y, x)")),
+    ],
+)
+def test_an_operator_makes_its_mutant(code, change, file):
+    assert change in changes(code, file)
+
+
+def test_comments_stay_out_of_what_is_put_in():
+    new = {new for _, _, new in changes("return g(x,  # the first\n      y[1])")}
+    assert "g(x)" in new
+    assert "g(y[1], x)" in new
+
+
+@pytest.mark.parametrize(
+    ("code", "change"),
+    [
+        (
+            "cdef double a = <double>x - y, b = 2",
+            ("swap the operands", "<double>x - y", "y - <double>x"),
+        ),
+        ("cdef double a = <double>x - y, b = 2", ("shift the constant", "2", "2 + 1")),
+        ("return g(&x, <real*>y)", ("swap the arguments", "g(&x, <real*>y)", "g(<real*>y, &x)")),
+        ("for i in range(n - 1, -1, -1):\n    pass", ("swap the operands", "n - 1", "1 - n")),
+    ],
+)
+def test_cython_is_understood(code, change):
+    assert change in changes(code, "module.pyx")
+
+
+@pytest.mark.parametrize(
+    ("code", "file"),
+    [
+        ('"""A docstring with 1 < 2."""', "module.py"),
+        ("# if x < 3: return", "module.py"),
+        ("return x  # 1 + 2", "module.py"),
+        ("from a import b", "module.py"),
+        ("@g(3)\ndef h(x: 4):\n    pass", "module.py"),
+        ("return f'{x + 1} of {y - 2}'", "module.py"),
+        ("total = x", "module.py"),
+        ("from a cimport b", "module.pyx"),
+        ("cdef double[3] x", "module.pyx"),
+        ("cdef enum:\n    A = 3", "module.pyx"),
+        ("return real is float", "module.pyx"),
+        ("return <double>x", "module.pyx"),
+        ("for i in prange(3):\n    pass", "module.pyx"),
+    ],
+)
+def test_what_is_no_formula_is_left_alone(code, file):
+    assert changes(code, file) == set()
+
+
+def test_what_an_error_says_is_left_alone():
+    assert changes("if x:\n    raise ValueError(f'{x + 1}', 3 < 4)") == {
+        ("the condition is always true", "x", "True"),
+        ("the condition is never true", "x", "False"),
+        ("negate the condition", "x", "not (x)"),
+        ("drop the statement", "raise ValueError(f'{x + 1}', 3 < 4)", ""),
+    }
+
+
+def test_a_mutant_that_changes_nothing_is_not_made():
+    made = changes("return g(x, x) + (x - x)")
+    assert not [one for one in made if one[0] in ("swap the arguments", "swap the operands")]
+    assert len(made) == len({(old, "".join(new.split())) for _, old, new in made})
+    every = [one for path in (ROOT / "tensorlab" / "optim").glob("*.py")
+             for one in find_mutants(path.read_text(encoding="utf-8"), path.name)]  # fmt: skip
+    assert every
+    assert all("".join(one.old.split()) != "".join(one.new.split()) for one in every)
+
+
+# ---------------------------------------------------------------- switches
+TOY = '''
+def clip(x, low=0, high=9):
+    """The number, brought between the bounds."""
+    if x < low or x > high:
+        x = max(low,  # not below
+                min(x, high))
+    x += 0
+    return -(-x)
+'''
+
+
+def test_each_switch_makes_one_mutant_of_the_file(monkeypatch):
+    found = dict(enumerate(find_mutants(TOY, "toy.py")))
+    text = schemata(TOY, found, is_cython=False)
+    assert text.count("\n") == TOY.count("\n")
+
+    class Switches:
+        on = staticmethod(lambda number: number == Switches.number)
+
+    monkeypatch.setitem(sys.modules, "tl_mutants", Switches)
+    different = 0
+    for Switches.number in (-1, *found):
+        alone, switched = {}, {}
+        mutant = found.get(Switches.number)
+        old = (
+            TOY
+            if mutant is None
+            else TOY[: mutant.start]
+            + (f"({mutant.new})" if mutant.new else "pass")
+            + TOY[mutant.end :]
+        )
+        exec(old, alone)
+        exec(text, switched)
+        for x in (-1, 0, 4, 9, 12):
+            results = []
+            for function in (alone["clip"], switched["clip"]):
+                try:
+                    results.append(function(x))
+                except Exception as error:
+                    results.append(type(error))
+            assert results[0] == results[1], mutant
+            different += mutant is not None and results[0] != min(9, max(0, x))
+    assert different > 20
+
+
+# ---------------------------------------------------------------- a whole run with a tiny family
+TESTS = """
+import os, time
+from tensorlab import toy
+
+def test_sums():
+    assert toy.add(2, 2) == 4
+
+def test_waits():
+    toy.wait(0)
+
+def test_leaves():
+    toy.leave(False)
+"""
+SOURCE = """
+import os, time
+
+def add(x, y):
+    return x + y
+
+def wait(x):
+    while x > 0:
+        pass
+
+def leave(now):
+    if now:
+        os._exit(0)
+
+def never(x):
+    return x + 1
+"""
+
+
+@pytest.fixture
+def toy(tmp_path):
+    (tmp_path / "tensorlab").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tensorlab" / "__init__.py").touch()
+    (tmp_path / "tensorlab" / "_build_info.py").write_text(
+        f"flags = '-O3 -w'\ndirectives = { {'language_level': 3} }\n"
+    )
+    (tmp_path / "tests" / "test_toy.py").write_text(TESTS)
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    shutil.copytree(ROOT / "tools", tmp_path / "tools")
+    return tmp_path
+
+
+def outcomes(folder, file, source, only=None):
+    """{(line of code, new text): why it was killed, or None} of a run over the mutants of one file."""
+    (folder / file).write_text(source)
+    found = find_mutants(source, file)
+    some = dict(enumerate(one for one in found if only is None or one.new in only))
+    refused = Builder(folder, 1).build({file: some}, {})
+    server = mutants.Pytest(folder, ["tests"])
+    try:
+        coverage = mutants.Coverage([server])
+        assert coverage.failing == []
+        run = mutants.Run(folder, ["tests"], some, coverage, 60)
+        run.patience = 1
+        run.control(server, 0)
+        for number in some:
+            run.judge(server, number)
+    finally:
+        server.close()
+    return {(one.source, one.new): run.results[number][1] for number, one in some.items()}, refused
+
+
+def test_killed_and_survived_are_told_apart(toy):
+    results, refused = outcomes(toy, "tensorlab/toy.py", SOURCE)
+    assert refused == []
+    assert results["return x + y", "x - y"] == "failed"
+    assert results["while x > 0:", "x >= 0"] == "hangs"
+    assert results["if now:", "True"] == "ends the process"
+    assert results["if now:", "False"] is None
+    assert results["return x + 1", "x - 1"] is None
+
+
+def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):
+    source = (
+        "cdef int ask(int* p, int n):\n    return p[n] * 2\n\n"
+        "def add(int x, int y):\n    return x + ask(&y, 0) // 2\n"
+    )
+    (toy / "tests" / "test_toy.py").write_text(TESTS.partition("def test_waits")[0])
+    results, refused = outcomes(toy, "tensorlab/toy.pyx", source, ("ask(0, &y)", "p[n]"))
+    assert [one.new for one in refused] == ["ask(0, &y)"]
+    assert results == {("return p[n] * 2", "p[n]"): "failed"}
+
+
+# ---------------------------------------------------------------- choosing
+def test_the_same_seed_chooses_the_same_mutants_and_harmless_ones_are_not_made():
+    first, _ = mutants.choose(["optim", "pooling"], 30, 5, {})
+    again, _ = mutants.choose(["optim", "pooling"], 30, 5, {})
+    other, _ = mutants.choose(["optim", "pooling"], 30, 6, {})
+    assert first == again != other
+    assert sum(map(len, first.values())) == 30
+    harmless = {(one.file, one.source): {one.diff()} for some in first.values() for one in some}
+    without, _ = mutants.choose(["optim", "pooling"], 30, 5, harmless)
+    assert not any(mutants.is_harmless(one, harmless) for some in without.values() for one in some)
+
+
+@pytest.mark.parametrize("family", mutants.FAMILIES)
+def test_the_files_and_tests_of_a_family_exist(family):
+    patterns, tests = mutants.FAMILIES[family]
+    for pattern in patterns.split():
+        assert list((ROOT / "tensorlab").glob(pattern)), pattern
+    for test in tests:
+        assert (ROOT / test).exists()
+
+
+def test_harmless_mutants_can_still_be_made():
+    """Where a line has changed, the reason must be thought over."""
+    for (file, line), wanted in mutants.read_harmless().items():
+        made = [
+            one.diff()
+            for one in find_mutants((ROOT / file).read_text(encoding="utf-8"), file)
+            if one.source == line
+        ]
+        assert made, f"{file} has no mutants of the line {line!r}"
+        assert wanted is None or wanted <= set(made), (
+            f"{file}: {line!r} has no mutants {wanted - set(made)}"
+        )

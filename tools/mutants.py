@@ -1,0 +1,510 @@
+"""Make many small mutants of the source and see which of them the tests notice.
+
+    python tools/mutants.py --seed 0 --number 500 --jobs 2
+    python tools/mutants.py --families pooling engine --number 60
+    python tools/mutants.py --at tensorlab/ops/pooling.pyx:108      all mutants of a line
+
+mutation.py says what a mutant is. Work happens in a copy of the checkout, which must be built in place (`make build`):
+
+1. a few files of each family are chosen, and mutants in each; all of them are built in at once, behind switches;
+2. the tests run once with all switches off, which tells which test passes which switch;
+3. each mutant is switched on for the tests that pass its switch, the most special ones first, until one of them fails.
+
+A failing test, a dead process and one that takes far too long all kill a mutant. Those that survive are printed,
+and all results are written to build/mutants/results.tsv. A survivor wants a test, or, where it changes nothing that
+a program can see, a reason in tools/harmless_mutants.toml; such mutants are not made again.
+"""
+
+import argparse
+import collections
+import json
+import os
+import queue
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+from mutants_build import Builder
+from mutation import find_mutants
+from planted_bugs import COPIED, ROOT, copy_tree
+
+HARMLESS = ROOT / "tools" / "harmless_mutants.toml"
+RESULTS = ROOT / "build" / "mutants"
+SWITCHES = 1 << 16  # as many as tl_mutants.h has
+
+OPS = ["tests/ops"]
+GRAPH = [
+    "tests/autograd",
+    "tests/core",
+    *["tests/ops/test_views.py", "tests/ops/test_gradients.py", "tests/ops/test_node_names.py"],
+]
+# family: the files it is in (below tensorlab/), and the tests that are about it.
+FAMILIES = {
+    "pointwise": ("ops/pointwise/*.pyx ops/pointwise_losses.pyx", OPS),
+    "reductions": ("ops/reductions.pyx ops/reduction_walk.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
+                   "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx", OPS),
+    "scans": ("ops/scans.pyx ops/line_walk.pyx", OPS),
+    "sorting": ("ops/sorting.pyx ops/searching.pyx ops/uniques.pyx", OPS),
+    "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
+                 "ops/indexing/picks.pyx ops/indexing/rows.pyx ops/indexing/parts.py",
+                 [*OPS, "tests/core/test_corners.py"]),
+    "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter_reduce.pyx", OPS),
+    "shape": ("ops/reshaping.pyx ops/dimensions.pyx ops/slicing.pyx ops/splitting.pyx ops/joining.pyx "
+              "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/grids.py "
+              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/facts.pyx _core/layout.pyx",
+              [*OPS, "tests/core/test_layout.py"]),
+    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/patches.pyx", OPS),
+    "pooling": ("ops/pooling.pyx", OPS),
+    "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
+    "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
+    "linalg": ("ops/linalg/*.pyx", OPS),
+    "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.pyx _core/distributions.pyx",
+               [*OPS, "tests/core/test_random.py"]),
+    "creation": ("ops/creation.pyx ops/ranges.pyx ops/filling.pyx _core/exchange.pyx _core/conversion.pyx "
+                 "_core/dtypes.pyx", [*OPS, "tests/core"]),
+    "loops": ("_core/loops.pyx _core/operands.pyx _core/dispatch.pyx _core/op.pyx", [*OPS, "tests/core"]),
+    "engine": ("_core/engine.pyx _core/graph_task.pyx _core/backward.pyx _core/accumulate_grad.pyx "
+               "autograd/grad_mode.py autograd/functional.py autograd/gradcheck.py autograd/numerical.py", GRAPH),
+    "graph": ("_core/graph.pyx _core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "
+              "_core/function.pyx _core/modes.pyx _core/tensor.pyx _core/storage.pyx", GRAPH),
+    "optim": ("ops/optim_steps.pyx optim/*.py", ["tests/optim"]),
+    "nn": ("nn/*.py nn/utils/*.py", ["tests/nn"]),
+    "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils"]),
+}  # fmt: skip
+PER_FILE = 12  # mutants share the build of their file
+
+
+# ---------------------------------------------------------------- choosing
+def read_harmless(path=HARMLESS):
+    """{(file, line): set of changes, or None where every change of the line is meant}."""
+    harmless = {}
+    for entry in tomllib.loads(path.read_text(encoding="utf-8")).get("harmless", []):
+        key = entry["file"], entry["line"]
+        if "changes" not in entry:
+            harmless[key] = None
+        elif harmless.get(key, ()) is not None:
+            harmless.setdefault(key, set()).update(entry["changes"])
+    return harmless
+
+
+def is_harmless(mutant, harmless):
+    changes = harmless.get((mutant.file, mutant.source), ())
+    return changes is None or mutant.diff() in changes
+
+
+def files_of(family):
+    return sorted({
+        path.relative_to(ROOT).as_posix()
+        for pattern in FAMILIES[family][0].split()
+        for path in (ROOT / "tensorlab").glob(pattern)
+        if path.name != "__init__.py"
+    })  # fmt: skip
+
+
+def shuffled_mutants(file, rng, harmless):
+    """All mutants of a file; a line, an operator and a change are drawn in turn, so none of them prevails."""
+    by_line = collections.defaultdict(lambda: collections.defaultdict(list))
+    for mutant in find_mutants((ROOT / file).read_text(encoding="utf-8"), file):
+        if not is_harmless(mutant, harmless):
+            by_line[mutant.line][mutant.operator].append(mutant)
+    lines = list(by_line.values())
+    drawn = []
+    while lines:
+        rng.shuffle(lines)
+        for operators in lines:
+            operator = rng.choice(sorted(operators))
+            drawn.append(operators[operator].pop(rng.randrange(len(operators[operator]))))
+            if not operators[operator]:
+                del operators[operator]
+        lines = [operators for operators in lines if operators]
+    return drawn
+
+
+def choose(families, number, seed, harmless):
+    """(mutants by file, further ones by file): as many from each family, from as few files as give it enough."""
+    rng = random.Random(seed)
+    chosen, spare, missing = {}, {}, 0
+    for i, family in enumerate(families):
+        wanted = number // len(families) + (i < number % len(families)) + missing
+        files = files_of(family)
+        rng.shuffle(files)
+        files = files[: max(1, -(-wanted // PER_FILE))]
+        drawn = {file: shuffled_mutants(file, rng, harmless) for file in files}
+        share = -(-wanted // len(files))
+        for file in files:
+            take = min(share, wanted, len(drawn[file]))
+            chosen[file], spare[file] = drawn[file][:take], drawn[file][take : 4 * take + 20]
+            wanted -= take
+        missing = wanted
+    return {file: some for file, some in chosen.items() if some}, spare
+
+
+def mutants_at(place, harmless):
+    """All mutants of a line, or of a file."""
+    file, _, line = place.partition(":")
+    every = find_mutants((ROOT / file).read_text(encoding="utf-8"), file)
+    return {
+        file: [
+            one
+            for one in every
+            if (not line or one.line == int(line)) and not is_harmless(one, harmless)
+        ]
+    }
+
+
+# ---------------------------------------------------------------- running tests
+class Pytest:
+    """A pytest that has collected the tests and runs those that it is asked to; see mutants_plugin.py."""
+
+    def __init__(self, folder, tests, mutant=-1):
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="switches-", delete=False) as file:
+            file.write(mutant.to_bytes(4, sys.byteorder, signed=True) + bytes(SWITCHES))
+        ours, theirs = os.pipe(), os.pipe()
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'tools'}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TL_MUTANTS": file.name,
+            "TL_MUTANTS_REQUESTS": str(ours[0]),
+            "TL_MUTANTS_ANSWERS": str(theirs[1]),
+            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "2"),
+        }
+        self.log = Path(f"{file.name}.log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "pytest",
+                    "-q",
+                    "-p",
+                    "mutants_plugin",
+                    "-p",
+                    "no:cacheprovider",
+                    *tests,
+                ],
+                cwd=folder,
+                env=environment,
+                pass_fds=(ours[0], theirs[1]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        os.close(ours[0]), os.close(theirs[1])
+        self.requests, self.answers = os.fdopen(ours[1], "w"), os.fdopen(theirs[0])
+        first = self.answers.readline()
+        self.started = bool(first)
+        facts = json.loads(first) if first else {"items": [], "at_import": []}
+        self.items, self.at_import = facts["items"], set(facts["at_import"])
+
+    def run(self, mutant, items, seconds, record=False):
+        """What the run says, line by line."""
+        self.requests.write(
+            json.dumps({"mutant": mutant, "items": items, "seconds": seconds, "record": record})
+            + "\n"
+        )
+        self.requests.flush()
+        while line := self.answers.readline():
+            answer = json.loads(line)
+            yield answer
+            if "end" in answer:
+                return
+        sys.exit(f"pytest went away; see {self.log}")
+
+    def close(self):
+        self.requests.close()
+        self.answers.close()
+        self.process.wait()
+
+
+def over(servers, work, tasks):
+    """Call work(server, task) for all tasks, on all servers at the same time."""
+    waiting, troubles = queue.SimpleQueue(), []
+    for task in tasks:
+        waiting.put(task)
+
+    def keep_busy(server):
+        try:
+            while not troubles:
+                work(server, waiting.get_nowait())
+        except queue.Empty:
+            pass
+        except BaseException as trouble:
+            troubles.append(trouble)
+
+    threads = [threading.Thread(target=keep_busy, args=(server,)) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if troubles:
+        raise troubles[0]
+
+
+class Coverage:
+    """Which test passes which switch, and how long it takes."""
+
+    def __init__(self, servers):
+        items = servers[0].items
+        self.items, self.seconds, self.failing = items, {}, []
+        self.tests_of, self.passed = collections.defaultdict(list), {}
+        chunks = []
+        for i, item in enumerate(items):  # a file's tests stay together, but not more than some
+            same = chunks and items[chunks[-1][-1]].partition("::")[0] == item.partition("::")[0]
+            if not same or len(chunks[-1]) == 300:
+                chunks.append([])
+            chunks[-1].append(i)
+        self.done, self.total = 0, len(chunks)
+        over(servers, self.measure, chunks)
+
+    def measure(self, server, chunk):
+        for answer in server.run(-1, chunk, 900, record=True):
+            if "item" in answer:
+                i = answer["item"]
+                if not answer["ok"]:
+                    self.failing.append(self.items[i])
+                    continue
+                self.seconds[i], self.passed[i] = answer["seconds"], len(answer["seen"])
+                for number in answer["seen"]:
+                    self.tests_of[number].append(i)
+            elif answer["why"]:
+                print(
+                    f"without a mutant, {self.items[chunk[0]]} or one that follows {answer['why']}",
+                    flush=True,
+                )
+        self.done += 1
+        if self.done % 10 == 0:
+            print(f"  {self.done} of {self.total} groups of tests", flush=True)
+
+
+def family_of(file):
+    return next((family for family in FAMILIES if file in files_of(family)), "other")
+
+
+class Run:
+    """Switches mutants on, one after the other, and keeps what came of it."""
+
+    patience = 20  # seconds that a run may take beyond eight times what its tests took
+
+    def __init__(self, folder, tests, mutants, coverage, budget):
+        self.folder, self.tests, self.mutants, self.coverage, self.budget = (
+            folder,
+            tests,
+            mutants,
+            coverage,
+            budget,
+        )
+        self.kills = collections.Counter()
+        self.results = {}
+
+    def order(self, number):
+        """The tests of a mutant: first those that killed others of its file, its family's, special and quick ones."""
+        mutant, coverage = self.mutants[number], self.coverage
+        about = tuple(FAMILIES.get(family_of(mutant.file), ("", [""]))[1])
+        tests = sorted(
+            coverage.tests_of[number],
+            key=lambda i: (
+                -self.kills[mutant.file, i],
+                not coverage.items[i].startswith(about),
+                coverage.passed[i] * (0.02 + coverage.seconds[i]),
+            ),
+        )
+        chosen, seconds = [], 0.0
+        for i in tests:
+            seconds += coverage.seconds[i]
+            if seconds > self.budget:
+                break
+            chosen.append(i)
+        return chosen, min(seconds, self.budget)
+
+    def judge(self, server, number):
+        """Find a test that notices, in steps: a few tests, then all that pass the switch."""
+        tests, seconds = self.order(number)
+        killer, why, begin = None, None, time.monotonic()
+        for some, expected in ((tests[:20], None), (tests[20:], seconds)):
+            expected = sum(self.coverage.seconds[i] for i in some) if expected is None else expected
+            if some and not why:
+                killer, why = self.ask(server, number, some, self.patience + 8 * expected)
+        if not why and number in server.at_import:
+            killer, why = self.start_anew(number, tests)
+        self.results[number] = killer, why, len(tests), time.monotonic() - begin
+        if killer in self.coverage.items:
+            self.kills[self.mutants[number].file, self.coverage.items.index(killer)] += 1
+        self.tell(number)
+
+    def control(self, server, number):
+        """Run some tests as for a mutant, but with none switched on: if one fails now, later failures prove nothing."""
+        some = random.Random(number).sample(
+            sorted(self.coverage.seconds), min(30, len(self.coverage.seconds))
+        )
+        killer, why = self.ask(server, -1, some, 300)
+        if why:
+            sys.exit(f"without a mutant a test {why}: {killer}")
+
+    @staticmethod
+    def ask(server, number, items, seconds):
+        killer = None
+        for answer in server.run(number, items, seconds):
+            killer = answer.get("killer", killer)
+        return killer, answer["why"]
+
+    def start_anew(self, number, tests):
+        """What ran when the package was imported needs a process of its own, and tests of what it made."""
+        server = Pytest(self.folder, self.tests, mutant=number)
+        try:
+            if not server.started or server.items != self.coverage.items:
+                return None, "collecting the tests fails"
+            about = tuple(FAMILIES.get(family_of(self.mutants[number].file), ("", [""]))[1])
+            others = [i for i in self.coverage.seconds if server.items[i].startswith(about)]
+            return self.ask(
+                server, number, [*tests[:200], *others], self.patience + 8 * self.budget
+            )
+        finally:
+            server.close()
+
+    def tell(self, number):
+        mutant, (killer, why, tests, seconds) = self.mutants[number], self.results[number]
+        verdict = (
+            f"killed ({why}{': ' + killer if killer else ''})" if why else f"SURVIVED {tests} tests"
+        )
+        print(
+            f"{len(self.results)}/{len(self.mutants)}  {mutant.file}:{mutant.line}  {verdict}  [{seconds:.1f} s]",
+            flush=True,
+        )
+        if not why:
+            print(
+                f"      {mutant.operator}: {mutant.diff()}\n      in: {mutant.source}", flush=True
+            )
+
+
+# ---------------------------------------------------------------- reporting
+def write_results(run, refused, path):
+    rows = ["family\tfile\tline\toperator\tchange\tsource\tresult\tkiller"]
+    for number, mutant in sorted(run.mutants.items()):
+        killer, why, _, _ = run.results[number]
+        facts = (
+            family_of(mutant.file),
+            mutant.file,
+            mutant.line,
+            mutant.operator,
+            mutant.diff(),
+            mutant.source,
+        )
+        rows.append("\t".join(map(str, (*facts, why or "survived", killer or ""))))
+    for mutant in refused:
+        facts = (
+            family_of(mutant.file),
+            mutant.file,
+            mutant.line,
+            mutant.operator,
+            mutant.diff(),
+            mutant.source,
+        )
+        rows.append("\t".join(map(str, (*facts, "does not compile", ""))))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def print_table(run):
+    made, killed = collections.Counter(), collections.Counter()
+    for number, mutant in run.mutants.items():
+        made[family_of(mutant.file)] += 1
+        killed[family_of(mutant.file)] += bool(run.results[number][1])
+    print(f"\n{'family':<16}{'mutants':>8}{'killed':>8}{'score':>8}")
+    for family in sorted(made):
+        print(
+            f"{family:<16}{made[family]:>8}{killed[family]:>8}{killed[family] / made[family]:>8.0%}"
+        )
+    print(
+        f"{'all':<16}{made.total():>8}{killed.total():>8}{killed.total() / max(1, made.total()):>8.1%}"
+    )
+    return killed.total(), made.total()
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--number", type=int, default=100)
+    parser.add_argument(
+        "--families", nargs="*", default=list(FAMILIES), choices=list(FAMILIES), metavar="FAMILY"
+    )
+    parser.add_argument(
+        "--at", nargs="*", metavar="FILE[:LINE]", help="all mutants there, in place of random ones"
+    )
+    parser.add_argument(
+        "--tests", nargs="*", help="the tests to run, in place of those of the families"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--budget", type=float, default=90, help="seconds of tests that one mutant may survive (90)"
+    )
+    parser.add_argument(
+        "--score", type=float, default=95, help="exit with 1 below this percentage (95)"
+    )
+    arguments = parser.parse_args()
+    harmless = read_harmless()
+    if arguments.at:
+        chosen, spare = {}, {}
+        for place in arguments.at:
+            for file, some in mutants_at(place, harmless).items():
+                chosen.setdefault(file, []).extend(some)
+    else:
+        chosen, spare = choose(arguments.families, arguments.number, arguments.seed, harmless)
+    families = {family_of(file) for file in chosen}
+    tests = arguments.tests or sorted(
+        {test for family in families for test in FAMILIES.get(family, ("", ["tests"]))[1]}
+    )
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        killed, made = test_mutants(Path(name), chosen, spare, tests, arguments)
+    return 1 if 100 * killed < arguments.score * made else 0
+
+
+def test_mutants(folder, chosen, spare, tests, arguments):
+    """Build, measure, switch on, report."""
+    begin = time.monotonic()
+
+    def step(text):
+        print(f"[{time.monotonic() - begin:.0f} s] {text}", flush=True)
+
+    step(f"{sum(map(len, chosen.values()))} mutants in {len(chosen)} files; copying and building")
+    copy_tree(folder, [name for name in COPIED if name != "build"])
+    numbers = iter(range(SWITCHES))
+    numbered = {file: {next(numbers): one for one in some} for file, some in chosen.items()}
+    refused = Builder(folder, arguments.jobs).build(numbered, spare)
+    mutants = {number: one for some in numbered.values() for number, one in some.items()}
+    step(
+        f"{len(mutants)} built, {len(refused)} did not compile; running {' '.join(tests)} with all switches off"
+    )
+    servers = []
+    over(
+        range(arguments.jobs),
+        lambda _, __: servers.append(Pytest(folder, tests)),
+        range(arguments.jobs),
+    )
+    if not all(server.started for server in servers):
+        sys.exit(servers[0].log.read_text()[-3000:])
+    coverage = Coverage(servers)
+    for item in coverage.failing:
+        print(f"fails without a mutant, so it is left out: {item}")
+    run = Run(folder, tests, mutants, coverage, arguments.budget)
+    over(servers, run.control, range(10))
+    step(f"{len(coverage.seconds)} tests; switching mutants on")
+    over(servers, run.judge, sorted(mutants, key=lambda n: (mutants[n].file, n)))
+    for server in servers:
+        server.close()
+    write_results(run, refused, RESULTS / "results.tsv")
+    killed, made = print_table(run)
+    step(f"seed {arguments.seed}; {made - killed} survivors; {RESULTS / 'results.tsv'}")
+    return killed, made
+
+
+if __name__ == "__main__":
+    sys.exit(main())

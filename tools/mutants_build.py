@@ -1,0 +1,210 @@
+"""A copy of the checkout in which many mutants wait behind switches, and what it takes to build it.
+
+Only files with mutants are built again, at -O1: a switch inside of a hot loop keeps it from being vectorised anyway.
+A mutant that does not compile is left out, found by the line that the compiler names.
+"""
+
+import re
+import subprocess
+import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from mutation import schemata
+
+# ---------------------------------------------------------------- written beside the copy
+SWITCHES_PY = '''"""The switches of the mutants, shared by all processes of a run."""
+
+import mmap
+import os
+import struct
+
+if "TL_MUTANTS" in os.environ:
+    with open(os.environ["TL_MUTANTS"], "r+b") as file:
+        switches = mmap.mmap(file.fileno(), 0)
+else:
+    switches = bytearray(struct.pack("i", -1) + bytes(1 << 16))
+
+
+def on(number):
+    """Is this mutant the one that is switched on? Notes that it was asked."""
+    switches[4 + number] = 1
+    return switches[:4] == struct.pack("i", number)
+
+
+def switch_on(number):
+    switches[:4] = struct.pack("i", number)
+
+
+def seen():
+    """The numbers that were asked for since `forget`."""
+    asked = switches[4:]
+    numbers, at = [], asked.find(1)
+    while at >= 0:
+        numbers.append(at)
+        at = asked.find(1, at + 1)
+    return numbers
+
+
+def forget():
+    switches[4:] = bytes(len(switches) - 4)
+'''
+
+SWITCHES_H = """/* The switches of the mutants, shared by all processes of a run. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct { int number; unsigned char seen[1 << 16]; } tl_switches;
+static tl_switches tl_no_switches = {-1, {0}};
+static tl_switches* tl_mutants = &tl_no_switches;
+
+__attribute__((constructor)) static void tl_find_mutants(void) {
+    const char* name = getenv("TL_MUTANTS");
+    int file = name ? open(name, O_RDWR) : -1;
+    if (file < 0) return;
+    void* memory = mmap(NULL, sizeof(tl_switches), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (memory != MAP_FAILED) tl_mutants = (tl_switches*)memory;
+    close(file);
+}
+
+static inline int tl_mutant_on(int number) {
+    tl_mutants->seen[number] = 1;
+    return __atomic_load_n(&tl_mutants->number, __ATOMIC_RELAXED) == number;
+}
+"""
+DECLARATION = """
+
+cdef extern from "tl_mutants.h" nogil:
+    bint tl_mutant_on(int number) noexcept
+"""
+
+
+# ---------------------------------------------------------------- building
+class Builder:
+    """Writes and compiles files with mutants in a copy of the checkout."""
+
+    def __init__(self, folder, jobs):
+        self.folder, self.jobs = Path(folder), jobs
+        self.originals = {}
+        (self.folder / "tl_mutants.py").write_text(SWITCHES_PY)
+        (self.folder / "tl_mutants.h").write_text(SWITCHES_H)
+        facts = {}
+        exec((self.folder / "tensorlab" / "_build_info.py").read_text(), facts)
+        self.flags = re.sub(r"-O\d", "-O1", facts["flags"]).split()
+        self.directives = [f"{name}={value}" for name, value in facts["directives"].items()]
+
+    def build(self, chosen, spare):
+        """Build files with these mutants.
+
+        Parameters
+        ----------
+        chosen : dict from file to a dict from number to mutant; one that does not compile is replaced by a spare one
+        spare : dict from file to a list of further mutants, which gets shorter
+
+        Returns
+        -------
+        list of mutants that did not compile
+        """
+        with ThreadPoolExecutor(self.jobs) as pool:
+            refused = pool.map(
+                lambda file: self.build_file(file, chosen[file], spare.get(file, [])),
+                sorted(chosen),
+            )
+            return [mutant for some in refused for mutant in some]
+
+    def build_file(self, file, mutants, spare):
+        path = self.folder / file
+        original = self.originals.setdefault(file, path.read_text(encoding="utf-8"))
+        is_cython = file.endswith(".pyx")
+        refused = []
+        while mutants:
+            text = schemata(original, mutants, is_cython)
+            path.write_text(text + (DECLARATION if is_cython else ""), encoding="utf-8")
+            report = self.compile(file) if is_cython else self.check(text, file)
+            if report is None:
+                return refused
+            wrong = self.blamed(report, file, mutants)
+            for number in wrong:
+                refused.append(mutants.pop(number))
+                if spare:
+                    mutants[number] = spare.pop()
+        path.write_text(original, encoding="utf-8")
+        return refused
+
+    def blamed(self, report, file, mutants):
+        """The mutants that an error message speaks of; of several, those that do not compile alone either."""
+        lines = {int(n) for n in re.findall(rf"{re.escape(Path(file).name)}:(\d+)", report)}
+        suspects = {
+            number: one
+            for number, one in mutants.items()
+            if any(one.line <= line <= one.line + one.old.count("\n") for line in lines)
+        } or mutants
+        if len(suspects) == 1 or not file.endswith(".pyx"):
+            return list(suspects)
+        original, path, found = self.originals[file], self.folder / file, []
+        for number, mutant in suspects.items():
+            text = schemata(original, {number: mutant}, is_cython=True)
+            path.write_text(text + DECLARATION, encoding="utf-8")
+            if self.compile(file) is not None:
+                found.append(number)
+        return found or list(suspects)
+
+    @staticmethod
+    def check(text, file):
+        try:
+            compile(text, file, "exec")
+        except SyntaxError as error:
+            return f"{Path(file).name}:{error.lineno}: {error}"
+        return None
+
+    def compile(self, file):
+        """Translate and compile one .pyx; None, or what the compilers said."""
+        source = Path(file)
+        c_file = source.with_suffix(".c")
+        options = [part for directive in self.directives for part in ("-X", directive)]
+        module = source.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+        translate = [
+            sys.executable,
+            "-m",
+            "cython",
+            "-3",
+            "--line-directives",
+            *options,
+            str(source),
+            "-o",
+            str(c_file),
+        ]
+        includes = [
+            ".",
+            "tensorlab/_core",
+            sysconfig.get_path("include"),
+            *numpy_headers(self.folder / source),
+        ]
+        link = ["-shared", "-fPIC", *self.flags, *[f"-I{folder}" for folder in includes]]
+        command = [
+            *sysconfig.get_config_var("CC").split(),
+            *link,
+            str(c_file),
+            "-o",
+            f"{module}.new",
+        ]
+        for step in (translate, command):
+            done = subprocess.run(step, cwd=self.folder, capture_output=True, text=True)
+            if done.returncode:
+                return done.stdout + done.stderr
+        (self.folder / c_file).unlink()
+        (self.folder / f"{module}.new").replace(self.folder / module)
+        return None
+
+
+def numpy_headers(path):
+    """Where NumPy's headers are, for a file that needs them."""
+    if "cimport numpy" not in path.read_text(encoding="utf-8"):
+        return []
+    import numpy
+
+    return [numpy.get_include()]
