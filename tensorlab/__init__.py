@@ -345,7 +345,8 @@ from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
 from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from tensorlab.ops.slicing import diagonal, narrow, select
 from tensorlab.ops.softmax import log_softmax, softmax
-from tensorlab.ops.sorting import argsort, msort, sort
+from tensorlab.ops.sorted_values import msort
+from tensorlab.ops.sorting import argsort, sort
 from tensorlab.ops.splitting import (
     chunk,
     dsplit,

@@ -31,6 +31,7 @@ from tensorlab.ops import (
     scans,
     slicing,
     softmax,
+    sorted_values,
     sorting,
     splitting,
     statistics,
@@ -628,7 +629,7 @@ class Tensor(TensorBase):
     # sorting
     sort = sorting.sort
     argsort = sorting.argsort
-    msort = sorting.msort
+    msort = sorted_values.msort
 
     # order statistics
     topk = order_statistics.topk

@@ -23,10 +23,11 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.recording cimport finish
-from tensorlab._core.tensor cimport TensorBase, empty_beside
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta
 from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
 from tensorlab.ops.reduction_walk cimport reduced_tensor
 from tensorlab.ops.reductions cimport share_among, to_sources
+from tensorlab.ops.sorted_values cimport value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
 
 from tensorlab import return_types
@@ -310,7 +311,9 @@ cdef object median_of_all(str where, TensorBase x, ssize k):
         if not is_floating(x.dtype_):
             raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
         return x.new_full((), float("nan"))
-    out = kth_elements(where, x.detach().reshape(-1), 0, k, False)[0]
+    out = None if x.dtype_ == BOOL or is_meta(x) else value_of_rank(x, k == -2)
+    if out is None:
+        out = kth_elements(where, x.detach().reshape(-1), 0, k, False)[0]
     return finish(MEDIAN, out, (x,))
 
 def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):

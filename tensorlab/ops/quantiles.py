@@ -11,6 +11,7 @@ from tensorlab._core.spellings import respelled
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.ranges import arange
+from tensorlab.ops.sorted_values import values_in_order
 from tensorlab.ops.sorting import sort
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
@@ -57,7 +58,7 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
         dim = checked_dim(x, dim, where)
         kept = [1 if d == dim else size for d, size in enumerate(x.shape)]
         lines = x.movedim(dim, -1) if ndim > 0 else x.reshape(1)
-    ordered = sort(lines, -1)[0]  # nan comes last
+    ordered = values_in_order(lines)  # nan comes last
     missing = ordered.isnan()
     count = (~missing).sum(-1, keepdim=True) if skips_nan else ordered.shape[-1]
     ranks = wanted * (count - 1)

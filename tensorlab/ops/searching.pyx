@@ -23,10 +23,10 @@ from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.operands cimport as_number, check_same_place
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.dtypes import promote_types
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.sorting import sort
 
 ctypedef void (*search_loop)(void* rows, void* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length,
                              bint one_row, bint right) noexcept nogil
@@ -218,7 +218,7 @@ def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False
     if test_elements.numel() == 0:
         result = elements.new_zeros(elements.shape).bool()
     else:
-        row = sort(test_elements)[0]
+        row = sorted_values(test_elements, 0)
         at = places(row, elements, None, False, False).clamp(max=row.numel() - 1)
         result = row[at] == elements                    # nan equals nothing, itself neither
     result = ~result if invert else result

@@ -234,7 +234,7 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     return return_types.sort(results)
 
 
-# ---------------------------------------------------------------- argsort, msort
+# ---------------------------------------------------------------- argsort
 def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False):
     """The indices that sort along a dimension; see `sort`.
 
@@ -243,14 +243,3 @@ def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint st
     tensor([0, 2, 1])
     """
     return sorted_lines(input, wrap_dim(dim, ndim_of(input), "argsort"), descending)[1]
-
-def msort(TensorBase input not None, *, out=None):
-    """Sort along the first dimension; see `sort`.
-
-    >>> import tensorlab
-    >>> tensorlab.msort(tensorlab.tensor([3., 1., 2.]))
-    tensor([1., 2., 3.])
-    """
-    if out is not None:
-        return store_out("msort", sorted_lines(input, 0, False)[0], out, needs_grad(input))
-    return sort(input, 0)[0]

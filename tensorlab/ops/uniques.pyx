@@ -5,6 +5,7 @@ from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
+from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.function import without_derivative
 from tensorlab.errors import DimensionError, ShapeError
@@ -49,9 +50,10 @@ cdef object chosen_results(str op, TensorBase input, object values, object inver
     return tuple(results) if len(results) > 1 else values
 
 
-cdef tuple distinct(object flat):
-    """(values, number of each element's value, how often each value occurs) of a 1-d tensor, values sorted."""
-    values, order = sort(flat)
+cdef tuple distinct(object flat, bint with_inverse):
+    """(values, number of each element's value, how often each value occurs) of a 1-d tensor, values sorted. Without the
+    second, the sort needs no indices."""
+    values, order = sort(flat) if with_inverse else (sorted_values(flat, 0), None)
     is_new = marks(values)
     counts, inverse = runs(is_new, order, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
     return values[is_new], inverse, counts
@@ -93,7 +95,7 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     """
     x = input.detach()
     if dim is None:
-        values, inverse, counts = distinct(x.reshape(-1).contiguous())
+        values, inverse, counts = distinct(x.reshape(-1).contiguous(), return_inverse)
         return chosen_results("unique", input, values, inverse.reshape(input.shape), counts, return_inverse, return_counts)
     d = dim_of_slices(input, dim, "unique")
     slices = x.movedim(d, 0)
@@ -101,9 +103,9 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
     # Number the rows by their first column; then, column after column, by (number so far, element of the column).
     number = rows.new_zeros((rows.size(0),)).long()
     for column in range(rows.size(1)):
-        _, ranks, counts = distinct(rows.select(1, column).contiguous())
-        _, number, _ = distinct(number * counts.numel() + ranks)
-    _, inverse, counts = distinct(number)
+        _, ranks, counts = distinct(rows.select(1, column).contiguous(), True)
+        _, number, _ = distinct(number * counts.numel() + ranks, True)
+    _, inverse, counts = distinct(number, True)
     order = sort(inverse, stable=True)[1]
     first_of_each = order[marks(inverse[order])]
     values = slices.index_select(0, first_of_each).movedim(0, d)

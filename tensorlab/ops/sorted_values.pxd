@@ -1,0 +1,5 @@
+"""Sorted values without their indices."""
+from tensorlab._core.tensor cimport TensorBase
+
+cdef TensorBase sorted_values(TensorBase x, int dim)
+cdef TensorBase value_of_rank(TensorBase x, bint skips_nan)
