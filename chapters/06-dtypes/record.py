@@ -42,9 +42,10 @@ sys.path.insert(0, "")
 warnings.simplefilter("ignore")
 import numpy as np
 import tensorlab
+import torch
+from tests.ops.every_sample import FLOATING, dtype_name
 from tests.ops.samples import make_tensor
-from tests.ops.test_half_types import EPSILON, FLOATING, call, numbers, spacing, torch
-from tests.ops.test_all_samples import dtype_name
+from tests.ops.test_half_types import EPSILON, call, numbers, spacing
 np.seterr(all="ignore")
 found = {"compared": 0, "same": 0, "PyTorch nearer": 0, "tensorlab nearer": 0}
 for sample in FLOATING:

@@ -9,10 +9,9 @@ import pytest
 
 import tensorlab
 from tests.ops.every_sample import SAMPLES, call_quietly, dtype_name, each_dtype, tensors_of
-from tests.ops.record import recorded, type_names
+from tests.ops.record import RECORDED, recorded_types, type_names
 from tests.ops.samples import is_floating, make_tensor
 
-RECORDED = recorded()
 TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-3, "bfloat16": 1.6e-2}
 WIDER = dict.fromkeys(("float32", "float16", "bfloat16", "int64"), "float64")
 
@@ -78,7 +77,7 @@ def assert_values_of_a_wider_type(sample, dtype, results):
 
 @each_dtype(lambda sample: sample.dtypes)
 def test_a_result_has_the_recorded_type_and_the_value_of_a_wider_one(sample, dtype):
-    answers = dict(zip(sample.dtypes, RECORDED[sample.name]["types"].split(), strict=True))
+    answers = recorded_types(sample)
     tensors = tensors_of(sample.arrays(), dtype)
     if answers[dtype].endswith("Error"):
         with pytest.raises((RuntimeError, TypeError)):

@@ -15,10 +15,9 @@ from tests.ops.every_sample import (
     dtype_name,
     named,
 )
-from tests.ops.record import LAYOUTS, recorded, strides
+from tests.ops.record import LAYOUTS, RECORDED, strides
 from tests.ops.samples import is_floating, to_dtype
 
-RECORDED = recorded()
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 # as_strided reads the storage and not the elements, so a layout is one of its arguments.
 INDEPENDENT = [sample for sample in SAMPLES if not sample.op.startswith("as_strided")]
