@@ -61,7 +61,7 @@ from tensorlab.ops.creation import (
     zeros_like,
 )
 from tensorlab.ops.filling import fill, fill_, zero_
-from tensorlab.ops.facts import (
+from tensorlab.ops.tensor_info import (
     can_cast,
     conj,
     imag,
@@ -89,7 +89,7 @@ from tensorlab.ops.convolution import (
 from tensorlab.ops.indexing.advanced import index_put, index_put_
 from tensorlab.ops.indexing.gather import gather, scatter, scatter_add, take_along_dim
 from tensorlab.ops.indexing.masked import masked_scatter, masked_select
-from tensorlab.ops.indexing.masks import argwhere, nonzero
+from tensorlab.ops.indexing.nonzero import argwhere, nonzero
 from tensorlab.ops.indexing.parts import (
     as_strided_scatter,
     diagonal_scatter,
@@ -100,7 +100,7 @@ from tensorlab.ops.indexing.parts import (
     slice_scatter,
     unravel_index,
 )
-from tensorlab.ops.indexing.rows import index_add, index_copy, index_fill, index_select, take
+from tensorlab.ops.indexing.index_along_dim import index_add, index_copy, index_fill, index_select, take
 from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
 from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
 from tensorlab.ops.linalg.affine import outer as ger
@@ -357,7 +357,7 @@ from tensorlab.ops.splitting import (
     unbind,
     vsplit,
 )
-from tensorlab.ops.grids import (
+from tensorlab.ops.meshgrid import (
     broadcast_shapes,
     broadcast_tensors,
     cartesian_prod,
@@ -457,7 +457,7 @@ from tensorlab.settings import (
 from tensorlab.threads import get_num_threads, set_num_threads
 from tensorlab._tensor import Tensor
 from tensorlab import array_api, overrides
-from tensorlab._core.spellings import accept_spellings as _accept_spellings
+from tensorlab._core.numpy_aliases import accept_numpy_names as _accept_numpy_names
 from tensorlab.overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from tensorlab import __config__
 
@@ -465,7 +465,7 @@ bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _D
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-_accept_spellings(list(globals().values()))
+_accept_numpy_names(list(globals().values()))
 
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
 __all__ = sorted(name for name in globals() if not name.startswith("_"))

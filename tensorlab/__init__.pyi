@@ -19,10 +19,10 @@ from tensorlab import array_api as array_api
 from tensorlab.ops.indexing.parts import as_strided_scatter as as_strided_scatter
 from tensorlab import autograd as autograd
 from tensorlab import backends as backends
-from tensorlab.ops.grids import broadcast_shapes as broadcast_shapes
-from tensorlab.ops.grids import broadcast_tensors as broadcast_tensors
-from tensorlab.ops.grids import cartesian_prod as cartesian_prod
-from tensorlab.ops.grids import combinations as combinations
+from tensorlab.ops.meshgrid import broadcast_shapes as broadcast_shapes
+from tensorlab.ops.meshgrid import broadcast_tensors as broadcast_tensors
+from tensorlab.ops.meshgrid import cartesian_prod as cartesian_prod
+from tensorlab.ops.meshgrid import combinations as combinations
 from tensorlab import cpu as cpu
 from tensorlab import cuda as cuda
 from tensorlab._core.device import device as device
@@ -43,7 +43,7 @@ from tensorlab.settings import is_warn_always_enabled as is_warn_always_enabled
 from tensorlab._core.device import layout as layout
 from tensorlab.random import manual_seed as manual_seed
 from tensorlab._core.device import memory_format as memory_format
-from tensorlab.ops.grids import meshgrid as meshgrid
+from tensorlab.ops.meshgrid import meshgrid as meshgrid
 from tensorlab import mps as mps
 from tensorlab import nn as nn
 from tensorlab.autograd.grad_mode import no_grad as no_grad

@@ -6,7 +6,7 @@ The functions live with their ops; here each is given a name, and nothing more. 
 from typing import Any
 
 from tensorlab._core import arrays, autograd_fields, dlpack, exchange, layout_fields, overrides, subclass
-from tensorlab._core.spellings import accept_spellings
+from tensorlab._core.numpy_aliases import accept_numpy_names
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
     copying,
@@ -15,7 +15,7 @@ from tensorlab.ops import (
     extrema,
     histograms,
     lazy_clone,
-    facts,
+    tensor_info,
     filling,
     norms,
     order_statistics,
@@ -40,7 +40,7 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
-from tensorlab.ops.indexing import advanced, gather, getitem, masked, masks, parts, rows
+from tensorlab.ops.indexing import advanced, gather, getitem, masked, nonzero as nonzero_ops, parts, index_along_dim
 from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import affine, einsum, matrices
 from tensorlab.ops.pointwise import (
@@ -110,7 +110,7 @@ class Tensor(TensorBase):
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
-        overrides.watch_class(cls)
+        overrides.register_subclass(cls)
 
     # autograd
     requires_grad = property(autograd_fields.get_requires_grad, autograd_fields.set_requires_grad)
@@ -156,25 +156,25 @@ class Tensor(TensorBase):
     device = property(copying.get_device)
 
     # of what kind and where: answers for programs that run on many devices
-    cuda = facts.cuda
-    xpu = facts.xpu
-    get_device = facts.get_device_index
-    layout = property(facts.get_layout)
-    is_cpu = property(facts.is_cpu)
-    is_cuda = is_hpu = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(facts.no)
-    is_nested = is_quantized = is_sparse = is_sparse_csr = property(facts.no)
-    is_distributed = is_shared = facts.no
-    is_pinned = facts.is_pinned
-    pin_memory = facts.pin_memory
-    is_nonzero = facts.is_nonzero
-    is_same_size = facts.is_same_size
-    is_set_to = facts.is_set_to
-    dim_order = facts.dim_order
-    name = property(facts.get_name)
-    real = property(facts.real)
-    imag = property(facts.imag)
-    conj = conj_physical = resolve_conj = resolve_neg = facts.conj
-    is_conj = is_neg = facts.is_conj
+    cuda = tensor_info.cuda
+    xpu = tensor_info.xpu
+    get_device = tensor_info.get_device_index
+    layout = property(tensor_info.get_layout)
+    is_cpu = property(tensor_info.is_cpu)
+    is_cuda = is_hpu = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(tensor_info.no)
+    is_nested = is_quantized = is_sparse = is_sparse_csr = property(tensor_info.no)
+    is_distributed = is_shared = tensor_info.no
+    is_pinned = tensor_info.is_pinned
+    pin_memory = tensor_info.pin_memory
+    is_nonzero = tensor_info.is_nonzero
+    is_same_size = tensor_info.is_same_size
+    is_set_to = tensor_info.is_set_to
+    dim_order = tensor_info.dim_order
+    name = property(tensor_info.get_name)
+    real = property(tensor_info.real)
+    imag = property(tensor_info.imag)
+    conj = conj_physical = resolve_conj = resolve_neg = tensor_info.conj
+    is_conj = is_neg = tensor_info.is_conj
 
     # new tensors of the same dtype
     new_empty = creation.new_empty
@@ -467,14 +467,14 @@ class Tensor(TensorBase):
     index_reduce_ = reducing.index_reduce_
     take_along_dim = gather.take_along_dim
     gather = gather.gather
-    index_select = rows.index_select
-    index_add = rows.index_add
-    index_add_ = rows.index_add_
-    index_copy = rows.index_copy
-    index_copy_ = rows.index_copy_
-    index_fill = rows.index_fill
-    index_fill_ = rows.index_fill_
-    take = rows.take
+    index_select = index_along_dim.index_select
+    index_add = index_along_dim.index_add
+    index_add_ = index_along_dim.index_add_
+    index_copy = index_along_dim.index_copy
+    index_copy_ = index_along_dim.index_copy_
+    index_fill = index_along_dim.index_fill
+    index_fill_ = index_along_dim.index_fill_
+    take = index_along_dim.take
     put = parts.put
     put_ = parts.put_
     select_scatter = parts.select_scatter
@@ -487,8 +487,8 @@ class Tensor(TensorBase):
     masked_select = masked.masked_select
     masked_scatter = masked.masked_scatter
     masked_scatter_ = masked.masked_scatter_
-    nonzero = masks.nonzero
-    argwhere = masks.argwhere
+    nonzero = nonzero_ops.nonzero
+    argwhere = nonzero_ops.argwhere
 
     # products of matrices
     matmul = matrices.matmul
@@ -697,4 +697,4 @@ class Tensor(TensorBase):
 
 
 set_tensor_class(Tensor)
-accept_spellings(vars(Tensor).values())
+accept_numpy_names(vars(Tensor).values())

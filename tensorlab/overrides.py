@@ -121,7 +121,7 @@ def _members():
 
 
 def _collect():
-    """List (function, what hooks are told, kind) for all public functions; see `switch_on`."""
+    """List (function, what hooks are told, kind) for all public functions; see `enable_interception`."""
     public = {}
     for namespace in _NAMESPACES:
         try:
@@ -231,7 +231,7 @@ def has_torch_function(relevant_args):
                 return handle_torch_function(my_function, (x, y), x, y)
             ...
     """
-    return bool(_core.listeners(relevant_args) or _core.modes_in_force())
+    return bool(_core.overloaded_arguments(relevant_args) or _core.active_modes())
 
 
 def has_torch_function_unary(arg):
@@ -252,7 +252,7 @@ def handle_torch_function(public_api, relevant_args, *args, **kwargs):
     TypeError
         If each of them returns NotImplemented.
     """
-    return _core.call_override(public_api, _core.listeners(relevant_args), args, kwargs)
+    return _core.call_override(public_api, _core.overloaded_arguments(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher):

@@ -5,7 +5,7 @@ BLAS is told through threadpoolctl, and only once it has been loaded: looking fo
 
 import os
 
-from tensorlab._core.loops import get_loop_threads, set_loop_threads
+from tensorlab._core.iterator import get_loop_threads, set_loop_threads
 
 _blas_libraries = None  # threadpoolctl's controllers, one for each BLAS in the process
 

@@ -360,12 +360,12 @@ def test_programs_without_overrides_do_not_turn_the_switch():
     program = """
 import tensorlab
 from tensorlab import nn
-from tensorlab._core.overrides import is_switched_on
+from tensorlab._core.overrides import is_interception_enabled
 model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
 model(tensorlab.ones(4, 2)).sum().backward()
-assert not is_switched_on()
+assert not is_interception_enabled()
 class Sub(tensorlab.Tensor): pass
-assert is_switched_on()
+assert is_interception_enabled()
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

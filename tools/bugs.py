@@ -17,8 +17,8 @@ BUGS = [
     Bug(
         "broadcast not summed back",
         "tensorlab/_core/engine.pyx",
-        "grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))",
-        "grad = grad.as_strided(make_size(meta.ndim, meta.sizes), (0,) * meta.ndim)",
+        "grad = grad.sum_to_size(make_size(metadata.ndim, metadata.sizes))",
+        "grad = grad.as_strided(make_size(metadata.ndim, metadata.sizes), (0,) * metadata.ndim)",
     ),
     Bug(
         "a gradient overwrites the one that waits",
@@ -71,8 +71,8 @@ BUGS = [
     Bug(
         "a node runs before all its gradients are there",
         "tensorlab/_core/engine.pyx",
-        "            if task.missing[slot] == 0:\n                ready.push(next_node)",
-        "            if task.missing[slot] <= 1 and next_node not in ready.nodes:\n"
+        "            if task.dependencies[slot] == 0:\n                ready.push(next_node)",
+        "            if task.dependencies[slot] <= 1 and next_node not in ready.nodes:\n"
         "                ready.push(next_node)",
     ),
     Bug(
@@ -83,9 +83,9 @@ BUGS = [
     ),
     Bug(
         "merging dimensions that do not continue one another",
-        "tensorlab/_core/loops.pyx",
-        "            if walk.operand[k].steps[last] != walk.operand[k].steps[i]",
-        "            if k == 0 and walk.operand[k].steps[last] != walk.operand[k].steps[i]",
+        "tensorlab/_core/iterator.pyx",
+        "            if iter.operand[k].strides[last] != iter.operand[k].strides[i]",
+        "            if k == 0 and iter.operand[k].strides[last] != iter.operand[k].strides[i]",
     ),
     Bug(
         "the view rule forgets to end a chunk",
@@ -137,8 +137,8 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "what a posthook returns is ignored",
         "tensorlab/_core/node_hooks.pyx",
-        '        out = checked_tuple(call_aloud(function, (out, grads)), out, "hook")',
-        '        checked_tuple(call_aloud(function, (out, grads)), out, "hook")',
+        '        out = checked_tuple(call_with_overrides(function, (out, grads)), out, "hook")',
+        '        checked_tuple(call_with_overrides(function, (out, grads)), out, "hook")',
     ),
     Bug(
         "a retained gradient stays with the node before an in-place op",
@@ -167,7 +167,7 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "threads add to a leaf without taking turns",
         "tensorlab/_core/accumulate_grad.pyx",
-        "        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):",
+        "        if not PyThread_acquire_lock(lock, NOWAIT_LOCK):",
         "        if False:",
     ),
     Bug(
@@ -197,7 +197,7 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "a gradient keeps the type that backward gave it",
         "tensorlab/_core/engine.pyx",
-        "    if g.dtype_ != meta.dtype:",
+        "    if g.dtype_ != metadata.dtype:",
         "    if False:",
     ),
 ]

@@ -46,19 +46,19 @@ GRAPH = [
 # family: the files it is in (below tensorlab/), and the tests that are about it.
 FAMILIES = {
     "pointwise": ("ops/pointwise/*.pyx ops/pointwise_losses.pyx", OPS),
-    "reductions": ("ops/reductions.pyx ops/reduction_walk.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
+    "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
                    "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx", OPS),
-    "scans": ("ops/scans.pyx ops/line_walk.pyx", OPS),
+    "scans": ("ops/scans.pyx ops/dim_iterator.pyx", OPS),
     "sorting": ("ops/sorting.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
-                 "ops/indexing/picks.pyx ops/indexing/rows.pyx ops/indexing/parts.py",
+                 "ops/indexing/index_iterator.pyx ops/indexing/index_along_dim.pyx ops/indexing/parts.py",
                  [*OPS, "tests/core/test_corners.py"]),
     "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter_reduce.pyx", OPS),
     "shape": ("ops/reshaping.pyx ops/dimensions.pyx ops/slicing.pyx ops/splitting.pyx ops/joining.pyx "
-              "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/grids.py "
-              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/facts.pyx _core/layout.pyx",
+              "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/meshgrid.py "
+              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx _core/layout.pyx",
               [*OPS, "tests/core/test_layout.py"]),
-    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/patches.pyx", OPS),
+    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/im2col.pyx", OPS),
     "pooling": ("ops/pooling.pyx", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
@@ -67,7 +67,7 @@ FAMILIES = {
                [*OPS, "tests/core/test_random.py"]),
     "creation": ("ops/creation.pyx ops/ranges.pyx ops/filling.pyx _core/exchange.pyx _core/conversion.pyx "
                  "_core/dtypes.pyx", [*OPS, "tests/core"]),
-    "loops": ("_core/loops.pyx _core/operands.pyx _core/dispatch.pyx _core/op.pyx", [*OPS, "tests/core"]),
+    "loops": ("_core/iterator.pyx _core/operands.pyx _core/dispatch.pyx _core/op.pyx", [*OPS, "tests/core"]),
     "engine": ("_core/engine.pyx _core/graph_task.pyx _core/backward.pyx _core/accumulate_grad.pyx "
                "autograd/grad_mode.py autograd/functional.py autograd/gradcheck.py autograd/numerical.py", GRAPH),
     "graph": ("_core/graph.pyx _core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "

@@ -33,7 +33,7 @@ def on(number):
     return switches[:4] == struct.pack("i", number)
 
 
-def switch_on(number):
+def enable_interception(number):
     switches[:4] = struct.pack("i", number)
 
 

@@ -50,12 +50,12 @@ class Server:
     def answer(self, request):
         """Run what is asked for in a child, and report a child that fails, dies or is too slow."""
         self.answers.flush()
-        tl_mutants.switch_on(request["mutant"])
+        tl_mutants.enable_interception(request["mutant"])
         child = os.fork()
         if child == 0:
             self.be_the_child(request)
         status = self.wait(child, request["seconds"])
-        tl_mutants.switch_on(-1)
+        tl_mutants.enable_interception(-1)
         if status is None:
             self.say(mutant=request["mutant"], why="hangs", end=True)
         elif os.WIFSIGNALED(status):

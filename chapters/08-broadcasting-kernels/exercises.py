@@ -2,16 +2,16 @@
 
 from math import prod
 
-from tiny_walk import collapse
+from tiny_iterator import coalesce
 
 import tensorlab
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 IMPORTS = """
 import tensorlab
-from tiny_walk import broadcast, collapse, steps_of, walk
+from tiny_iterator import broadcast, coalesce, iterate, strides_of
 """
-FILES = ["tiny_walk.py"]
+FILES = ["tiny_iterator.py"]
 
 PAIRS = [((7, 1), (1, 5)), ((3,), (4, 1)), ((2, 3), (2,)), ((6, 1, 4), (5, 1)), ((0,), (1,))]
 
@@ -221,17 +221,17 @@ class Distances(Exercise):
 
 
 class CollapseTested(BugHunt):
-    """A test for collapse
+    """A test for coalesce
 
-    Four people wrote `collapse(sizes, *steps)` of `tiny_walk.py` anew, each with a bug. Write
-    `test(collapse)`, which passes on the right one and fails on theirs. It returns a list of (size,
+    Four people wrote `coalesce(sizes, *steps)` of `tiny_iterator.py` anew, each with a bug. Write
+    `test(coalesce)`, which passes on the right one and fails on theirs. It returns a list of (size,
     steps of all operands), the outermost dimension first.
     """
 
     idea = "Fewer dimensions"
     stub = """
-        def test(collapse):
-            assert collapse((4, 4), (4, 1), (4, 1)) == [(16, (1, 1))]
+        def test(coalesce):
+            assert coalesce((4, 4), (4, 1), (4, 1)) == [(16, (1, 1))]
     """
     hints = [
         "What may a walk do to its dimensions? Try each, and a case where it must *not* be done.",
@@ -239,11 +239,11 @@ class CollapseTested(BugHunt):
         "One asks only the result, one keeps sizes of 1, one does not sort, one takes a wrong size.",
     ]
     solution = """
-        def test(collapse):
-            assert collapse((4, 6), (6, 1), (6, 1)) == [(24, (1, 1))]
-            assert collapse((4, 6), (6, 1), (0, 1)) == [(4, (6, 0)), (6, (1, 1))]
-            assert collapse((4, 1, 6), (6, 6, 1), (6, 99, 1)) == [(24, (1, 1))]
-            assert collapse((6, 4), (1, 6), (1, 6)) == [(24, (1, 1))]
+        def test(coalesce):
+            assert coalesce((4, 6), (6, 1), (6, 1)) == [(24, (1, 1))]
+            assert coalesce((4, 6), (6, 1), (0, 1)) == [(4, (6, 0)), (6, (1, 1))]
+            assert coalesce((4, 1, 6), (6, 6, 1), (6, 99, 1)) == [(24, (1, 1))]
+            assert coalesce((6, 4), (1, 6), (1, 6)) == [(24, (1, 1))]
     """
     reason = """
         The second line catches who asks only the result, the third who keeps a size of 1, the
@@ -253,17 +253,17 @@ class CollapseTested(BugHunt):
     wrong = [
         Wrong(
             """
-            def test(collapse):
-                assert collapse((4, 4), (4, 1), (4, 1)) == [(16, (1, 1))]
-                assert collapse((4, 4), (4, 1), (0, 1)) == [(4, (4, 0)), (4, (1, 1))]
+            def test(coalesce):
+                assert coalesce((4, 4), (4, 1), (4, 1)) == [(16, (1, 1))]
+                assert coalesce((4, 4), (4, 1), (0, 1)) == [(4, (4, 0)), (4, (1, 1))]
             """,
             says="3 of 4 planted bugs",
             why="It finds who asks only the result. A square hides who mistakes the sizes.",
         ),
         Wrong(
             """
-            def test(collapse):
-                assert collapse((4, 6), (6, 1), (0, 1)) == [(24, (1, 1))]
+            def test(coalesce):
+                assert coalesce((4, 6), (6, 1), (0, 1)) == [(24, (1, 1))]
             """,
             says="must pass on the right",
             why="A repeated operand does not continue: these two dimensions must stay apart.",
@@ -271,7 +271,7 @@ class CollapseTested(BugHunt):
     ]
 
     def right(sizes, *steps):
-        return collapse(sizes, *steps)
+        return coalesce(sizes, *steps)
 
     def asks_the_result(sizes, *steps):
         """only the result is asked whether two dimensions may merge"""

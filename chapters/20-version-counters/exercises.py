@@ -192,7 +192,7 @@ class Guarded(Exercise):
 class SquareInPlace(Exercise):
     """A square in place
 
-    `y.mul_(y)` on a computed `y` runs, and its backward raises. Find out why from `start_inplace`, and
+    `y.mul_(y)` on a computed `y` runs, and its backward raises. Find out why from `begin_record_inplace`, and
     write `square_in_place(y)`, which squares `y` in its own memory, returns it, and lets the gradient
     through.
     """
@@ -204,7 +204,7 @@ class SquareInPlace(Exercise):
             return y.mul_(y)  # backward raises
     """
     hints = [
-        "The derivative of `x * y` needs both factors as they were. `start_inplace` keeps a copy of one of "
+        "The derivative of `x * y` needs both factors as they were. `begin_record_inplace` keeps a copy of one of "
         "them. Of which?",
         "Of the first argument, the one that is written to. Here the second is the same tensor, and it is "
         "saved as it is, at the version before the write.",
@@ -215,7 +215,7 @@ class SquareInPlace(Exercise):
             return y.mul_(y.clone())
     """
     reason = """
-        `start_inplace` replaces the *first* argument by a copy; the clone does the same for the second, and
+        `begin_record_inplace` replaces the *first* argument by a copy; the clone does the same for the second, and
         the gradient flows through both. `y.square_()` is right as well: its derivative knows that it needs
         the old `y`. PyTorch raises for `y.mul_(y)` too. An engine could look for the written tensor among
         all arguments; neither does, because the cure costs every call something, and the error is clear.

@@ -3,7 +3,7 @@
 import json
 import time
 
-from tensorlab._core.overrides import is_switched_on
+from tensorlab._core.overrides import is_interception_enabled
 
 import tensorlab as T
 
@@ -22,7 +22,7 @@ def nanoseconds(work, times=2000, rounds=25):
 def main():
     """Measure one addition in each state."""
     x = T.ones(4)
-    assert not is_switched_on()
+    assert not is_interception_enabled()
     found = {"plain, nobody has a hook": nanoseconds(lambda: x + x)}
 
     class Sub(T.Tensor):
@@ -37,7 +37,7 @@ def main():
             with T.DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
 
-    assert is_switched_on()
+    assert is_interception_enabled()
     found["plain, somebody has one"] = nanoseconds(lambda: x + x)
     for name, cls in ("disabled hook", Deaf), ("hook, plain result", Silent), ("default hook", Sub):
         y = T.ones(4).as_subclass(cls)

@@ -9,4 +9,4 @@ cdef class AccumulateGrad(Node):
 cdef Node gradient_edge(TensorBase x)
 cdef int set_edge_output(Node node, Py_ssize_t i, Py_ssize_t count, int number) except -1
 cdef int set_edges(Node node, object inputs) except -1
-cdef int lend_turn(long owner, long borrower) noexcept
+cdef int transfer_lock(long owner, long borrower) noexcept

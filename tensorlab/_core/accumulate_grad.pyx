@@ -16,9 +16,9 @@ from cpython.pythread cimport (
 )
 from libc.stdlib cimport calloc
 
-from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, write_meta
+from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, write_metadata
 from tensorlab._core.layout cimport is_dense
-from tensorlab._core.modes cimport call_aloud, thread_state
+from tensorlab._core.modes cimport call_with_overrides, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias, is_meta
 
@@ -41,7 +41,7 @@ cdef Node gradient_edge(TensorBase x):
         return <Node>x.accumulator
     leaf = AccumulateGrad.__new__(AccumulateGrad)
     leaf.variable = x
-    write_meta(&leaf.first_meta, x)
+    write_metadata(&leaf.first_metadata, x)
     x.accumulator = <PyObject*>leaf
     return leaf
 
@@ -80,7 +80,7 @@ cdef class AccumulateGrad(Node):
     """Where backward ends: adds the gradient that arrives to the leaf's `.grad`."""
 
     def __cinit__(self):
-        self.sequence = <unsigned long long>-1      # runs before any other ready node, so that its gradient is soon let go
+        self.sequence_number = <unsigned long long>-1  # runs before any other ready node, so that its gradient is soon let go
 
     def __dealloc__(self):
         if self.variable is not None and self.variable.accumulator == <PyObject*>self:
@@ -94,14 +94,14 @@ cdef class AccumulateGrad(Node):
                                 "more; its gradient has no place to go")
         # without a gradient, or if the leaf was told since that it shall have none, its hooks run all the same
         if new is not None and variable.wants_grad:
-            take_turn()
+            acquire_lock()
             try:
                 self.add_to_leaf(new)
             finally:
-                give_turn()
+                release_lock()
         if variable.after_hooks:
             for function in list(variable.after_hooks.values()):
-                result = call_aloud(function, (variable,))
+                result = call_with_overrides(function, (variable,))
                 if result is not None and not isinstance(result, TensorBase):
                     raise TypeError(f"post-accumulate-grad hook: must return None, not {type(result).__name__}")
                 if result is not None and result is not variable:
@@ -153,48 +153,48 @@ cdef object copy_in_layout(TensorBase grad, TensorBase variable):
 # ---------------------------------------------------------------- taking turns
 # Backward passes of several threads may reach one leaf at the same time, and a thread may be interrupted between reading .grad
 # and writing it. So they take turns; one lock for all leaves, because it is held for so short a time.
-cdef PyThread_type_lock turn = PyThread_allocate_lock()
-cdef long turn_owner = 0            # the thread that has it,
-cdef int turn_depth = 0             # and how often: adding gradients of a subclass may run any code, another backward included
+cdef PyThread_type_lock lock = PyThread_allocate_lock()
+cdef long lock_owner = 0            # the thread that has it,
+cdef int lock_depth = 0             # and how often: adding gradients of a subclass may run any code, another backward included
 
 
-cdef int take_turn() except -1:
-    global turn_owner, turn_depth
+cdef int acquire_lock() except -1:
+    global lock_owner, lock_depth
     cdef long me = PyThread_get_thread_ident()
-    if turn_depth == 0 or turn_owner != me:
-        if not PyThread_acquire_lock(turn, NOWAIT_LOCK):
+    if lock_depth == 0 or lock_owner != me:
+        if not PyThread_acquire_lock(lock, NOWAIT_LOCK):
             with nogil:
-                PyThread_acquire_lock(turn, WAIT_LOCK)
-        turn_owner = me
-    turn_depth += 1
+                PyThread_acquire_lock(lock, WAIT_LOCK)
+        lock_owner = me
+    lock_depth += 1
     return 0
 
 
-cdef int give_turn() except -1:
-    global turn_depth
-    turn_depth -= 1
-    if turn_depth == 0:
-        PyThread_release_lock(turn)
+cdef int release_lock() except -1:
+    global lock_depth
+    lock_depth -= 1
+    if lock_depth == 0:
+        PyThread_release_lock(lock)
     return 0
 
 
-def renew_turn():
+def renew_lock():
     """In a forked child, which has only the thread that forked: nobody else has the turn, whoever had it before."""
-    global turn, turn_depth
-    turn = PyThread_allocate_lock()             # the old one may be locked for ever
-    if turn_depth > 0 and turn_owner == PyThread_get_thread_ident():
-        PyThread_acquire_lock(turn, NOWAIT_LOCK)
+    global lock, lock_depth
+    lock = PyThread_allocate_lock()             # the old one may be locked for ever
+    if lock_depth > 0 and lock_owner == PyThread_get_thread_ident():
+        PyThread_acquire_lock(lock, NOWAIT_LOCK)
     else:
-        turn_depth = 0
+        lock_depth = 0
 
-in_forked_children(renew_turn)
+in_forked_children(renew_lock)
 
 
-cdef int lend_turn(long owner, long borrower) noexcept:
+cdef int transfer_lock(long owner, long borrower) noexcept:
     """If `owner` has the turn, and will wait for the thread `borrower`, that one has it meanwhile."""
-    global turn_owner
-    if turn_depth > 0 and turn_owner == owner:
-        turn_owner = borrower
+    global lock_owner
+    if lock_depth > 0 and lock_owner == owner:
+        lock_owner = borrower
     return 0
 
 

@@ -1,6 +1,6 @@
 """Anomaly mode: remembering lines of the user's program."""
 
-cdef bint is_watching() noexcept
+cdef bint is_anomaly_on() noexcept
 cdef bint is_data_watched() noexcept
 cdef str here()
 cdef object forward_stack()

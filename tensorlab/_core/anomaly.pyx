@@ -18,7 +18,7 @@ cdef bint data_watched = False
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-cdef bint is_watching() noexcept:
+cdef bint is_anomaly_on() noexcept:
     return watching
 
 

@@ -9,7 +9,7 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
 from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, item_size
-from tensorlab._core.graph cimport is_followed
+from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, new_tensor, set_layout
@@ -55,7 +55,7 @@ def numpy(TensorBase x not None, *, bint force=False):
     cdef int i
     cdef object array
     cdef object base
-    if is_followed(x) and not force:
+    if should_record(x) and not force:
         raise RuntimeError("numpy: a tensor that requires grad cannot be handed to NumPy, because autograd would not see "
                            "what is written there; use tensor.detach().numpy()")
     if NUMPY_TYPES[x.dtype_] < 0:

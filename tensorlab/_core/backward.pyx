@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
 from tensorlab._core.engine cimport edge_of, execute
-from tensorlab._core.graph cimport Meta, Node, grad_fn_of, needs_grad, retain, write_meta
+from tensorlab._core.graph cimport InputMetadata, Node, grad_fn_of, needs_grad, retain, write_metadata
+from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.loops cimport fill_with
-from tensorlab._core.modes cimport be_quiet
-from tensorlab._core.overrides cimport heard_by
+from tensorlab._core.modes cimport set_overrides_disabled
+from tensorlab._core.overrides cimport find_overrides
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 
 import warnings
@@ -48,18 +48,18 @@ def get_gradient_edge(TensorBase tensor not None):
 
 cdef list first_gradients(list ends, object given, str where):
     """The gradients to start from: those given, or 1 for a single element. Nobody hears of what is called for them."""
-    cdef bint was_quiet = be_quiet(True)
+    cdef bint were_disabled = set_overrides_disabled(True)
     try:
         return checked_gradients(ends, given, where)
     finally:
-        be_quiet(was_quiet)
+        set_overrides_disabled(were_disabled)
 
 
 cdef list checked_gradients(list ends, object given, str where):
     cdef list grads = list(given)
     cdef Py_ssize_t i
     cdef TensorBase x
-    cdef Meta form
+    cdef InputMetadata form
     if len(grads) != len(ends):
         raise GradientError(f"{where}: {len(ends)} tensors but {len(grads)} gradients are given")
     for i in range(len(ends)):
@@ -73,18 +73,18 @@ cdef list checked_gradients(list ends, object given, str where):
     return grads
 
 
-cdef int form_of(object end, Meta* form) except -1:
+cdef int form_of(object end, InputMetadata* form) except -1:
     """Shape and type of the gradient of a tensor or a GradientEdge."""
     cdef int number = 0
     cdef Node node
     if isinstance(end, TensorBase):
-        return write_meta(form, <TensorBase>end)
+        return write_metadata(form, <TensorBase>end)
     node = edge_of(end, &number)
-    form[0] = node.metas[number]
+    form[0] = node.input_metadata[number]
     return 0
 
 
-cdef object first_gradient(object grad, Meta* form, object end, str where):
+cdef object first_gradient(object grad, InputMetadata* form, object end, str where):
     """`grad` in the type of `form`, after a look at its shape; a 1 if it is None and the form has one element."""
     cdef int i
     if not is_floating(form.dtype):
@@ -103,7 +103,7 @@ cdef object first_gradient(object grad, Meta* form, object end, str where):
     return grad if (<TensorBase>grad).dtype_ == form.dtype else grad.to(dtype_object(form.dtype))
 
 
-cdef TensorBase filled(Meta* form, double value, object end):
+cdef TensorBase filled(InputMetadata* form, double value, object end):
     """A number everywhere, on the device of the tensor (or GradientEdge, which does not know of one) `end`."""
     cdef TensorBase out
     if isinstance(end, TensorBase):
@@ -168,7 +168,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
     cdef list roots = as_list(tensors), targets = None if inputs is None else as_targets(inputs, "backward")
-    cdef list grads, found = heard_by(roots, targets)
+    cdef list grads, found = find_overrides(roots, targets)
     if grad_variables is not None:
         warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning)
         if grad_tensors is not None:
@@ -214,10 +214,10 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     -------
     tuple of Tensor, one of each input's shape; a dict of them if the inputs are one
     """
-    cdef list roots = as_list(outputs), targets = as_targets(inputs, "grad"), found = heard_by(roots, targets)
+    cdef list roots = as_list(outputs), targets = as_targets(inputs, "grad"), found = find_overrides(roots, targets)
     cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
     cdef Py_ssize_t i
-    cdef bint was_quiet
+    cdef bint were_disabled
     if found is not None:
         return like_inputs(call_override(grad, found, (tuple(roots), tuple(targets)), dict(
             grad_outputs=grad_outputs, retain_graph=retain_graph, create_graph=create_graph, only_inputs=only_inputs,
@@ -235,11 +235,11 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         raise GradientError("grad: inputs is empty; name the tensors whose gradients are wanted")
     check_targets(targets, "grad")
     if is_grads_batched:
-        was_quiet = be_quiet(True)
+        were_disabled = set_overrides_disabled(True)
         try:
             found = execute_batch(roots, grads, keep_graph, create_graph, targets)
         finally:
-            be_quiet(was_quiet)
+            set_overrides_disabled(were_disabled)
     else:
         grads = first_gradients(roots, grads, "grad")
         found = execute(roots, grads, keep_graph, create_graph, targets, False)
@@ -260,7 +260,7 @@ cdef object like_inputs(object grads, object inputs):
 
 cdef TensorBase zeros_for(object target, bint wants_grad):
     """The gradient by something that the outputs do not depend on; it requires grad if that was to be differentiated again."""
-    cdef Meta form
+    cdef InputMetadata form
     cdef TensorBase out
     form_of(target, &form)
     out = filled(&form, 0, target)

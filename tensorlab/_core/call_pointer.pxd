@@ -7,9 +7,9 @@ cdef extern from *:
     #define TL_CALL_POINTER
     typedef PyObject* (*tl_call)(PyObject*, PyObject**, size_t, PyObject*);
     #define tl_call_slot(f) (*(tl_call*)((char*)(f) + Py_TYPE(f)->tp_vectorcall_offset))
-    #define tl_turn(f, call) (tl_call_slot(f) = (tl_call)(call))
+    #define tl_set_call_slot(f, call) (tl_call_slot(f) = (tl_call)(call))
     #endif
     """
     ctypedef object (*Call "tl_call")(PyObject* function, PyObject** arguments, size_t flags, PyObject* names)
     Call call_slot "tl_call_slot"(object function)
-    void turn "tl_turn"(object function, Call call)
+    void set_call_slot "tl_set_call_slot"(object function, Call call)

@@ -36,23 +36,23 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- the same type
-cdef void copy_elements(void* out, ssize out_step, const void* x, ssize x_step, int size, ssize n) noexcept nogil:
+cdef void copy_elements(void* out, ssize out_stride, const void* x, ssize x_stride, int size, ssize n) noexcept nogil:
     """Move elements of `size` bytes as they are."""
     cdef ssize i
-    if out_step == 1 and x_step == 1:
+    if out_stride == 1 and x_stride == 1:
         memcpy(out, x, n * size)
     elif size == 1:
         for i in range(n):
-            (<uint8_t*>out)[i * out_step] = (<uint8_t*>x)[i * x_step]
+            (<uint8_t*>out)[i * out_stride] = (<uint8_t*>x)[i * x_stride]
     elif size == 2:
         for i in range(n):
-            (<uint16_t*>out)[i * out_step] = (<uint16_t*>x)[i * x_step]
+            (<uint16_t*>out)[i * out_stride] = (<uint16_t*>x)[i * x_stride]
     elif size == 4:
         for i in range(n):
-            (<int32_t*>out)[i * out_step] = (<int32_t*>x)[i * x_step]
+            (<int32_t*>out)[i * out_stride] = (<int32_t*>x)[i * x_stride]
     else:
         for i in range(n):
-            (<int64_t*>out)[i * out_step] = (<int64_t*>x)[i * x_step]
+            (<int64_t*>out)[i * out_stride] = (<int64_t*>x)[i * x_stride]
 
 
 # ---------------------------------------------------------------- numbers
@@ -66,14 +66,14 @@ ctypedef fused source_number:
     double
 
 
-cdef void convert_pair(number* out, source_number* x, ssize out_step, ssize x_step, ssize n) noexcept nogil:
+cdef void convert_pair(number* out, source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
-    if out_step == 1 and x_step == 1:
+    if out_stride == 1 and x_stride == 1:
         for i in range(n):
             out[i] = cast_one[number, source_number](out[i], x[i])
     else:
         for i in range(n):
-            out[i * out_step] = cast_one[number, source_number](out[0], x[i * x_step])
+            out[i * out_stride] = cast_one[number, source_number](out[0], x[i * x_stride])
 
 
 cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
@@ -90,77 +90,78 @@ cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
         return <number>x
 
 
-cdef void convert_numbers(number* out, void* x, int x_dtype, ssize out_step, ssize x_step, ssize n) noexcept nogil:
+cdef void convert_numbers(number* out, void* x, int x_dtype, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     """Rows of any type that is not half, to a row of numbers."""
     if x_dtype == BOOL or x_dtype == UINT8:
-        convert_pair[number, uint8_t](out, <uint8_t*>x, out_step, x_step, n)
+        convert_pair[number, uint8_t](out, <uint8_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT8:
-        convert_pair[number, int8_t](out, <int8_t*>x, out_step, x_step, n)
+        convert_pair[number, int8_t](out, <int8_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT16:
-        convert_pair[number, int16_t](out, <int16_t*>x, out_step, x_step, n)
+        convert_pair[number, int16_t](out, <int16_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT32:
-        convert_pair[number, int32_t](out, <int32_t*>x, out_step, x_step, n)
+        convert_pair[number, int32_t](out, <int32_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT64:
-        convert_pair[number, int64_t](out, <int64_t*>x, out_step, x_step, n)
+        convert_pair[number, int64_t](out, <int64_t*>x, out_stride, x_stride, n)
     elif x_dtype == FLOAT32:
-        convert_pair[number, float](out, <float*>x, out_step, x_step, n)
+        convert_pair[number, float](out, <float*>x, out_stride, x_stride, n)
     else:
-        convert_pair[number, double](out, <double*>x, out_step, x_step, n)
+        convert_pair[number, double](out, <double*>x, out_stride, x_stride, n)
 
 
 # ---------------------------------------------------------------- truth values
-cdef void convert_to_bool(uint8_t* out, source_number* x, ssize out_step, ssize x_step, ssize n) noexcept nogil:
+cdef void convert_to_bool(uint8_t* out, source_number* x, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        out[i * out_step] = x[i * x_step] != 0
+        out[i * out_stride] = x[i * x_stride] != 0
 
 
-cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_step, ssize x_step, ssize n) noexcept nogil:
+cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_stride, ssize x_stride, ssize n) noexcept nogil:
     if x_dtype == BOOL or x_dtype == UINT8:
-        convert_to_bool(out, <uint8_t*>x, out_step, x_step, n)
+        convert_to_bool(out, <uint8_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT8:
-        convert_to_bool(out, <int8_t*>x, out_step, x_step, n)
+        convert_to_bool(out, <int8_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT16:
-        convert_to_bool(out, <int16_t*>x, out_step, x_step, n)
+        convert_to_bool(out, <int16_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT32:
-        convert_to_bool(out, <int32_t*>x, out_step, x_step, n)
+        convert_to_bool(out, <int32_t*>x, out_stride, x_stride, n)
     elif x_dtype == INT64:
-        convert_to_bool(out, <int64_t*>x, out_step, x_step, n)
+        convert_to_bool(out, <int64_t*>x, out_stride, x_stride, n)
     elif x_dtype == FLOAT32:
-        convert_to_bool(out, <float*>x, out_step, x_step, n)
+        convert_to_bool(out, <float*>x, out_stride, x_stride, n)
     else:
-        convert_to_bool(out, <double*>x, out_step, x_step, n)
+        convert_to_bool(out, <double*>x, out_stride, x_stride, n)
 
 
 # ---------------------------------------------------------------- half types
-cdef void halves_to_floats(float* out, ssize out_step, const uint16_t* x, int x_dtype, ssize x_step, ssize n) noexcept nogil:
+cdef void halves_to_floats(float* out, ssize out_stride, const uint16_t* x, int x_dtype, ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
-    if out_step == 1 and x_step == 1:
+    if out_stride == 1 and x_stride == 1:
         if x_dtype == FLOAT16:
             tl_floats_of_halves(out, x, n)
         else:
             tl_floats_of_bfloats(out, x, n)
     elif x_dtype == FLOAT16:
         for i in range(n):
-            out[i * out_step] = tl_float_of_half(x[i * x_step])
+            out[i * out_stride] = tl_float_of_half(x[i * x_stride])
     else:
         for i in range(n):
-            out[i * out_step] = tl_float_of_bfloat(x[i * x_step])
+            out[i * out_stride] = tl_float_of_bfloat(x[i * x_stride])
 
 
-cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_step, const float* x, ssize x_step, ssize n) noexcept nogil:
+cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_stride, const float* x, ssize x_stride,
+                           ssize n) noexcept nogil:
     cdef ssize i
-    if out_step == 1 and x_step == 1:
+    if out_stride == 1 and x_stride == 1:
         if out_dtype == FLOAT16:
             tl_halves_of_floats(out, x, n)
         else:
             tl_bfloats_of_floats(out, x, n)
     elif out_dtype == FLOAT16:
         for i in range(n):
-            out[i * out_step] = tl_half_of_float(x[i * x_step])
+            out[i * out_stride] = tl_half_of_float(x[i * x_stride])
     else:
         for i in range(n):
-            out[i * out_step] = tl_bfloat_of_float(x[i * x_step])
+            out[i * out_stride] = tl_bfloat_of_float(x[i * x_stride])
 
 
 # ---------------------------------------------------------------- any types
@@ -168,34 +169,34 @@ cdef bint is_half(int dtype) noexcept nogil:
     return dtype == FLOAT16 or dtype == BFLOAT16
 
 
-cdef void convert(void* out, int out_dtype, ssize out_step, const void* x, int x_dtype, ssize x_step, ssize n) noexcept nogil:
+cdef void convert(void* out, int out_dtype, ssize out_stride, const void* x, int x_dtype, ssize x_stride, ssize n) noexcept nogil:
     """Copy n elements from one row to another, casting; half types go through float32."""
     cdef float[PIECE] between
     cdef ssize i, m
     if out_dtype == x_dtype:
-        copy_elements(out, out_step, x, x_step, item_size[x_dtype], n)
+        copy_elements(out, out_stride, x, x_stride, item_size[x_dtype], n)
     elif out_dtype == FLOAT32 and is_half(x_dtype):
-        halves_to_floats(<float*>out, out_step, <uint16_t*>x, x_dtype, x_step, n)
+        halves_to_floats(<float*>out, out_stride, <uint16_t*>x, x_dtype, x_stride, n)
     elif x_dtype == FLOAT32 and is_half(out_dtype):
-        floats_to_halves(<uint16_t*>out, out_dtype, out_step, <float*>x, x_step, n)
+        floats_to_halves(<uint16_t*>out, out_dtype, out_stride, <float*>x, x_stride, n)
     elif is_half(x_dtype) or is_half(out_dtype):
         for i in range(0, n, 512):      # PIECE; but with a step that is no literal, range is a Python object
             m = min(n - i, PIECE)
-            convert(between, FLOAT32, 1, <char*>x + i * x_step * item_size[x_dtype], x_dtype, x_step, m)
-            convert(<char*>out + i * out_step * item_size[out_dtype], out_dtype, out_step, between, FLOAT32, 1, m)
+            convert(between, FLOAT32, 1, <char*>x + i * x_stride * item_size[x_dtype], x_dtype, x_stride, m)
+            convert(<char*>out + i * out_stride * item_size[out_dtype], out_dtype, out_stride, between, FLOAT32, 1, m)
     elif out_dtype == BOOL:
-        convert_any_to_bool(<uint8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_any_to_bool(<uint8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == UINT8:
-        convert_numbers(<uint8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<uint8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == INT8:
-        convert_numbers(<int8_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<int8_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == INT16:
-        convert_numbers(<int16_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<int16_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == INT32:
-        convert_numbers(<int32_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<int32_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == INT64:
-        convert_numbers(<int64_t*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<int64_t*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     elif out_dtype == FLOAT32:
-        convert_numbers(<float*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<float*>out, <void*>x, x_dtype, out_stride, x_stride, n)
     else:
-        convert_numbers(<double*>out, <void*>x, x_dtype, out_step, x_step, n)
+        convert_numbers(<double*>out, <void*>x, x_dtype, out_stride, x_stride, n)

@@ -5,9 +5,9 @@ A call of a pointwise op (`run_unary`, `run_binary`, ...) goes through these ste
     compute             everything about numbers:
         resolve             in which type to compute and which to return      (promotion)
         result_for          a tensor of the broadcast shape                   (layout)
-        run_walk            the loop over all elements                        (in loops.pyx)
-    start_record,       everything about gradients, if one is wanted:
-    finish_record           a node with its edges and what it saves           (in recording.pyx)
+        for_each            the loop over all elements                        (in iterator.pyx)
+    begin_record,       everything about gradients, if one is wanted:
+    end_record           a node with its edges and what it saves           (in recording.pyx)
 
 A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
 
@@ -20,16 +20,16 @@ from cpython.object cimport PyObject
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_floating, kernel_dtype
 from tensorlab._core.graph cimport bump_version, needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, is_canonical, overlaps_itself, shape_text, ssize
-from tensorlab._core.loops cimport (
+from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
-    Walk,
+    TensorIterator,
     binary_loop,
     copy_into,
-    run_walk,
+    for_each,
     set_operand,
     unary_loop,
 )
+from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
@@ -38,8 +38,8 @@ from tensorlab._core.operands cimport (
     is_operand,
     meta_operand,
     promoted_dtype,
+    refuse_internal_overlap,
     refuse_overlap,
-    refuse_self_overlap,
     resize_tensor,
     result_for,
     same_numbers,
@@ -47,11 +47,11 @@ from tensorlab._core.operands cimport (
 )
 from tensorlab._core.recording cimport (
     OpNode,
-    finish,
-    finish_inplace,
-    finish_record,
-    start_inplace,
-    start_record,
+    begin_record,
+    begin_record_inplace,
+    end_record,
+    end_record_inplace,
+    record,
 )
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
 
@@ -78,7 +78,7 @@ cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
 
 cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint in_place):
     """Run the loop into `out`, or into a new tensor if that is None."""
-    cdef Walk walk
+    cdef TensorIterator iter
     cdef ssize[MAX_NDIM] sizes
     cdef double[MAX_OPERANDS] numbers           # 8 bytes for each Python number
     cdef int compute_dtype, result_dtype, ndim, k
@@ -92,28 +92,28 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
         check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
         if is_meta(out) != (meta is not None):
             raise other_device(op.name, out)
-        if in_place and result_dtype != out.dtype_ and overlaps_itself(ndim, out.sizes, out.strides):
+        if in_place and result_dtype != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
             return out
     if meta is not None:
         return out                      # its layout is the result: there is nothing to compute
-    walk.ndim = ndim
-    walk.operands = n + 1
+    iter.ndim = ndim
+    iter.operands = n + 1
     # windows that overlap, as unfold makes them: each element must be read after it was last written
-    walk.one_by_one = in_place and overlaps_itself(ndim, out.sizes, out.strides)
+    iter.one_by_one = in_place and may_have_internal_overlap(ndim, out.sizes, out.strides)
     for k in range(ndim):
-        walk.sizes[k] = sizes[k]
-    set_operand(&walk, 0, out.data_, out.dtype_, BOOL if op.dtype_rule == COMPARE else compute_dtype, ndim, sizes,
+        iter.sizes[k] = sizes[k]
+    set_operand(&iter, 0, out.data_, out.dtype_, BOOL if op.dtype_rule == COMPARE else compute_dtype, ndim, sizes,
                 out.strides)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
             x = <TensorBase>operands[k]
-            set_operand(&walk, k + 1, x.data_, x.dtype_, compute_dtype, x.ndim_, x.sizes, x.strides)
+            set_operand(&iter, k + 1, x.data_, x.dtype_, compute_dtype, x.ndim_, x.sizes, x.strides)
         else:
             write_number(<object>operands[k], compute_dtype, &numbers[k])
-            set_operand(&walk, k + 1, <char*>&numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
-    run_walk(&walk, op.loops[compute_dtype], op.grain)
+            set_operand(&iter, k + 1, <char*>&numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
+    for_each(&iter, op.loops[compute_dtype], op.grain)
     return out
 
 
@@ -146,7 +146,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
             raise ShapeError(f"{where}: the result has shape {shape_text(ndim, sizes)}, but the tensor to be written has "
                              f"shape {shape_text(out.ndim_, out.sizes)}")
         resize_out(where, out, ndim, sizes)
-    refuse_self_overlap(out, where)
+    refuse_internal_overlap(out, where)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
             refuse_overlap(out, <TensorBase>operands[k], where)
@@ -184,7 +184,7 @@ cdef inline TensorBase short_result(Op op, TensorBase x):
 
 
 cdef inline bint may_need_grad(TensorBase x) noexcept:
-    """A quick test; start_record decides. (A view may get a node later, through its base.)"""
+    """A quick test; begin_record decides. (A view may get a node later, through its base.)"""
     return x.wants_grad or x.node is not None or x.base is not None
 
 
@@ -204,9 +204,9 @@ cdef object run_unary(Op op, TensorBase x):
     else:
         out = compute(op, operands, 1, None, False)
     if may_need_grad(x):
-        node = start_record(op, operands, 1)
+        node = begin_record(op, operands, 1)
         if node is not None:
-            finish_record(node, out)
+            end_record(node, out)
     return out
 
 
@@ -222,9 +222,9 @@ cdef object run_binary(Op op, object a, object b):
         return run_pointwise(op, operands, 2)
     if (isinstance(a, TensorBase) and may_need_grad(<TensorBase>a)) or (
             isinstance(b, TensorBase) and may_need_grad(<TensorBase>b)):
-        node = start_record(op, operands, 2)
+        node = begin_record(op, operands, 2)
         if node is not None:
-            finish_record(node, out)
+            end_record(node, out)
     return out
 
 
@@ -235,7 +235,7 @@ cdef object run_reflected(Op op, Op recorded, object x, TensorBase y):
         out = run_binary(op, x, y)
     finally:
         set_grad_mode(was_enabled)
-    return finish(recorded, out, (y, x))
+    return record(recorded, out, (y, x))
 
 
 cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
@@ -308,9 +308,9 @@ cdef object run_pointwise(Op op, PyObject** operands, int n):
     cdef TensorBase out
     check_operands(op, operands, n)
     out = compute(op, operands, n, None, False)
-    node = start_record(op, operands, n)
+    node = begin_record(op, operands, n)
     if node is not None:
-        finish_record(node, out)
+        end_record(node, out)
     return out
 
 
@@ -398,10 +398,10 @@ cdef object run_inplace(Op op, PyObject** operands, int n):
     resolve(op, promoted_dtype(operands, n, op.name), &compute_dtype, &result_dtype)
     ndim = broadcast_operands(op.name, operands, n, sizes)
     arguments = tuple([<object>operands[k] for k in range(n)])
-    node = start_inplace(op, x, arguments)
+    node = begin_record_inplace(op, x, arguments)
     check_target(op, operands, n, x, ndim, sizes, result_dtype, True)
     compute(op, operands, n, x, True)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 
 # ---------------------------------------------------------------- out= of other ops
@@ -424,7 +424,7 @@ cdef object store_out(str where, TensorBase result, object out, bint is_recorded
     check_writable(target, where)
     if target.ndim_ != result.ndim_ or not same_numbers(result.ndim_, target.sizes, result.sizes):
         resize_out(where, target, result.ndim_, result.sizes)
-    refuse_self_overlap(target, where)
+    refuse_internal_overlap(target, where)
     copy_into(target, result)
     bump_version(target)
     return target

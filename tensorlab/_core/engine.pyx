@@ -14,13 +14,13 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_SET_ITEM
 
 from threading import Thread
 
-from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, lend_turn
-from tensorlab._core.anomaly cimport find_nan, is_watching, tell_where
+from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, transfer_lock
+from tensorlab._core.anomaly cimport find_nan, is_anomaly_on, tell_where
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.graph cimport GraphTask, Meta, Node, has_shape_of, is_wanted
+from tensorlab._core.graph cimport GraphTask, InputMetadata, Node, has_shape_of, is_wanted
 from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.modes cimport ThreadState, be_quiet, call_aloud, set_grad_mode, thread_state
+from tensorlab._core.modes cimport ThreadState, call_with_overrides, set_grad_mode, set_overrides_disabled, thread_state
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
 from tensorlab._core.tensor cimport TensorBase, make_size
 
@@ -31,7 +31,7 @@ cdef extern from *:
     Py_ssize_t references "Py_REFCNT"(PyObject*)
 
 cdef enum:
-    DEEP_PASSES = 60            # nested backward passes in one thread; the next one runs in a new thread
+    MAX_REENTRANT_DEPTH = 60    # nested backward passes in one thread; the next one runs in a new thread
 
 cdef int tasks_running = 0          # in all threads
 
@@ -44,48 +44,49 @@ in_forked_children(count_tasks_again)
 
 
 # ---------------------------------------------------------------- gradients on their way
-cdef object fit(object grad, Meta* meta, Node source):
+cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
     """The gradient in the shape and type of the forward output it belongs to: summed over what was broadcast."""
     cdef TensorBase g
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; a Tensor or None is needed")
     g = <TensorBase>grad
-    if not has_shape_of(g, meta):
-        if not is_expandable(meta, g):
+    if not has_shape_of(g, metadata):
+        if not is_expandable(metadata, g):
             raise GradientError(f"{source.name()}: returned a gradient of shape {shape_text(g.ndim_, g.sizes)} where "
-                                f"{shape_text(meta.ndim, meta.sizes)} is expected")
-        grad = grad.sum_to_size(make_size(meta.ndim, meta.sizes))
-        if not isinstance(grad, TensorBase) or not has_shape_of(<TensorBase>grad, meta):
+                                f"{shape_text(metadata.ndim, metadata.sizes)} is expected")
+        grad = grad.sum_to_size(make_size(metadata.ndim, metadata.sizes))
+        if not isinstance(grad, TensorBase) or not has_shape_of(<TensorBase>grad, metadata):
             raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a {type(grad).__name__} of another shape than "
-                            f"{shape_text(meta.ndim, meta.sizes)}")
+                            f"{shape_text(metadata.ndim, metadata.sizes)}")
         g = <TensorBase>grad
-    if not is_floating(meta.dtype):
-        raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(meta.dtype)}, and integers have no gradient")
-    if g.dtype_ != meta.dtype:
-        grad = <TensorBase?>grad.to(dtype_object(meta.dtype))
+    if not is_floating(metadata.dtype):
+        raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(metadata.dtype)}, and integers have no "
+                            f"gradient")
+    if g.dtype_ != metadata.dtype:
+        grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
     return grad
 
 
-cdef bint is_expandable(Meta* meta, TensorBase g) noexcept:
+cdef bint is_expandable(InputMetadata* metadata, TensorBase g) noexcept:
     """Would a tensor of the meta's shape broadcast to g's?"""
-    cdef int i, shift = g.ndim_ - meta.ndim
+    cdef int i, shift = g.ndim_ - metadata.ndim
     if shift < 0:
         return False
-    for i in range(meta.ndim):
-        if meta.sizes[i] != 1 and meta.sizes[i] != g.sizes[i + shift]:
+    for i in range(metadata.ndim):
+        if metadata.sizes[i] != 1 and metadata.sizes[i] != g.sizes[i + shift]:
             return False
     return True
 
 
-cdef int deliver(Task task, Node node, Py_ssize_t slot, int output_number, object grad) except -1:
+cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number, object grad) except -1:
     """Add a gradient to what waits at a node, whose slot is given."""
     cdef list several
     if node.output_count == 1:
-        add_to(task.waiting, slot, grad)
+        add_to(task.input_buffers, slot, grad)
         return 0
-    if task.waiting[slot] is None:
-        task.waiting[slot] = [None] * node.output_count
-    several = <list>task.waiting[slot]
+    if task.input_buffers[slot] is None:
+        task.input_buffers[slot] = [None] * node.output_count
+    several = <list>task.input_buffers[slot]
     add_to(several, output_number, grad)
     return 0
 
@@ -115,8 +116,8 @@ cdef int run(Task task, ReadyQueue ready) except -1:
     while ready.nodes:
         node = ready.pop()
         slot = task.find(node)
-        grad = task.waiting[slot]
-        task.waiting[slot] = None
+        grad = task.input_buffers[slot]
+        task.input_buffers[slot] = None
         task.nodes[slot] = None             # the node will not run again: it may be freed as soon as its users let go
         if node.extras is not None and (node.extras.tensor_hooks is not None or node.extras.retaining is not None):
             grad = run_tensor_hooks(node, grad)
@@ -126,12 +127,13 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             capture(task, node, grad)
         edges = node.edges
         n = PyTuple_GET_SIZE(edges)
-        if task.is_selective and not goes_on(task, node):
+        if task.is_selective and not should_execute(task, node):
             out = (None,) * n               # the way ends here
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
-            out = run_alone(node, grad, task) if node.extras is None and not is_watching() else apply_with_hooks(node, grad, task)
+            out = (run_alone(node, grad, task) if node.extras is None and not is_anomaly_on() else
+                   apply_with_hooks(node, grad, task))
             if not task.keep_graph:
                 node.release_saved()
         grad = None
@@ -142,15 +144,15 @@ cdef int run(Task task, ReadyQueue ready) except -1:
             number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
             one = take(out, i)
             if one is not None:
-                one = fit(one, &next_node.metas[number], node)
+                one = validate_grad(one, &next_node.input_metadata[number], node)
             if task.is_selective and next_node not in task.needed:
                 continue
             slot = task.find(next_node)
             if one is not None:
-                deliver(task, next_node, slot, number, one)
+                accumulate(task, next_node, slot, number, one)
                 one = None
-            task.missing[slot] -= 1
-            if task.missing[slot] == 0:
+            task.dependencies[slot] -= 1
+            if task.dependencies[slot] == 0:
                 ready.push(next_node)
         out = None
     return 0
@@ -167,7 +169,7 @@ cdef inline tuple run_alone(Node node, object grad, GraphTask task):
     """Run a node that has no hooks, unless an unpack function say gives it some meanwhile."""
     cdef tuple out = node.apply(grad, task)
     if node.extras is not None and node.extras.posthooks:
-        return run_posthooks(node, fit_all(node, out), grad)
+        return run_posthooks(node, validate_outputs(node, out), grad)
     return out
 
 
@@ -175,13 +177,13 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
     """Run a node, then its posthooks; in anomaly mode, say where its forward op was called if it fails or makes NaN."""
     cdef PyObject* outer = thread_state().running
     cdef tuple out
-    cdef bint watched = is_watching()
+    cdef bint watched = is_anomaly_on()
     if watched:
         thread_state().running = <PyObject*>node
     try:
         out = node.apply(grad, task)
         if node.extras is not None and node.extras.posthooks:
-            out = run_posthooks(node, fit_all(node, out), grad)
+            out = run_posthooks(node, validate_outputs(node, out), grad)
         if watched:
             find_nan(node, out)
         return out
@@ -193,16 +195,18 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
         thread_state().running = outer
 
 
-cdef tuple fit_all(Node node, tuple out):
+cdef tuple validate_outputs(Node node, tuple out):
     """The gradients that a node gives its edges, each in the form of what it belongs to, as hooks shall see them."""
-    cdef list fitted = list(out)
+    cdef list validated = list(out)
     cdef Py_ssize_t i
     cdef Node next_node
-    for i in range(len(fitted)):
-        if fitted[i] is not None and node.edges[i] is not None:
+    cdef int number
+    for i in range(len(validated)):
+        if validated[i] is not None and node.edges[i] is not None:
             next_node = <Node>node.edges[i]
-            fitted[i] = fit(fitted[i], &next_node.metas[node.edge_outputs[i] if node.edge_outputs != NULL else 0], node)
-    return tuple(fitted)
+            number = node.edge_outputs[i] if node.edge_outputs != NULL else 0
+            validated[i] = validate_grad(validated[i], &next_node.input_metadata[number], node)
+    return tuple(validated)
 
 
 cdef inline object take(tuple out, Py_ssize_t i):
@@ -214,7 +218,7 @@ cdef inline object take(tuple out, Py_ssize_t i):
     return one
 
 
-cdef bint goes_on(Task task, Node node):
+cdef bint should_execute(Task task, Node node):
     """Does this node run? A target of autograd.grad does only if another target lies beyond it; one of backward(inputs=) always.
 
     (So does PyTorch: what the node had saved is freed then, and its hooks are called, though no gradient goes out.)
@@ -239,39 +243,40 @@ cdef Node edge_of(object end, int* output_number):
                         f"{type(end.node).__name__}")
     node = <Node>end.node
     output_number[0] = end.output_nr
-    if not 0 <= output_number[0] < node.output_count or node.metas[output_number[0]].ndim < 0:
+    if not 0 <= output_number[0] < node.output_count or node.input_metadata[output_number[0]].ndim < 0:
         raise GradientError(f"GradientEdge: {node.name()} has no gradient for output {output_number[0]}; it has "
                             f"{node.output_count} outputs")
     return node
 
 
-cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, list targets, bint accumulate):
+cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, list targets, bint accumulate_grad):
     """Run one backward pass from `ends` and return the gradients captured at `targets`: lists of tensors and GradientEdges.
 
-    Without targets every leaf is reached. With `accumulate` the targets that are leaves get their `.grad`, else nothing does.
+    Without targets every leaf is reached. With `accumulate_grad` the targets that are leaves get their `.grad`, else nothing
+    does.
     """
     global tasks_running
     cdef Task task
     cdef ReadyQueue ready = ReadyQueue()
     cdef list roots = [], root_outputs = [], target_nodes = []
-    cdef bint was_enabled, was_quiet
+    cdef bint was_enabled, were_disabled
     cdef PyObject* outer = thread_state().task
     cdef Py_ssize_t slot, i
     cdef Node node
     cdef int number = 0
-    if thread_state().backward_depth >= DEEP_PASSES:
-        return execute_elsewhere([ends, grads, keep_graph, create_graph, targets, accumulate])
+    if thread_state().backward_depth >= MAX_REENTRANT_DEPTH:
+        return execute_in_new_thread([ends, grads, keep_graph, create_graph, targets, accumulate_grad])
     for end in ends:
         roots.append(edge_of(end, &number))
         root_outputs.append(number)
     task = start_task(tasks_running == 0)
     task.keep_graph = keep_graph
     task.create_graph = create_graph
-    task.accumulates = accumulate
+    task.accumulates = accumulate_grad
     tasks_running += 1
     thread_state().backward_depth += 1
     was_enabled = set_grad_mode(create_graph)
-    was_quiet = be_quiet(True)
+    were_disabled = set_overrides_disabled(True)
     thread_state().task = <PyObject*>task
     try:
         count(task, roots)
@@ -283,17 +288,17 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
                 if node is None:            # a view made under no_grad: nothing leads there
                     continue
                 target_nodes.append(node)
-                if not accumulate:
+                if not accumulate_grad:
                     task.captures.setdefault(node, []).append((number, i))
             select(task, target_nodes)
         for i in range(len(ends)):
             node = <Node>roots[i]
             number = root_outputs[i]
-            deliver(task, node, task.find(node), number, fit(grads[i], &node.metas[number], node))
+            accumulate(task, node, task.find(node), number, validate_grad(grads[i], &node.input_metadata[number], node))
         for node in set(roots):
             slot = task.find(node)
             # else another root leads to this one, or nothing wanted lies behind it; but hooks of a single root always run
-            if task.missing[slot] == 0 and (is_wanted(task, node) or len(roots) == 1):
+            if task.dependencies[slot] == 0 and (is_wanted(task, node) or len(roots) == 1):
                 ready.push(node)
         run(task, ready)
         if callbacks:
@@ -302,7 +307,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
         if callbacks:
             callbacks.pop(task.serial, None)
         set_grad_mode(was_enabled)
-        be_quiet(was_quiet)
+        set_overrides_disabled(were_disabled)
         thread_state().backward_depth -= 1
         thread_state().task = outer
         tasks_running -= 1
@@ -331,7 +336,7 @@ def queue_callback(callback):
 cdef int run_callbacks(unsigned long serial) except -1:
     cdef list queued = callbacks.get(serial, [])
     for callback in queued:             # the list may grow meanwhile
-        call_aloud(callback, ())
+        call_with_overrides(callback, ())
     return 0
 
 
@@ -354,7 +359,7 @@ def reaches_all_leaves():
     return thread_state().task == NULL or not (<Task>thread_state().task).is_selective
 
 
-cdef list execute_elsewhere(list arguments):
+cdef list execute_in_new_thread(list arguments):
     """Run a backward pass inside many others in a new thread, whose stack is empty, and wait for it."""
     cdef list outcome = []
     worker = Thread(target=execute_as, args=(<size_t>thread_state(), PyThread_get_thread_ident(), arguments, outcome))
@@ -372,12 +377,12 @@ def execute_as(size_t state, long caller, list arguments, list outcome):
     mine.backward_depth = 0
     if mine.packing != NULL:
         Py_INCREF(<object>mine.packing)
-    lend_turn(caller, PyThread_get_thread_ident())
+    transfer_lock(caller, PyThread_get_thread_ident())
     try:
         outcome.append(execute(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]))
     except BaseException as error:
         outcome.append(error)
     finally:
-        lend_turn(PyThread_get_thread_ident(), caller)
+        transfer_lock(PyThread_get_thread_ident(), caller)
         if mine.packing != NULL:
             Py_DECREF(<object>mine.packing)

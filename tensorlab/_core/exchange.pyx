@@ -26,7 +26,7 @@ from tensorlab._core.dtypes cimport (
     promotion,
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
     TensorBase,

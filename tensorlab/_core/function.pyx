@@ -16,12 +16,12 @@ from tensorlab._core.graph cimport (
     move_retained,
     needs_grad,
     set_history,
-    set_metas,
-    stamp,
+    set_input_metadata,
+    set_sequence_number,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
-from tensorlab._core.loops cimport fill_with
-from tensorlab._core.modes cimport call_aloud, set_grad_mode, thread_state
+from tensorlab._core.iterator cimport fill_with
+from tensorlab._core.modes cimport call_with_overrides, set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor, saved_again
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -78,7 +78,7 @@ cdef class FunctionNode(Node):
         if self.to_save is not None:            # forward is still running, or was not recorded
             return self.to_save
         if self.saved is None:
-            if self.sequence != 0:
+            if self.sequence_number != 0:
                 raise already_released(self.label())
             return ()
         for one in self.saved:
@@ -130,7 +130,7 @@ cdef class FunctionNode(Node):
             counters.append(None if grads[i] is None else (<TensorBase>grads[i]).counter)
             versions.append(version_of(counters[i]))
         cls = type(self)._function
-        out = call_aloud(cls.backward, (self, grads) if cls.boxed_grads_call else (self, *grads))
+        out = call_with_overrides(cls.backward, (self, grads) if cls.boxed_grads_call else (self, *grads))
         for i in range(len(counters)):
             if version_of(counters[i]) != versions[i]:
                 raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "
@@ -155,9 +155,9 @@ cdef class FunctionNode(Node):
     cdef TensorBase zeros_for_output(self, Py_ssize_t i):
         cdef TensorBase out
         cdef double zero = 0
-        if self.metas[i].ndim < 0:          # that output is no tensor
+        if self.input_metadata[i].ndim < 0:  # that output is no tensor
             return None
-        out = empty_tensor(self.metas[i].dtype, self.metas[i].ndim, self.metas[i].sizes)
+        out = empty_tensor(self.input_metadata[i].dtype, self.input_metadata[i].ndim, self.input_metadata[i].sizes)
         fill_with(out, &zero, FLOAT64)
         return out
 
@@ -192,7 +192,7 @@ def apply_function(cls, tuple arguments, dict keywords):
         node.tensor_places = [i for i, argument in enumerate(arguments) if isinstance(argument, TensorBase)]
         set_edges(node, [arguments[i] for i in node.tensor_places])
         node.saved = []
-        stamp(node)
+        set_sequence_number(node)
     was_enabled = set_grad_mode(False)
     try:
         if cls._has_setup_context:
@@ -235,7 +235,7 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
     for one in node.dirty:              # forward may have written where no op of ours could count it
         bump_version(<TensorBase?>one)
     if is_recorded:
-        set_metas(node, [one if isinstance(one, TensorBase) else None for one in outputs])
+        set_input_metadata(node, [one if isinstance(one, TensorBase) else None for one in outputs])
     for i in range(len(outputs)):
         if not isinstance(outputs[i], TensorBase):
             continue
@@ -357,12 +357,12 @@ def delay_error(str message, tensors, kind=GradientError, inputs=()):
     node.message = message
     node.kind = kind
     set_edges(node, inputs)
-    stamp(node)
+    set_sequence_number(node)
     for i, x in enumerate(tensors):
         out = None
         if x is not None:
             out = alias(<TensorBase?>x)
             set_history(out, node, <int>i)
         outputs.append(out)
-    set_metas(node, outputs)
+    set_input_metadata(node, outputs)
     return tuple(outputs)

@@ -3,7 +3,7 @@ from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
-cdef struct Meta:               # what a gradient must look like: the shape and type of the forward output
+cdef struct InputMetadata:      # what a gradient must look like: the shape and type of the forward output
     int dtype
     int ndim
     ssize[MAX_NDIM] sizes
@@ -12,10 +12,10 @@ cdef class Node:
     cdef tuple edges            # for each differentiable argument (recording.edge_count): the Node its gradient goes to, or None
     cdef object saved           # what its backward needs; each kind of node keeps it in a form of its own
     cdef int* edge_outputs      # which output of that node the input was; NULL if 0 for all
-    cdef unsigned long long sequence    # nodes made later run first
+    cdef unsigned long long sequence_number  # nodes made later run first
     cdef int output_count       # outputs of the forward op = gradients that come in
-    cdef Meta* metas            # one for each output
-    cdef Meta first_meta        # where metas points if there is one output
+    cdef InputMetadata* input_metadata  # one for each output
+    cdef InputMetadata first_metadata  # where metas points if there is one output
     cdef NodeExtras extras      # hooks and other things that few nodes have, or None
     cdef unsigned long task     # serial of the backward pass that wrote `slot` last
     cdef Py_ssize_t slot        # position in that pass's tables
@@ -42,13 +42,13 @@ cdef inline bint is_wanted(GraphTask task, object node):
     """Does this pass need a gradient for that node?"""
     return node is not None and (not task.is_selective or node in task.needed)
 
-cdef inline bint has_shape_of(TensorBase x, const Meta* meta) noexcept:
+cdef inline bint has_shape_of(TensorBase x, const InputMetadata* metadata) noexcept:
     """Is x of the shape that a node knows?"""
     cdef int i
-    if x.ndim_ != meta.ndim:
+    if x.ndim_ != metadata.ndim:
         return False
     for i in range(x.ndim_):
-        if x.sizes[i] != meta.sizes[i]:
+        if x.sizes[i] != metadata.sizes[i]:
             return False
     return True
 
@@ -63,19 +63,19 @@ cdef inline bint needs_grad(TensorBase x) noexcept:
     return (x.wants_grad or x.node is not None
             or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
 
-cdef inline bint is_followed(TensorBase x) noexcept:
+cdef inline bint should_record(TensorBase x) noexcept:
     """Does autograd follow what is done with x now?"""
     return needs_grad(x) and thread_state().grad_enabled
 
 cdef Node grad_fn_of(TensorBase x)
-cdef int set_metas(Node node, object outputs) except -1
-cdef int stamp(Node node) except -1      # after its edges: an edge to a view may make a node, which is older
+cdef int set_input_metadata(Node node, object outputs) except -1
+cdef int set_sequence_number(Node node) except -1  # after its edges: an edge to a view may make a node, which is older
 cdef NodeExtras extras_of(Node node)
 cdef int set_history(TensorBase x, Node node, int output_number) except -1
 cdef int refuse_special_view(TensorBase x, str op) except -1
 cdef int bump_version(TensorBase x) except -1
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation)
-cdef int write_meta(Meta* meta, TensorBase x) except -1
+cdef int write_metadata(InputMetadata* metadata, TensorBase x) except -1
 cdef int set_as_strided(object function) except -1
 cdef object already_released(str name)
 cdef int retain(TensorBase x) except -1

@@ -23,9 +23,9 @@ from libc.stdlib cimport calloc, free
 
 from collections import namedtuple
 
-from tensorlab._core.anomaly cimport forward_stack, here, is_watching, write_out
+from tensorlab._core.anomaly cimport forward_stack, here, is_anomaly_on, write_out
 from tensorlab._core.dtypes cimport dtype_object, is_floating
-from tensorlab._core.modes cimport ThreadState, be_quiet, thread_state
+from tensorlab._core.modes cimport ThreadState, set_overrides_disabled, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -43,26 +43,26 @@ from tensorlab.errors import GradientError
 
 # ---------------------------------------------------------------- freeing without deep recursion
 cdef enum:
-    DEEP_FREES = 40             # nested frees that any stack bears: about 40 KiB
+    MAX_NESTED_FREES = 40       # nested frees that any stack bears: about 40 KiB
 
-cdef list graveyard = []            # what was held by nodes that died deep inside others
+cdef list deferred_frees = []       # what was held by nodes that died deep inside others
 cdef int release_depth = 0
 
 
 cdef int release(Node node) except -1:
     """Let go of what a dying node holds; too deep inside others, put it aside. The outermost node clears up."""
     global release_depth
-    if release_depth >= DEEP_FREES:
-        graveyard.append(node.edges)
-        graveyard.append(node.saved)
-        graveyard.append(node.extras)
+    if release_depth >= MAX_NESTED_FREES:
+        deferred_frees.append(node.edges)
+        deferred_frees.append(node.saved)
+        deferred_frees.append(node.extras)
     release_depth += 1
     node.edges = None
     node.saved = None
     node.extras = None          # hooks may hold the tensors before
     if release_depth == 1:
-        while graveyard:
-            graveyard.pop()
+        while deferred_frees:
+            deferred_frees.pop()
     release_depth -= 1
     return 0
 
@@ -70,12 +70,12 @@ cdef int release(Node node) except -1:
 # ---------------------------------------------------------------- nodes
 cdef unsigned long long sequence_counter = 0
 
-cdef int stamp(Node node) except -1:
+cdef int set_sequence_number(Node node) except -1:
     """Number a new node; in anomaly mode, note where in the user's program it was made."""
     global sequence_counter
     sequence_counter += 1
-    node.sequence = sequence_counter
-    if is_watching():
+    node.sequence_number = sequence_counter
+    if is_anomaly_on():
         extras_of(node).metadata = {"traceback_": forward_stack()}
         if thread_state().running != NULL:
             node.extras.metadata["parent_"] = <object>thread_state().running
@@ -100,12 +100,12 @@ cdef class Node:
     def __cinit__(self):
         self.edges = ()
         self.output_count = 1
-        self.metas = &self.first_meta
+        self.input_metadata = &self.first_metadata
 
     def __dealloc__(self):
         release(self)
-        if self.metas != &self.first_meta:
-            free(self.metas)
+        if self.input_metadata != &self.first_metadata:
+            free(self.input_metadata)
         if self.edge_outputs != NULL:
             free(self.edge_outputs)
 
@@ -142,13 +142,13 @@ cdef class Node:
         >>> x.square().grad_fn(tensorlab.ones(2)).tolist()
         [4.0, 6.0]
         """
-        cdef bint was_quiet
+        cdef bint were_disabled
         cdef list grads = []
         cdef tuple out
         if len(grad_outputs) != self.output_count:
             raise TypeError(f"{self.label()}: {self.output_count} gradients are expected, one for each output of the forward op, "
                             f"but {len(grad_outputs)} are given")
-        was_quiet = be_quiet(True)
+        were_disabled = set_overrides_disabled(True)
         try:
             for i, grad in enumerate(grad_outputs):
                 grads.append(None if grad is None else checked_form(self, i, grad))
@@ -157,7 +157,7 @@ cdef class Node:
             else:
                 out = self.apply(grads[0], GraphTask.__new__(GraphTask))
         finally:
-            be_quiet(was_quiet)
+            set_overrides_disabled(were_disabled)
         return out[0] if len(out) == 1 else out
 
     def name(self):
@@ -172,7 +172,7 @@ cdef class Node:
 
     def _sequence_nr(self):
         """Nodes with larger numbers were made later and run earlier."""
-        return self.sequence
+        return self.sequence_number
 
     @property
     def requires_grad(self):
@@ -192,8 +192,9 @@ cdef class Node:
     @property
     def _input_metadata(self):
         """The form of the gradients that come in: (shape, dtype) for each output of the forward op, None if that is no tensor."""
-        return tuple([GradientForm(make_size(self.metas[i].ndim, self.metas[i].sizes), dtype_object(self.metas[i].dtype))
-                      if self.metas[i].ndim >= 0 else None for i in range(self.output_count)])
+        return tuple([GradientForm(make_size(self.input_metadata[i].ndim, self.input_metadata[i].sizes),
+                                   dtype_object(self.input_metadata[i].dtype))
+                      if self.input_metadata[i].ndim >= 0 else None for i in range(self.output_count)])
 
     def register_prehook(self, hook):
         """Call `hook(grad_outputs)` before this node runs, with the tuple of gradients that come in.
@@ -234,15 +235,15 @@ GradientForm = namedtuple("GradientForm", "shape dtype")
 
 cdef TensorBase checked_form(Node node, Py_ssize_t i, object grad):
     """A gradient that comes in at a node from outside, in the type of output i, after a look at its shape."""
-    cdef Meta* meta = &node.metas[i]
+    cdef InputMetadata* metadata = &node.input_metadata[i]
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{node.label()}: gradients must be Tensors or None, not {type(grad).__name__}")
-    if meta.ndim < 0:
+    if metadata.ndim < 0:
         raise GradientError(f"{node.label()}: output {i} is no tensor, so None stands for its gradient")
-    if grad.shape != make_size(meta.ndim, meta.sizes):
+    if grad.shape != make_size(metadata.ndim, metadata.sizes):
         raise GradientError(f"{node.label()}: the gradient of output {i} has shape {tuple(grad.shape)}, but the output has shape "
-                            f"{tuple(make_size(meta.ndim, meta.sizes))}")
-    return <TensorBase?>(grad if (<TensorBase>grad).dtype_ == meta.dtype else grad.to(dtype_object(meta.dtype)))
+                            f"{tuple(make_size(metadata.ndim, metadata.sizes))}")
+    return <TensorBase?>(grad if (<TensorBase>grad).dtype_ == metadata.dtype else grad.to(dtype_object(metadata.dtype)))
 
 
 cdef object add_hook(dict hooks, object hook, str where):
@@ -253,32 +254,32 @@ cdef object add_hook(dict hooks, object hook, str where):
     return handle
 
 
-cdef int write_meta(Meta* meta, TensorBase x) except -1:
+cdef int write_metadata(InputMetadata* metadata, TensorBase x) except -1:
     cdef int i
-    meta.dtype = x.dtype_
-    meta.ndim = x.ndim_
+    metadata.dtype = x.dtype_
+    metadata.ndim = x.ndim_
     for i in range(x.ndim_):
-        meta.sizes[i] = x.sizes[i]
+        metadata.sizes[i] = x.sizes[i]
     return 0
 
 
-cdef int set_metas(Node node, object outputs) except -1:
+cdef int set_input_metadata(Node node, object outputs) except -1:
     """Remember what the gradients that come in must look like."""
     cdef Py_ssize_t i, n
     if isinstance(outputs, TensorBase):
-        return write_meta(&node.first_meta, <TensorBase>outputs)
+        return write_metadata(&node.first_metadata, <TensorBase>outputs)
     n = len(outputs)
     if n != 1:
-        node.metas = <Meta*>calloc(max(n, 1), sizeof(Meta))
-        if node.metas == NULL:
-            node.metas = &node.first_meta
+        node.input_metadata = <InputMetadata*>calloc(max(n, 1), sizeof(InputMetadata))
+        if node.input_metadata == NULL:
+            node.input_metadata = &node.first_metadata
             raise MemoryError()
     node.output_count = n
     for i in range(n):
         if outputs[i] is None:
-            node.metas[i].ndim = -1         # a custom function may return things that are no tensors
+            node.input_metadata[i].ndim = -1  # a custom function may return things that are no tensors
         else:
-            write_meta(&node.metas[i], <TensorBase?>outputs[i])
+            write_metadata(&node.input_metadata[i], <TensorBase?>outputs[i])
     return 0
 
 
@@ -294,7 +295,7 @@ cdef int set_as_strided(object function) except -1:
 
 cdef Node grad_fn_of(TensorBase x):
     """The node that made x, or None for a leaf. Refreshes a stale view: see the top of this file."""
-    cdef bint was_enabled, was_quiet
+    cdef bint was_enabled, were_disabled
     cdef TensorBase again
     cdef object old
     if x.base is None:
@@ -308,16 +309,16 @@ cdef Node grad_fn_of(TensorBase x):
         if is_floating(x.dtype_):
             was_enabled = thread_state().grad_enabled
             thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
-            was_quiet = be_quiet(True)
+            were_disabled = set_overrides_disabled(True)
             try:
                 again = <TensorBase?>as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
                 thread_state().grad_enabled = was_enabled
-                be_quiet(was_quiet)
+                set_overrides_disabled(were_disabled)
             x.node = again.node
         if x.node is None:                  # the base needs no gradient any more (it was detached), or nothing has one
             x.node = DeadEnd.__new__(DeadEnd)
-            set_metas(<Node>x.node, x)
+            set_input_metadata(<Node>x.node, x)
         x.output_number = 0
         x.view_version = x.counter.value
         move_retained(x, old, x.node)
@@ -378,7 +379,7 @@ cdef int bump_version(TensorBase x) except -1:
     """An in-place operation has written to x."""
     if x.counter is not None:
         x.counter.value += 1
-        if is_watching():
+        if is_anomaly_on():
             x.counter.written_at = here()
     elif not thread_state().inference:
         raise GradientError("an inference tensor cannot be changed in place outside inference_mode; clone it first")

@@ -9,10 +9,10 @@ cdef class ReadyQueue:
 cdef class Task(GraphTask):
     cdef unsigned long serial
     cdef dict positions         # node: slot; None for the task that may use the nodes' own fields
-    cdef int* missing           # for each slot: gradients still to come
+    cdef int* dependencies      # for each slot: gradients still to come
     cdef Py_ssize_t capacity
     cdef list nodes             # for each slot: the node,
-    cdef list waiting           # and the gradient that waits there (a list of them, if the op had several outputs)
+    cdef list input_buffers     # and the gradient that waits there (a list of them, if the op had several outputs)
     cdef dict captures          # node: list of (output number, position in `captured`)
     cdef list captured
     cdef bint accumulates       # False for autograd.grad: leaves get nothing

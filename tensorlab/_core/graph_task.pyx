@@ -30,7 +30,7 @@ cdef class ReadyQueue:
         nodes.append(node)
         while i > 0:
             parent = (i - 1) // 2
-            if (<Node>PyList_GET_ITEM(nodes, parent)).sequence >= node.sequence:
+            if (<Node>PyList_GET_ITEM(nodes, parent)).sequence_number >= node.sequence_number:
                 break
             nodes[i] = nodes[parent]
             i = parent
@@ -49,10 +49,10 @@ cdef class ReadyQueue:
             child = 2 * i + 1
             if child >= n:
                 break
-            if child + 1 < n and (<Node>PyList_GET_ITEM(nodes, child + 1)).sequence > (
-                    <Node>PyList_GET_ITEM(nodes, child)).sequence:
+            if child + 1 < n and (<Node>PyList_GET_ITEM(nodes, child + 1)).sequence_number > (
+                    <Node>PyList_GET_ITEM(nodes, child)).sequence_number:
                 child += 1
-            if (<Node>PyList_GET_ITEM(nodes, child)).sequence <= last.sequence:
+            if (<Node>PyList_GET_ITEM(nodes, child)).sequence_number <= last.sequence_number:
                 break
             nodes[i] = nodes[child]
             i = child
@@ -73,10 +73,10 @@ cdef class Task(GraphTask):
         task_serial += 1
         self.serial = task_serial
         self.nodes = []
-        self.waiting = []
+        self.input_buffers = []
 
     def __dealloc__(self):
-        free(self.missing)
+        free(self.dependencies)
 
     cdef Py_ssize_t find(self, Node node) except -2:
         """The slot of a node, or -1 if this task has not met it."""
@@ -88,14 +88,14 @@ cdef class Task(GraphTask):
         cdef Py_ssize_t slot = len(self.nodes)
         cdef int* grown
         if slot == self.capacity:
-            grown = <int*>realloc(self.missing, (2 * slot + 64) * sizeof(int))
+            grown = <int*>realloc(self.dependencies, (2 * slot + 64) * sizeof(int))
             if grown == NULL:
                 raise MemoryError()
-            self.missing = grown
+            self.dependencies = grown
             self.capacity = 2 * slot + 64
-        self.missing[slot] = 0
+        self.dependencies[slot] = 0
         self.nodes.append(node)
-        self.waiting.append(None)
+        self.input_buffers.append(None)
         if self.positions is None:
             node.task = self.serial
             node.slot = slot
@@ -133,7 +133,7 @@ cdef int count(Task task, list roots) except -1:
                 if slot < 0:
                     slot = task.add(next_node)
                     stack.append(next_node)
-                task.missing[slot] += 1
+                task.dependencies[slot] += 1
     return 0
 
 

@@ -1,12 +1,12 @@
 """Writing in place under autograd."""
-from tensorlab._core.graph cimport GraphTask, Meta, Node
+from tensorlab._core.graph cimport GraphTask, InputMetadata, Node
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase
 
 cdef class CopySlices(Node):      # `saved`: the node of the in-place op
-    cdef Meta base_meta
+    cdef InputMetadata base_metadata
     cdef ssize[MAX_NDIM] base_strides
-    cdef Meta view_meta
+    cdef InputMetadata view_metadata
     cdef ssize[MAX_NDIM] view_strides
     cdef ssize view_offset      # elements from the base's first element to the view's
     cdef Py_ssize_t place       # which of the op's arguments was the view

@@ -18,8 +18,8 @@ from tensorlab._core.graph cimport (
     needs_grad,
     refuse_special_view,
     set_history,
-    stamp,
-    write_meta,
+    set_sequence_number,
+    write_metadata,
 )
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.no_instances cimport forbid_new
@@ -61,10 +61,10 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
         return move_retained(x, old, node)
     base = x.base
     slices = CopySlices.__new__(CopySlices)
-    stamp(slices)
-    write_meta(&slices.first_meta, base)
-    write_meta(&slices.base_meta, base)
-    write_meta(&slices.view_meta, x)
+    set_sequence_number(slices)
+    write_metadata(&slices.first_metadata, base)
+    write_metadata(&slices.base_metadata, base)
+    write_metadata(&slices.view_metadata, x)
     for i in range(base.ndim_):
         slices.base_strides[i] = base.strides[i]
     for i in range(x.ndim_):
@@ -110,11 +110,11 @@ cdef class CopySlices(Node):
         cdef int i
         if grad is None:
             return (None,) * len(self.edges)
-        result = grad.new_empty_strided(make_size(self.base_meta.ndim, self.base_meta.sizes),
-                                        tuple([self.base_strides[i] for i in range(self.base_meta.ndim)]))
+        result = grad.new_empty_strided(make_size(self.base_metadata.ndim, self.base_metadata.sizes),
+                                        tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
         result.copy_(grad)
-        part = result.as_strided(make_size(self.view_meta.ndim, self.view_meta.sizes),
-                                 tuple([self.view_strides[i] for i in range(self.view_meta.ndim)]), self.view_offset)
+        part = result.as_strided(make_size(self.view_metadata.ndim, self.view_metadata.sizes),
+                                 tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]), self.view_offset)
         if function is None:
             raise already_released("CopySlices")
         if task.is_selective and is_wanted(task, self.edges[self.place]):
@@ -135,7 +135,7 @@ cdef class CopySlices(Node):
     cdef TensorBase view_again(self, TensorBase saved):
         """The view as it was right after the write, from a detached alias of it: a view of a base whose node is this one."""
         cdef char* data = saved.data_ - self.view_offset * item_size[saved.dtype_]
-        cdef TensorBase base = alias_as(saved, self.base_meta.ndim, self.base_meta.sizes, self.base_strides, data)
+        cdef TensorBase base = alias_as(saved, self.base_metadata.ndim, self.base_metadata.sizes, self.base_strides, data)
         set_history(base, self, 0)
         return base.as_strided(make_size(saved.ndim_, saved.sizes), saved.stride(), offset_of(saved))
 

@@ -9,9 +9,9 @@ cdef ssize count_elements(int ndim, const ssize* sizes) except -1
 cdef void contiguous_strides(int ndim, const ssize* sizes, ssize* strides) noexcept nogil
 cdef bint is_contiguous(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef bint is_dense(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
-cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint has_internal_overlap(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
-cdef bint overlaps_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
+cdef bint may_have_internal_overlap(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil
 cdef void channels_last_strides(const ssize* sizes, ssize* strides) noexcept nogil
 cdef bint is_channels_last(const ssize* sizes, const ssize* strides) noexcept nogil
 cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil

@@ -32,25 +32,25 @@ cdef ssize count_elements(int ndim, const ssize* sizes) except -1:
 
 cdef void contiguous_strides(int ndim, const ssize* sizes, ssize* strides) noexcept nogil:
     """Row-major: the last dimension is next to itself."""
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i
     for i in range(ndim - 1, -1, -1):
-        strides[i] = step
-        step *= sizes[i] if sizes[i] > 1 else 1
+        strides[i] = stride
+        stride *= sizes[i] if sizes[i] > 1 else 1
 
 
 cdef bint is_contiguous(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """True if the elements lie in row-major order without gaps. Dimensions of size 1 may have any stride."""
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i
     for i in range(ndim):
         if sizes[i] == 0:
             return True
     for i in range(ndim - 1, -1, -1):
         if sizes[i] != 1:
-            if strides[i] != step:
+            if strides[i] != stride:
                 return False
-            step *= sizes[i]
+            stride *= sizes[i]
     return True
 
 
@@ -71,20 +71,20 @@ cdef int sort_by_stride(int ndim, const ssize* sizes, const ssize* strides, int*
 cdef bint is_dense(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """True if some order of the dimensions is contiguous: no gaps, no element twice."""
     cdef int[MAX_NDIM] order
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i, n
     for i in range(ndim):
         if sizes[i] == 0:
             return True
     n = sort_by_stride(ndim, sizes, strides, order)
     for i in range(n):
-        if strides[order[i]] != step:
+        if strides[order[i]] != stride:
             return False
-        step *= sizes[order[i]]
+        stride *= sizes[order[i]]
     return True
 
 
-cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+cdef bint has_internal_overlap(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """True if two indices surely share an element: a dimension larger than 1 has stride 0.
 
     This is PyTorch's test too: it finds what `expand` makes, not every overlap that `as_strided` can make.
@@ -100,16 +100,16 @@ cdef bint may_overlap_itself(int ndim, const ssize* sizes, const ssize* strides)
 
 cdef bint is_canonical(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """True if even the dimensions of size 1 have the stride that `contiguous_strides` gives."""
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i
     for i in range(ndim - 1, -1, -1):
-        if strides[i] != step:
+        if strides[i] != stride:
             return False
-        step *= sizes[i] if sizes[i] > 1 else 1
+        stride *= sizes[i] if sizes[i] > 1 else 1
     return True
 
 
-cdef bint overlaps_itself(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+cdef bint may_have_internal_overlap(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """False if surely no two indices share an element: each stride reaches beyond all smaller dimensions together."""
     cdef int[MAX_NDIM] order
     cdef ssize reach = 0
@@ -207,7 +207,7 @@ cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize*
     """
     cdef int[MAX_NDIM] order                # innermost first
     cdef int i, j, k, moving, verdict, a, b
-    cdef ssize x, y, step = 1
+    cdef ssize x, y, stride = 1
     cdef bint is_reordered = False
     for i in range(ndim):
         order[i] = ndim - 1 - i
@@ -238,8 +238,8 @@ cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize*
         if order[i] != ndim - 1 - i:
             is_reordered = True
     for i in range(ndim):
-        strides[order[i]] = step
-        step *= sizes[order[i]] if is_reordered or sizes[order[i]] > 1 else 1       # so 0 comes up, as in PyTorch
+        strides[order[i]] = stride
+        stride *= sizes[order[i]] if is_reordered or sizes[order[i]] > 1 else 1     # so 0 comes up, as in PyTorch
 
 
 cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_sizes) noexcept nogil:

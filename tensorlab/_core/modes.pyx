@@ -17,7 +17,7 @@ cdef extern from *:
     static TL_THREAD struct {
         int grad_enabled, inference, backward_depth;
         PyObject *packing, *task, *running;
-        int grad_mode, quiet;
+        int grad_mode, overrides_disabled;
     } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0};
     """
     ThreadState tl_state
@@ -73,31 +73,31 @@ def switch_inference_mode(bint enabled):
 
 
 # ---------------------------------------------------------------- who hears of calls
-cdef bint be_quiet(bint quiet) noexcept:
+cdef bint set_overrides_disabled(bint overrides_disabled) noexcept:
     """Let no class and no mode hear of what this thread calls (overrides.pyx), or let them again; return which it was.
 
     The engine is quiet, because what it calls is not the user's doing.
     """
     cdef ThreadState* state = thread_state()
-    cdef bint was = state.quiet
-    state.quiet = quiet
+    cdef bint was = state.overrides_disabled
+    state.overrides_disabled = overrides_disabled
     return was
 
 
-cdef object call_aloud(object function, tuple arguments):
+cdef object call_with_overrides(object function, tuple arguments):
     """Call what the user wrote, a hook or a custom function: classes and modes hear of what it does.
 
     The modes that it leaves switched, and the packing of saved tensors, are then again as they were.
     """
     cdef ThreadState* state = thread_state()
-    cdef bint was = be_quiet(False), grad_mode = state.grad_mode, inference = state.inference
+    cdef bint was = set_overrides_disabled(False), grad_mode = state.grad_mode, inference = state.inference
     cdef PyObject* packing = state.packing
     cdef PyObject* left
     Py_XINCREF(packing)
     try:
         return function(*arguments)
     finally:
-        be_quiet(was)
+        set_overrides_disabled(was)
         state.inference = inference
         set_grad_mode(grad_mode)
         left = state.packing

@@ -10,7 +10,7 @@ The order at a node, which is PyTorch's:
     posthooks        of the node, with all gradients that go out, and those that came in
 """
 from tensorlab._core.graph cimport Node
-from tensorlab._core.modes cimport call_aloud
+from tensorlab._core.modes cimport call_with_overrides
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, is_meta
 
 from tensorlab.errors import GradientError
@@ -24,7 +24,7 @@ cdef object run_tensor_hooks(Node node, object grad):
     cdef TensorBase holder
     if node.extras.tensor_hooks is not None:
         for number, _, function in list(node.extras.tensor_hooks):
-            grads[number] = checked_hook_result(call_aloud(function, (grads[number],)), grads[number])
+            grads[number] = checked_hook_result(call_with_overrides(function, (grads[number],)), grads[number])
     if node.extras.retaining is not None:
         for number, reference in list(node.extras.retaining.items()):
             holder = <TensorBase>reference()
@@ -49,7 +49,7 @@ cdef bint is_stale(TensorBase x) noexcept:
 
 cdef object run_leaf_hooks(TensorBase leaf, object grad):
     for _, function in list(leaf.hooks):
-        grad = checked_hook_result(call_aloud(function, (grad,)), grad)
+        grad = checked_hook_result(call_with_overrides(function, (grad,)), grad)
     return grad
 
 
@@ -75,7 +75,7 @@ cdef object run_prehooks(Node node, object grad):
     """Let the node's prehooks replace the gradients that come in."""
     cdef tuple grads = gradients_of(node, grad)
     for function in list(node.extras.prehooks.values()):
-        grads = checked_tuple(call_aloud(function, (grads,)), grads, "prehook")
+        grads = checked_tuple(call_with_overrides(function, (grads,)), grads, "prehook")
     return grads[0] if node.output_count == 1 else some_of(list(grads))
 
 
@@ -83,7 +83,7 @@ cdef tuple run_posthooks(Node node, tuple out, object grad):
     """Let the node's posthooks replace the gradients that go out."""
     cdef tuple grads = gradients_of(node, grad)
     for function in list(node.extras.posthooks.values()):
-        out = checked_tuple(call_aloud(function, (out, grads)), out, "hook")
+        out = checked_tuple(call_with_overrides(function, (out, grads)), out, "hook")
     return tuple(list(out))                     # one that nobody else holds: the engine moves the gradients out of it
 
 

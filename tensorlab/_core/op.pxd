@@ -35,7 +35,7 @@ cdef class Op:
     cdef readonly bint number_edges     # and has an edge to nowhere
     cdef readonly int dtype_rule
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
-    # loops.pxd); NULL: not implemented for that type
+    # iterator.pxd); NULL: not implemented for that type
     cdef void* loops[NUM_DTYPES]
     cdef ssize grain                    # elements that make a thread worth starting
     cdef readonly dict derivatives      # parameter name: formula, for the documentation

@@ -23,18 +23,18 @@ from tensorlab._core.dtypes cimport (
     item_size,
     promotion,
 )
+from tensorlab._core.iterator cimport MAX_OPERANDS
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     broadcast_into,
     channels_last_strides,
     dense_strides,
+    has_internal_overlap,
     is_channels_last,
     is_dense,
-    may_overlap_itself,
     shape_text,
     ssize,
 )
-from tensorlab._core.loops cimport MAX_OPERANDS
 from tensorlab._core.storage cimport meta_storage, new_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
@@ -268,8 +268,8 @@ cdef bint all_dense_alike(PyObject** operands, int n, TensorBase first) noexcept
 
 
 # ---------------------------------------------------------------- overlap
-cdef int refuse_self_overlap(TensorBase out, str where) except -1:
-    if may_overlap_itself(out.ndim_, out.sizes, out.strides):
+cdef int refuse_internal_overlap(TensorBase out, str where) except -1:
+    if has_internal_overlap(out.ndim_, out.sizes, out.strides):
         raise MemoryLayoutError(f"{where}: several elements of the tensor to be written share one place in memory "
                                 f"(shape {shape_text(out.ndim_, out.sizes)}, strides {shape_text(out.ndim_, out.strides)}); "
                                 f"clone it first")

@@ -1,3 +1,3 @@
 """Who is to be asked about a call; for functions that ask for themselves."""
 
-cdef list heard_by(list arguments, list others)
+cdef list find_overrides(list arguments, list others)

@@ -8,19 +8,19 @@ compiled function, and a compiled function holds a pointer to the C function tha
     after       add ----> intercept ----> its C code, if no argument's class listens
                                    `----> the hook of the class or of the mode
 
-`switch_on` turns these pointers when the first class with a hook is defined or the first mode is entered. A program that
-has neither runs the very instructions it would run if this file did not exist, and every reference to a function is
+`enable_interception` turns these pointers when the first class with a hook is defined or the first mode is entered. A program
+that has neither runs the very instructions it would run if this file did not exist, and every reference to a function is
 covered, whoever took it and when. What this costs afterwards says docs/decisions/0011.
 
 The functions are collected by tensorlab/overrides.py, which knows the public names. Calls below them, from C to C, are not
 public and nobody hears of them; nor of what the engine calls, formulas of derivatives among it, until it comes to functions
-of the user's own (`be_quiet` and `call_aloud` in modes.pyx).
+of the user's own (`set_overrides_disabled` and `call_with_overrides` in modes.pyx).
 """
 from cpython.object cimport PyObject
 from cpython.dict cimport PyDict_GetItem
 from cpython.tuple cimport PyTuple_GET_SIZE
 
-from tensorlab._core.call_pointer cimport Call, call_slot, turn
+from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.tensor cimport TensorBase, tensor_class
@@ -64,7 +64,7 @@ cdef class Entry:
     cdef int kind
 
 cdef dict entries = {}              # function: Entry; empty until the switch is on
-cdef set deaf = set()               # classes over Tensor that do not listen, such as Parameter
+cdef set plain_classes = set()      # classes over Tensor that do not listen, such as Parameter
 cdef tuple foreign = ()             # classes that listen and do not inherit Tensor
 cdef object collect = None          # lists the public functions; tensorlab/overrides.py hands it down
 cdef bint is_wanted = False         # somebody listened before the functions could be collected
@@ -87,12 +87,12 @@ cdef str hook_name(object cls):
     return None
 
 
-def watch_class(cls):
+def register_subclass(cls):
     """Note a new class that inherits Tensor; turn the switch if it listens."""
     if hook_name(cls) is None:
-        deaf.add(cls)
+        plain_classes.add(cls)
     else:
-        switch_on()
+        enable_interception()
 
 
 def register(cls):
@@ -101,22 +101,22 @@ def register(cls):
     if hook_name(cls) is None:
         raise TypeError(f"register: {cls.__name__} defines neither {HOOK_NAMES[0]} nor {HOOK_NAMES[1]}")
     foreign += (cls,)
-    switch_on()
+    enable_interception()
     return cls
 
 
-cdef bint listens(object value):
+cdef bint has_override(object value):
     """Does the class of this argument have a hook?"""
     cls = type(value)
     if isinstance(value, TensorBase):
-        return cls is not tensor_class and cls not in deaf and hook_name(cls) is not None
+        return cls is not tensor_class and cls not in plain_classes and hook_name(cls) is not None
     return isinstance(value, foreign) and len(foreign) > 0
 
 
-cdef list note(list found, object value):
+cdef list add_overloaded(list found, object value):
     """Add an argument to those whose class is asked: one for each class, a class before the ones it inherits."""
     cdef Py_ssize_t i
-    if not listens(value):
+    if not has_override(value):
         return found
     if found is None:
         return [value]
@@ -131,12 +131,12 @@ cdef list note(list found, object value):
     return found
 
 
-def listeners(arguments):
+def overloaded_arguments(arguments):
     """The arguments whose classes must be asked, in the order in which they are."""
     cdef list found = None
-    if not state.no_classes and not nobody_listens():
+    if not state.no_classes and not are_overrides_disabled():
         for value in arguments:
-            found = note(found, value)
+            found = add_overloaded(found, value)
     return found or []
 
 
@@ -148,7 +148,7 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
     cdef Py_ssize_t i, positional = PyVectorcall_NARGS(flags)
     cdef Py_ssize_t n = positional + (PyTuple_GET_SIZE(<tuple>names) if names != NULL else 0)
     cdef PyObject* kind
-    if nobody_listens():
+    if are_overrides_disabled():
         return entry.original(function, arguments, flags, names)
     if not state.no_classes and not entry.kind & FACTORY:
         for i in range(n):
@@ -157,18 +157,18 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
                 continue
             if kind == <PyObject*>list or kind == <PyObject*>tuple:
                 for value in <object>arguments[i]:
-                    found = note(found, value)
+                    found = add_overloaded(found, value)
             else:
-                found = note(found, <object>arguments[i])
-    if found is None and (mode_count == 0 or not modes_here()):
+                found = add_overloaded(found, <object>arguments[i])
+    if found is None and (mode_count == 0 or not has_modes()):
         return entry.original(function, arguments, flags, names)
     args = positional_arguments(arguments, positional)
     kwargs = named_arguments(arguments + positional, names)
-    if entry.kind & OPERATOR and (n == 0 or not (is_operand(<object>arguments[n - 1]) or listens(<object>arguments[n - 1]))):
+    if entry.kind & OPERATOR and (n == 0 or not (is_operand(<object>arguments[n - 1]) or has_override(<object>arguments[n - 1]))):
         return entry.original(function, arguments, flags, names)
-    result = ask(entry.public, found or [], args, kwargs)
+    result = call_hooks(entry.public, found or [], args, kwargs)
     if result is NotImplemented and not entry.kind & OPERATOR:
-        raise nobody_answered(entry.public, found or [])
+        raise no_implementation(entry.public, found or [])
     return result
 
 
@@ -189,11 +189,11 @@ cdef object call_with_tuple(PyObject* function, PyObject** arguments, size_t fla
     return run_body(function, positional_arguments(arguments, n), named_arguments(arguments + n, names))
 
 
-cdef object ask(object public, list found, tuple args, dict kwargs):
+cdef object call_hooks(object public, list found, tuple args, dict kwargs):
     """Give the call to the innermost mode, then to each class, until one answers."""
     types = tuple([type(value) for value in found])
     cdef list modes
-    if mode_count > 0 and modes_here():
+    if mode_count > 0 and has_modes():
         modes = stacks.modes
         mode = modes.pop()                      # inside its hook a mode does not hear its own calls
         try:
@@ -216,7 +216,7 @@ cdef object hook_of(object value):
     return getattr(value, name)
 
 
-cdef object nobody_answered(object public, list found):
+cdef object no_implementation(object public, list found):
     return TypeError(f"{getattr(public, '__name__', public)}: no implementation found on the types "
                      f"{[type(value).__name__ for value in found]}: the {HOOK_NAMES[0]} of each returned NotImplemented")
 
@@ -231,21 +231,21 @@ def overridable(function):
     return call
 
 
-cdef list heard_by(list arguments, list others):
+cdef list find_overrides(list arguments, list others):
     """Those of the arguments, and of the others if there are any, whose classes are asked about a call; None if neither a class
     nor a mode is."""
     cdef list found
-    if not is_wanted or nobody_listens():
+    if not is_wanted or are_overrides_disabled():
         return None
-    found = listeners(arguments + (others or []))
-    return found if found or modes_in_force() else None
+    found = overloaded_arguments(arguments + (others or []))
+    return found if found or active_modes() else None
 
 
 def call_override(public, found, args, kwargs):
     """Give a call to the hooks of `found`; for functions that ask for themselves."""
-    result = ask(public, found, args, kwargs)
+    result = call_hooks(public, found, args, kwargs)
     if result is NotImplemented:
-        raise nobody_answered(public, found)
+        raise no_implementation(public, found)
     return result
 
 
@@ -255,10 +255,10 @@ def set_collector(function):
     global collect
     collect = function
     if is_wanted:
-        switch_on()
+        enable_interception()
 
 
-def switch_on():
+def enable_interception():
     """Turn the pointers of all public functions to `intercept`. What was turned stays so."""
     global is_wanted
     cdef Entry entry
@@ -274,17 +274,17 @@ def switch_on():
             entry.public = public
             entry.kind = kind
             entries[function] = entry
-            turn(function, intercept)
+            set_call_slot(function, intercept)
 
 
-def is_switched_on():
+def is_interception_enabled():
     """True if calls of public functions go through `intercept`."""
     return len(entries) > 0
 
 
 # ---------------------------------------------------------------- blocks in which nobody listens
-cdef bint nobody_listens() noexcept:
-    return state.disabled > 0 or thread_state().quiet
+cdef bint are_overrides_disabled() noexcept:
+    return state.disabled > 0 or thread_state().overrides_disabled
 
 
 class DisableTorchFunctionSubclass:
@@ -308,7 +308,7 @@ class DisableTorchFunction:
 
 
 # ---------------------------------------------------------------- modes
-cdef bint modes_here():
+cdef bint has_modes():
     """Is a mode in force in this thread?"""
     return len(getattr(stacks, "modes", ())) > 0
 
@@ -320,7 +320,7 @@ def push_mode(mode):
         raise TypeError(f"{type(mode).__name__}: a mode must define {HOOK_NAMES[0]} or {HOOK_NAMES[1]}")
     if not hasattr(stacks, "modes"):
         stacks.modes = []
-    switch_on()
+    enable_interception()
     stacks.modes.append(mode)
     mode_count += 1
 
@@ -332,6 +332,6 @@ def pop_mode():
     return stacks.modes.pop()
 
 
-def modes_in_force():
+def active_modes():
     """The modes that hear of a call that this thread makes now, the innermost last."""
-    return () if nobody_listens() else tuple(getattr(stacks, "modes", ()))
+    return () if are_overrides_disabled() else tuple(getattr(stacks, "modes", ()))

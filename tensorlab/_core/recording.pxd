@@ -1,6 +1,6 @@
 """The node of an op's call, and how calls are recorded."""
 from cpython.object cimport PyObject
-from tensorlab._core.graph cimport GraphTask, Meta, Node
+from tensorlab._core.graph cimport GraphTask, InputMetadata, Node
 from tensorlab._core.op cimport MAX_SAVED, Op
 from tensorlab._core.saved cimport SavedTensor
 from tensorlab._core.tensor cimport TensorBase
@@ -20,15 +20,15 @@ cdef class OpNode(Node):
     cdef int check_saved(self) except -1
     cdef object call_formula(self, Py_ssize_t j, object grad)
     cdef object get(self, int code, Py_ssize_t j, object grad)
-    cdef Meta* input_meta(self, Py_ssize_t j)
+    cdef InputMetadata* metadata_of_input(self, Py_ssize_t j)
     cdef bint holds(self, int code)
     cdef object raw_saved(self, int code)
     cdef int check_argument(self, int j) except -1
 
 # Recording. `arguments` are the op's arguments in the order of its parameters.
-cdef OpNode start_record(Op op, PyObject** arguments, int n)
-cdef int finish_record(OpNode node, object outputs) except -1
-cdef object finish(Op op, object outputs, tuple arguments)
-cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments)
-cdef object finish_inplace(OpNode node, TensorBase x)
+cdef OpNode begin_record(Op op, PyObject** arguments, int n)
+cdef int end_record(OpNode node, object outputs) except -1
+cdef object record(Op op, object outputs, tuple arguments)
+cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments)
+cdef object end_record_inplace(OpNode node, TensorBase x)
 cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=*)

@@ -1,8 +1,8 @@
 """Recording: what a call of an op writes down, so that backward can run through it.
 
 An OpNode holds the op, the edges to the nodes of the inputs, and the arguments that the wanted formulas ask for. A call that
-makes something new is recorded afterwards (`finish`); one that writes in place needs its old arguments, so its node is
-started before the write (`start_inplace`) and joined to the history after it (`finish_inplace`).
+makes something new is recorded afterwards (`record`); one that writes in place needs its old arguments, so its node is
+started before the write (`begin_record_inplace`) and joined to the history after it (`end_record_inplace`).
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -14,7 +14,7 @@ from tensorlab._core.accumulate_grad cimport gradient_edge, set_edge_output, set
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport (
     GraphTask,
-    Meta,
+    InputMetadata,
     Node,
     already_released,
     as_view,
@@ -23,15 +23,15 @@ from tensorlab._core.graph cimport (
     is_wanted,
     needs_grad,
     set_history,
-    set_metas,
-    stamp,
-    write_meta,
+    set_input_metadata,
+    set_sequence_number,
+    write_metadata,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
-from tensorlab._core.modes cimport be_quiet, thread_state
+from tensorlab._core.modes cimport set_overrides_disabled, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, Op
-from tensorlab._core.operands cimport refuse_self_overlap
+from tensorlab._core.operands cimport refuse_internal_overlap
 from tensorlab._core.saved cimport (
     SavedTensor,
     check_saved_tensor,
@@ -147,9 +147,9 @@ cdef class OpNode(Node):
         if code == SHAPE:
             if self.shapes is not None and j in self.shapes:
                 return self.shapes[j]
-            return make_size(self.input_meta(j).ndim, self.input_meta(j).sizes)
+            return make_size(self.metadata_of_input(j).ndim, self.metadata_of_input(j).sizes)
         if code == DTYPE:
-            return dtype_object(self.input_meta(j).dtype)
+            return dtype_object(self.metadata_of_input(j).dtype)
         if self.is_released:                # since check_saved looked: by a pass in another thread, or in an unpack function
             raise already_released(self.label())
         if code == OUT:
@@ -158,9 +158,9 @@ cdef class OpNode(Node):
         value = <object>PyTuple_GET_ITEM(<tuple>self.saved, code)           # held, should a pass free it now
         return value if self.saved_tensors >> code & 1 else unpack_value(value, self)   # check_saved has looked at the first
 
-    cdef Meta* input_meta(self, Py_ssize_t j):
+    cdef InputMetadata* metadata_of_input(self, Py_ssize_t j):
         cdef Node node = <Node>self.edges[j]
-        return &node.metas[self.edge_outputs[j] if self.edge_outputs != NULL else 0]
+        return &node.input_metadata[self.edge_outputs[j] if self.edge_outputs != NULL else 0]
 
     cdef int release_saved(self) except -1:
         # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
@@ -237,10 +237,10 @@ cdef dict saved_names(Op op):
     return names
 
 
-cdef OpNode start_record(Op op, PyObject** arguments, int n):
+cdef OpNode begin_record(Op op, PyObject** arguments, int n):
     """The node of a call, with its edges and saved arguments; None if no gradient is wanted.
 
-    An in-place call does this before it writes; the others may do it together with `finish_record`, afterwards.
+    An in-place call does this before it writes; the others may do it together with `end_record`, afterwards.
     """
     cdef OpNode node = None
     cdef tuple edges = None
@@ -251,7 +251,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     if op.derivative_count == 0 or not thread_state().grad_enabled:
         return None
     if op.takes_list:
-        return start_list_record(op, arguments, n)
+        return begin_list_record(op, arguments, n)
     count = edge_count(op, arguments)
     for j in range(count):
         if not isinstance(<object>arguments[op.positions[j]], TensorBase):
@@ -268,7 +268,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
         mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
             set_edge_output(node, j, count, x.output_number)
-        if edge is not None and op.wants_shape >> j & 1 and not has_shape_of(x, &(<Node>edge).metas[x.output_number]):
+        if edge is not None and op.wants_shape >> j & 1 and not has_shape_of(x, &(<Node>edge).input_metadata[x.output_number]):
             keep_shape(node, j, x)
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
@@ -282,7 +282,7 @@ cdef OpNode start_record(Op op, PyObject** arguments, int n):
     node.wants_output = (mask & SAVES_OUTPUT) != 0
     if op.form_count > 1:
         node.form = form_of(op, arguments)
-    stamp(node)
+    set_sequence_number(node)
     return node
 
 
@@ -337,7 +337,7 @@ cdef tuple empty_edges(int n):
     return edges
 
 
-cdef OpNode start_list_record(Op op, PyObject** arguments, int n):
+cdef OpNode begin_list_record(Op op, PyObject** arguments, int n):
     """The same for an op whose differentiable parameter is a sequence of tensors."""
     cdef OpNode node
     cdef object tensors = <object>arguments[op.positions[0]]
@@ -351,11 +351,11 @@ cdef OpNode start_list_record(Op op, PyObject** arguments, int n):
     node.op = op
     set_edges(node, tensors)
     node.saved = tuple([save_value(<object>arguments[i]) if op.saves[0] >> i & 1 else None for i in range(n)])
-    stamp(node)
+    set_sequence_number(node)
     return node
 
 
-cdef int finish_record(OpNode node, object outputs) except -1:
+cdef int end_record(OpNode node, object outputs) except -1:
     """Make `outputs`, one tensor or a sequence, the results of the node."""
     cdef int i = 0
     cdef TensorBase out
@@ -363,12 +363,12 @@ cdef int finish_record(OpNode node, object outputs) except -1:
         out = <TensorBase>outputs
         if not is_floating(out.dtype_):
             return refuse_integers(node)
-        write_meta(&node.first_meta, out)
+        write_metadata(&node.first_metadata, out)
         set_history(out, node, 0)
         if node.wants_output:
             node.saved_output = save_tensor(out, True)
         return 0
-    set_metas(node, outputs)
+    set_input_metadata(node, outputs)
     if node.output_count > 0 and not is_floating((<TensorBase>outputs[0]).dtype_):
         return refuse_integers(node)
     for one in outputs:
@@ -384,20 +384,20 @@ cdef int refuse_integers(OpNode node) except -1:
                         f"tensor that requires grad was written into integers); detach the operand first")
 
 
-cdef object finish(Op op, object outputs, tuple arguments):
+cdef object record(Op op, object outputs, tuple arguments):
     """Record a call that made new results, and return them."""
     cdef OpNode node
     if op.derivative_count > 0 and thread_state().grad_enabled:
-        node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+        node = begin_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
         if node is not None:
-            finish_record(node, outputs)
+            end_record(node, outputs)
     return outputs
 
 
 cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=VIEW_DEFAULT):
     """Make `out`, an alias of x, a differentiable view of it, and record the call unless `arguments` is None."""
     as_view(x, out, creation)
-    return finish(op, out, arguments) if arguments is not None else out
+    return record(op, out, arguments) if arguments is not None else out
 
 
 # ---------------------------------------------------------------- in place: check, save, write, bump, rebase
@@ -428,14 +428,14 @@ cdef Op flat_op(Op op):
     return twin
 
 
-cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
+cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
     cdef OpNode node
     cdef PyObject* packing = thread_state().packing
     cdef object pair = None if packing == NULL else <object>packing
-    cdef bint wanted = False, was_quiet
+    cdef bint wanted = False, were_disabled
     cdef int j
-    refuse_self_overlap(x, op.name + "_")
+    refuse_internal_overlap(x, op.name + "_")
     if op.derivative_count == 0 and is_floating(x.dtype_):
         op = flat_op(op)
     if thread_state().grad_enabled:
@@ -447,16 +447,16 @@ cdef OpNode start_inplace(Op op, TensorBase x, tuple arguments):
         return None
     thread_state().packing = NULL           # first the copy; a pack function may keep what it is given
     try:
-        node = start_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+        node = begin_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
     finally:
         thread_state().packing = packing
     if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
-        was_quiet = be_quiet(True)
+        were_disabled = set_overrides_disabled(True)
         try:
             copied = <TensorBase?>x.clone()     # a subclass's own clone may return anything
         finally:
-            be_quiet(was_quiet)
+            set_overrides_disabled(were_disabled)
         node.saved = (copied,) + (<tuple>node.saved)[1:]
         node.versions[0] = saved_version(copied)
         if (<TensorBase>copied).node is None:
@@ -488,12 +488,12 @@ cdef int pack_arguments(OpNode node, object pack, object unpack) except -1:
     return 0
 
 
-cdef object finish_inplace(OpNode node, TensorBase x):
+cdef object end_record_inplace(OpNode node, TensorBase x):
     """After the write."""
     bump_version(x)
     if node is not None:
         node.form += <unsigned char>node.op.inplace_form
-        write_meta(&node.first_meta, x)
+        write_metadata(&node.first_metadata, x)
         rebase_history(x, node)
         if node.wants_output:
             node.saved_output = save_tensor(x, True)

@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport Node, already_released, needs_grad
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.modes cimport ThreadState, call_aloud, set_grad_mode, thread_state
+from tensorlab._core.modes cimport ThreadState, call_with_overrides, set_grad_mode, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
@@ -66,7 +66,7 @@ cdef class SavedTensor:
         return out
 
     cdef TensorBase call_unpacker(self):
-        result = call_aloud(self.unpacker, (self.packed,))
+        result = call_with_overrides(self.unpacker, (self.packed,))
         if not isinstance(result, TensorBase):
             raise TypeError(f"saved_tensors_hooks: unpack returned {type(result).__name__}, but backward needs the Tensor that "
                             f"was given to pack")
@@ -79,7 +79,7 @@ cdef class SavedTensor:
         cdef object packed
         cdef bint was_enabled = set_grad_mode(False)
         try:
-            packed = call_aloud(pack, (x,))
+            packed = call_with_overrides(pack, (x,))
         finally:
             set_grad_mode(was_enabled)
         if x.counter.value != version:

@@ -483,24 +483,24 @@ static inline double tl_cos(double x) {
    for a huge argument, and only a block that has one goes through libm. Steps are in elements;
    `out` may be `x` with the same step, but must not overlap it otherwise. */
 #define TL_SIN_ARRAY(function, real, absolute, near, scalar, quarter_turns)                       \
-    static inline void function(const real *x, ptrdiff_t step_x, real *out, ptrdiff_t step_out,   \
+    static inline void function(const real *x, ptrdiff_t stride_x, real *out, ptrdiff_t stride_out,   \
                                 ptrdiff_t n) {                                                    \
         for (ptrdiff_t start = 0; start < n; start += 256) {                                      \
             ptrdiff_t count = n - start < 256 ? n - start : 256;                                  \
-            const real *from = x + start * step_x;                                                \
-            real *to = out + start * step_out;                                                    \
+            const real *from = x + start * stride_x;                                                \
+            real *to = out + start * stride_out;                                                    \
             int has_huge = 0;                                                                     \
             for (ptrdiff_t i = 0; i < count; i++)                                                 \
-                has_huge |= absolute(from[i * step_x]) > (real)TL_SIN_LIMIT;                      \
+                has_huge |= absolute(from[i * stride_x]) > (real)TL_SIN_LIMIT;                      \
             if (has_huge) {                                                                       \
                 for (ptrdiff_t i = 0; i < count; i++)                                             \
-                    to[i * step_out] = scalar(from[i * step_x]);                                  \
-            } else if (step_x == 1 && step_out == 1) {                                            \
+                    to[i * stride_out] = scalar(from[i * stride_x]);                                  \
+            } else if (stride_x == 1 && stride_out == 1) {                                            \
                 for (ptrdiff_t i = 0; i < count; i++)                                             \
                     to[i] = near(from[i], quarter_turns);                                         \
             } else {                                                                              \
                 for (ptrdiff_t i = 0; i < count; i++)                                             \
-                    to[i * step_out] = near(from[i * step_x], quarter_turns);                     \
+                    to[i * stride_out] = near(from[i * stride_x], quarter_turns);                     \
             }                                                                                     \
         }                                                                                         \
     }

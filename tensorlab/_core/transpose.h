@@ -28,9 +28,9 @@ typedef int64_t tl_row_8 __attribute__((vector_size(32)));
 #define TL_PICK(row, a, b, ...) __builtin_shuffle(a, b, (row){__VA_ARGS__})
 #endif
 
-static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_step, const int32_t *x, ptrdiff_t x_step) {
+static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_stride, const int32_t *x, ptrdiff_t x_stride) {
     tl_row_4 r[8], t[8];
-    for (int i = 0; i < 8; i++) memcpy(&r[i], x + i * x_step, 32);
+    for (int i = 0; i < 8; i++) memcpy(&r[i], x + i * x_stride, 32);
     for (int i = 0; i < 4; i++) {
         t[i] = TL_PICK(tl_row_4, r[i], r[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
         t[i + 4] = TL_PICK(tl_row_4, r[i], r[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
@@ -44,12 +44,12 @@ static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_step, const int32_
         t[i] = TL_PICK(tl_row_4, r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
         t[i + 1] = TL_PICK(tl_row_4, r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
     }
-    for (int i = 0; i < 8; i++) memcpy(out + i * out_step, &t[i], 32);
+    for (int i = 0; i < 8; i++) memcpy(out + i * out_stride, &t[i], 32);
 }
 
-static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_step, const int64_t *x, ptrdiff_t x_step) {
+static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_stride, const int64_t *x, ptrdiff_t x_stride) {
     tl_row_8 r[4], t[4];
-    for (int i = 0; i < 4; i++) memcpy(&r[i], x + i * x_step, 32);
+    for (int i = 0; i < 4; i++) memcpy(&r[i], x + i * x_stride, 32);
     for (int i = 0; i < 2; i++) {
         t[i] = TL_PICK(tl_row_8, r[i], r[i + 2], 0, 1, 4, 5);
         t[i + 2] = TL_PICK(tl_row_8, r[i], r[i + 2], 2, 3, 6, 7);
@@ -58,17 +58,17 @@ static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_step, const int64_
         r[i] = TL_PICK(tl_row_8, t[i], t[i + 1], 0, 4, 2, 6);
         r[i + 1] = TL_PICK(tl_row_8, t[i], t[i + 1], 1, 5, 3, 7);
     }
-    for (int i = 0; i < 4; i++) memcpy(out + i * out_step, &r[i], 32);
+    for (int i = 0; i < 4; i++) memcpy(out + i * out_stride, &r[i], 32);
 }
 
 #else                                                               /* a compiler without vector types */
-static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_step, const int32_t *x, ptrdiff_t x_step) {
+static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_stride, const int32_t *x, ptrdiff_t x_stride) {
     for (int i = 0; i < 8; i++)
-        for (int j = 0; j < 8; j++) out[i * out_step + j] = x[j * x_step + i];
+        for (int j = 0; j < 8; j++) out[i * out_stride + j] = x[j * x_stride + i];
 }
-static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_step, const int64_t *x, ptrdiff_t x_step) {
+static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_stride, const int64_t *x, ptrdiff_t x_stride) {
     for (int i = 0; i < 4; i++)
-        for (int j = 0; j < 4; j++) out[i * out_step + j] = x[j * x_step + i];
+        for (int j = 0; j < 4; j++) out[i * out_stride + j] = x[j * x_stride + i];
 }
 #endif
 #endif

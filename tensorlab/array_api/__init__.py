@@ -74,7 +74,6 @@ from tensorlab.ops.creation import (
 )
 from tensorlab.ops.dimensions import broadcast_to, matrix_transpose
 from tensorlab.ops.dimensions import movedim as moveaxis
-from tensorlab.ops.facts import can_cast
 from tensorlab.ops.linalg.matrices import matmul
 from tensorlab.ops.pointwise.arithmetic import add, multiply, negative, positive, subtract
 from tensorlab.ops.pointwise.bounds import maximum, minimum
@@ -119,6 +118,7 @@ from tensorlab.ops.pointwise.selection import where
 from tensorlab.ops.pointwise.signs import abs, copysign, nextafter, sign, signbit
 from tensorlab.ops.pointwise.trigonometry import acos, asin, atan, atan2, cos, hypot, sin, tan
 from tensorlab.ops.reshaping import reshape
+from tensorlab.ops.tensor_info import can_cast
 
 __all__ = [
     "abs",

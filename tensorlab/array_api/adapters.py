@@ -14,7 +14,6 @@ from tensorlab._tensor import Tensor
 from tensorlab.ops import (
     creation,
     extrema,
-    grids,
     joining,
     products,
     ranges,
@@ -27,7 +26,9 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
-from tensorlab.ops.indexing import masks, rows
+from tensorlab.ops import meshgrid as meshgrid_ops
+from tensorlab.ops.indexing import index_along_dim
+from tensorlab.ops.indexing import nonzero as nonzero_ops
 from tensorlab.ops.linalg import einsum
 from tensorlab.ops.pointwise.bounds import clamp
 
@@ -67,7 +68,7 @@ def triu(x, /, *, k=0):
 
 def meshgrid(*arrays, indexing="xy"):
     """Grids of coordinates, one for each of some axes."""
-    return list(grids.meshgrid(*arrays, indexing=indexing))
+    return list(meshgrid_ops.meshgrid(*arrays, indexing=indexing))
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -212,7 +213,7 @@ def repeat(x, repeats, /, *, axis=None):
 
 def broadcast_arrays(*arrays):
     """The arrays, each expanded to their common shape."""
-    return list(grids.broadcast_tensors(*arrays))
+    return list(meshgrid_ops.broadcast_tensors(*arrays))
 
 
 # ---------------------------------------------------------------- products
@@ -316,7 +317,7 @@ def argmin(x, /, *, axis=None, keepdims=False):
 
 def nonzero(x, /):
     """The indices of elements that differ from 0, one tensor for each dimension."""
-    return masks.nonzero(x, as_tuple=True)
+    return nonzero_ops.nonzero(x, as_tuple=True)
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
@@ -331,7 +332,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 def take(x, indices, /, *, axis=None):
     """The entries at these indices along an axis."""
-    return rows.index_select(x, 0 if axis is None else axis, indices)
+    return index_along_dim.index_select(x, 0 if axis is None else axis, indices)
 
 
 UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")

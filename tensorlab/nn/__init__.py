@@ -2,7 +2,42 @@
 
 from .. import _missing
 from . import functional, init, parallel, utils
-from .activation import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
+from .activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    PReLU,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softmin,
+    Softplus,
+    Softshrink,
+    Softsign,
+    Tanh,
+    Tanhshrink,
+    Threshold,
+)
+from .batch_norm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+)
 from .container import ModuleDict, ModuleList, Sequential
 from .convolution import (
     Conv1d,
@@ -41,17 +76,6 @@ from .padding import (
 )
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter
-from .piecewise import (
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    PReLU,
-    ReLU6,
-    Softshrink,
-    Threshold,
-)
 from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -59,27 +83,6 @@ from .pooling import (
     AvgPool2d,
     MaxPool1d,
     MaxPool2d,
-)
-from .running_norm import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-)
-from .smooth import (
-    CELU,
-    ELU,
-    GLU,
-    SELU,
-    LogSigmoid,
-    Mish,
-    SiLU,
-    Softmin,
-    Softplus,
-    Softsign,
-    Tanhshrink,
 )
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Batch normalisation: each channel is brought to mean 0 and variance 1 over the batch.
 
 The result, a * x + c, and its gradient by x, a * grad + b * x + c, are straight lines whose coefficients belong to a
-channel. So both are the same loop (`lines_of`), and what differs between channels is a handful of numbers: the mean,
+channel. So both are the same loop (`affine_planes`), and what differs between channels is a handful of numbers: the mean,
 the variance and, for the gradient, sum(grad) and sum(grad * (x - mean)). The gradient is that of layer_norm (see
 normalization.pyx), along the other dimensions.
 """
@@ -9,12 +9,12 @@ from cython.parallel cimport prange
 
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.iterator cimport copy_into, thread_count
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.rows cimport sum_row
+from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
 from tensorlab.ops.statistics import var_mean
@@ -36,7 +36,7 @@ cdef struct Planes:             # x as (batch, channels, spread), row-major, in 
 
 
 # ---------------------------------------------------------------- loops
-cdef void lines_of(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
+cdef void affine_planes(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
     """out = a * grad + b * x + c, or without grad a * x + c, for the planes (sample, channel) from `begin` to `end`."""
     cdef real* b = <real*>planes.b
     cdef real* c = <real*>planes.c
@@ -55,7 +55,7 @@ cdef void lines_of(Planes* planes, ssize begin, ssize end, real* a) noexcept nog
             for j in range(n):
                 out[j] = a[k] * grad[j] + (b[k] * x[j] + c[k])
 
-cdef void rows_of(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
+cdef void affine_samples(Planes* planes, ssize begin, ssize end, real* a) noexcept nogil:
     """The same where a channel has one element in each sample: then channels are neighbours."""
     cdef real* b = <real*>planes.b
     cdef real* c = <real*>planes.c
@@ -73,7 +73,7 @@ cdef void rows_of(Planes* planes, ssize begin, ssize end, real* a) noexcept nogi
             for k in range(planes.channels):
                 out[k] = a[k] * grad[k] + (b[k] * x[k] + c[k])
 
-cdef void run_lines_of(Planes* planes, bint is_double) noexcept:
+cdef void run_affine(Planes* planes, bint is_double) noexcept:
     """All planes, or all samples, split over threads."""
     cdef bint by_rows = planes.spread == 1
     cdef ssize n = planes.batch if by_rows else planes.batch * planes.channels
@@ -84,13 +84,13 @@ cdef void run_lines_of(Planes* planes, bint is_double) noexcept:
 
 cdef void run_share(Planes* planes, ssize begin, ssize end, bint is_double, bint by_rows) noexcept nogil:
     if is_double and by_rows:
-        rows_of(planes, begin, end, <double*>planes.a)
+        affine_samples(planes, begin, end, <double*>planes.a)
     elif is_double:
-        lines_of(planes, begin, end, <double*>planes.a)
+        affine_planes(planes, begin, end, <double*>planes.a)
     elif by_rows:
-        rows_of(planes, begin, end, <float*>planes.a)
+        affine_samples(planes, begin, end, <float*>planes.a)
     else:
-        lines_of(planes, begin, end, <float*>planes.a)
+        affine_planes(planes, begin, end, <float*>planes.a)
 
 cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) noexcept nogil:
     """For each channel sum(grad) and sum(grad * (x - mean))."""
@@ -113,8 +113,8 @@ cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) no
                     lane[slot] += grad[j + slot]
                     lane_with_x[slot] += grad[j + slot] * (x[j + slot] - means[k])
                 j += LANES
-            sums[k] += sum_row(lane, LANES)
-            sums_with_x[k] += sum_row(lane_with_x, LANES)
+            sums[k] += pairwise_sum(lane, LANES)
+            sums_with_x[k] += pairwise_sum(lane_with_x, LANES)
         while j < n:
             sums[k] += grad[j]
             sums_with_x[k] += grad[j] * (x[j] - means[k])
@@ -240,8 +240,8 @@ cdef object run_batch_norm(TensorBase input, TensorBase x, TensorBase weight, Te
     if not is_meta(out):
         describe(&planes, x)
         planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(slope), memory_of(slope), memory_of(offset)
-        run_lines_of(&planes, x.dtype_ == FLOAT64)
-    return finish(BATCH_NORM, plain(out, input.dtype_), (input, weight, bias, eps, mean, rstd))
+        run_affine(&planes, x.dtype_ == FLOAT64)
+    return record(BATCH_NORM, plain(out, input.dtype_), (input, weight, bias, eps, mean, rstd))
 
 cdef int update(TensorBase running, TensorBase value, object momentum) except -1:
     """running = (1 - momentum) * running + momentum * value"""
@@ -304,8 +304,8 @@ def batch_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     c = a * sums * (-1 / count) - b * mean
     if not is_meta(out):
         planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
-        run_lines_of(&planes, kernel == FLOAT64)
-    return finish(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
+        run_affine(&planes, kernel == FLOAT64)
+    return record(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
 
 cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):
     """Of each channel (sum(grad), sum(grad * (x - mean))); both are row-major, and are described in `planes`."""
@@ -340,4 +340,4 @@ def batch_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     cdef TensorBase plain_grad = plain(grad, mean.dtype_), plain_x = plain(x, mean.dtype_)
     cdef Planes planes
     out = (channel_sums(&planes, plain_grad, plain_x, mean)[1] * rstd).to(x.dtype)
-    return finish(BATCH_NORM_BACKWARD_WEIGHT, out, (grad, x, eps, mean, rstd))
+    return record(BATCH_NORM_BACKWARD_WEIGHT, out, (grad, x, eps, mean, rstd))

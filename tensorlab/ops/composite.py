@@ -7,7 +7,7 @@ from tensorlab.errors import ShapeError
 from tensorlab.ops.batch_norm import batch_norm
 from tensorlab.ops.creation import ones
 from tensorlab.ops.dropout import dropout
-from tensorlab.ops.grids import broadcast_tensors
+from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.norms import norm
 from tensorlab.ops.softmax import softmax
 

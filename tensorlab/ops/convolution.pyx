@@ -19,12 +19,12 @@ from cpython.number cimport PyIndex_Check
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside
 from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.patches cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
+from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -165,7 +165,7 @@ cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, o
     run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
     if image_channels_lie_last(x) or channels_lie_last(weight):
         out = with_channels_last(out, x.dtype_)
-    return finish(CONV, in_dtype(out, x.dtype_), (x, weight, bias, out_shape, numbers))
+    return record(CONV, in_dtype(out, x.dtype_), (x, weight, bias, out_shape, numbers))
 
 
 # ---------------------------------------------------------------- conv_input
@@ -188,7 +188,7 @@ cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, t
     run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
     if channels_last:
         out = with_channels_last(out, grad.dtype_)
-    return finish(CONV_INPUT, in_dtype(out, grad.dtype_), (grad, weight, x_shape, numbers))
+    return record(CONV_INPUT, in_dtype(out, grad.dtype_), (grad, weight, x_shape, numbers))
 
 
 # ---------------------------------------------------------------- conv_weight
@@ -211,7 +211,7 @@ cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, 
     run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
     if channels_last:
         out = with_channels_last(out, x.dtype_)
-    return finish(CONV_WEIGHT, in_dtype(out, x.dtype_), (x, grad, weight_shape, numbers))
+    return record(CONV_WEIGHT, in_dtype(out, x.dtype_), (x, grad, weight_shape, numbers))
 
 
 # ---------------------------------------------------------------- reading arguments

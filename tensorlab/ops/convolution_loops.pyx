@@ -11,14 +11,14 @@ from libc.stdlib cimport free, malloc
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, number
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport thread_count
+from tensorlab._core.iterator cimport thread_count
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
 from tensorlab.ops.direct_convolution cimport is_direct, run_direct
 from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
 from tensorlab.ops.linalg.product_loops cimport Matrix
-from tensorlab.ops.patches cimport (
-    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, add_patches, patch_size, plane_size, read_patches,
+from tensorlab.ops.im2col cimport (
+    BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col,
 )
 
 from tensorlab import threads as thread_control
@@ -30,27 +30,27 @@ cdef enum:
 
 # ---------------------------------------------------------------- one image and group
 cdef ssize band_rows(Geometry* geometry, int size) noexcept nogil:
-    cdef ssize row_bytes = patch_size(geometry) * geometry.out[2] * size
+    cdef ssize row_bytes = column_size(geometry) * geometry.out[2] * size
     return max(BAND_BYTES // max(row_bytes, 1), 1)
 
 
-cdef inline void set_plain(Matrix* matrix, char* data, ssize rows, ssize columns, ssize row_step) noexcept nogil:
+cdef inline void set_plain(Matrix* matrix, char* data, ssize rows, ssize columns, ssize row_stride) noexcept nogil:
     matrix.data = data
     matrix.rows = rows
     matrix.columns = columns
-    matrix.row_step = row_step
-    matrix.column_step = 1
+    matrix.row_stride = row_stride
+    matrix.column_stride = 1
 
 
 cdef inline void turn(Matrix* matrix) noexcept nogil:
     matrix.rows, matrix.columns = matrix.columns, matrix.rows
-    matrix.row_step, matrix.column_step = matrix.column_step, matrix.row_step
+    matrix.row_stride, matrix.column_stride = matrix.column_stride, matrix.row_stride
 
 
 cdef void run_image(number* x, number* weight, number* out, number* columns, Geometry* geometry, int dtype,
                     int mode) noexcept nogil:
     """One image and one group: whichever of the three tensors is the result is added to."""
-    cdef ssize patch = patch_size(geometry), places = plane_size(geometry.out), width = geometry.out[2]
+    cdef ssize patch = column_size(geometry), places = plane_size(geometry.out), width = geometry.out[2]
     cdef ssize rows = geometry.out[0] * geometry.out[1], step = band_rows(geometry, sizeof(number)), row, last
     cdef Matrix out_matrix, weight_matrix, column_matrix
     cdef bint is_plain = (plane_size(geometry.kernel) == 1 and plane_size(geometry.stride) == 1
@@ -65,14 +65,14 @@ cdef void run_image(number* x, number* weight, number* out, number* columns, Geo
         set_plain(&weight_matrix, <char*>weight, geometry.out_channels, patch, patch)
         set_plain(&column_matrix, <char*>(x if is_plain else columns), patch, (last - row) * width, (last - row) * width)
         if mode != BY_INPUT and not is_plain:
-            read_patches(columns, x, geometry, row, last)
+            im2col(columns, x, geometry, row, last)
         if mode == FORWARD:
             multiply_one(dtype, &out_matrix, &weight_matrix, &column_matrix, 1, 1)
         elif mode == BY_INPUT:
             turn(&weight_matrix)
             multiply_one(dtype, &column_matrix, &weight_matrix, &out_matrix, 1, 1 if is_plain else 0)
             if not is_plain:
-                add_patches(x, columns, geometry, row, last)
+                col2im(x, columns, geometry, row, last)
         else:
             turn(&column_matrix)
             multiply_one(dtype, &weight_matrix, &out_matrix, &column_matrix, 1, 1)
@@ -82,7 +82,7 @@ cdef void run_image(number* x, number* weight, number* out, number* columns, Geo
 cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, int dtype, int mode, ssize begin,
                    ssize end) noexcept nogil:
     """Images and groups `begin` to `end`; False if there was no memory for the columns."""
-    cdef ssize i, group, patch = patch_size(geometry)
+    cdef ssize i, group, patch = column_size(geometry)
     cdef ssize x_size = geometry.in_channels * plane_size(geometry.sizes)
     cdef ssize out_size = geometry.out_channels * plane_size(geometry.out)
     cdef ssize rows = min(band_rows(geometry, sizeof(number)), geometry.out[0] * geometry.out[1])
@@ -106,7 +106,7 @@ cdef bint run_typed(number* x, number* weight, number* out, Geometry* geometry, 
                     number* partial) noexcept:
     """`partial` holds a weight gradient for each thread but the first, which adds to `weight` itself."""
     cdef ssize whole = geometry.batch * geometry.groups, part, i
-    cdef ssize weight_size = geometry.groups * geometry.out_channels * patch_size(geometry)
+    cdef ssize weight_size = geometry.groups * geometry.out_channels * column_size(geometry)
     cdef int bad = 0
     if threads == 1:
         with nogil:
@@ -126,7 +126,7 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     """All three tensors contiguous and of a type that is computed in; the result holds what is to be added to."""
     cdef int dtype = x.dtype_, threads
     cdef ssize images = geometry.batch * geometry.groups
-    cdef ssize work = images * geometry.out_channels * patch_size(geometry) * plane_size(geometry.out), size
+    cdef ssize work = images * geometry.out_channels * column_size(geometry) * plane_size(geometry.out), size
     cdef TensorBase partial
     cdef char* partial_data = NULL
     cdef bint good

@@ -5,7 +5,7 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 from libc.string cimport memcpy
 
 from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number, refuse_overlap, refuse_self_overlap
+from tensorlab._core.operands cimport as_number, refuse_internal_overlap, refuse_overlap
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -26,8 +26,8 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport OpNode, end_record_inplace, record
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
@@ -76,11 +76,11 @@ cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where
 
 
 cdef TensorBase run_clone(TensorBase x):
-    return finish(CLONE, copy_of(x, x.dtype_, None, "clone"), (x, None))
+    return record(CLONE, copy_of(x, x.dtype_, None, "clone"), (x, None))
 
 
 cdef TensorBase run_row_major_clone(TensorBase x):
-    return finish(CLONE, copy_of(x, x.dtype_, contiguous_format, "clone"), (x, contiguous_format))
+    return record(CLONE, copy_of(x, x.dtype_, contiguous_format, "clone"), (x, contiguous_format))
 
 
 cdef TensorBase run_contiguous(TensorBase x):
@@ -100,7 +100,7 @@ def clone(TensorBase input not None, *, memory_format=None):
     >>> x
     tensor([1, 2])
     """
-    return finish(CLONE, copy_of(input, input.dtype_, memory_format, "clone"), (input, memory_format))
+    return record(CLONE, copy_of(input, input.dtype_, memory_format, "clone"), (input, memory_format))
 
 
 def contiguous(TensorBase input not None, memory_format=contiguous_format):
@@ -109,7 +109,7 @@ def contiguous(TensorBase input not None, memory_format=contiguous_format):
         return run_contiguous(input)
     if is_contiguous(input, memory_format):
         return input
-    return finish(CLONE, copy_of(input, input.dtype_, memory_format, "contiguous"), (input, memory_format))
+    return record(CLONE, copy_of(input, input.dtype_, memory_format, "contiguous"), (input, memory_format))
 
 
 def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
@@ -136,7 +136,7 @@ def to_copy_derivative(grad):
 
 cdef TensorBase cast_to(TensorBase x, int dtype, object memory_format):
     cdef TensorBase out = copy_of(x, dtype, memory_format, "to")
-    return finish(TO_COPY, out, (x, None, None)) if is_floating(dtype) else out     # a cast to integers ends the history
+    return record(TO_COPY, out, (x, None, None)) if is_floating(dtype) else out     # a cast to integers ends the history
 
 
 cdef TensorBase run_cast(TensorBase x, int dtype):
@@ -153,7 +153,7 @@ cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint
             raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
                               "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
         layout = copy_of(meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides), code, memory_format, "to")
-        return finish(TO_COPY, layout, (x, None, None)) if is_floating(code) else layout
+        return record(TO_COPY, layout, (x, None, None)) if is_floating(code) else layout
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
@@ -394,7 +394,7 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
     else:
         check_inplace(self, False, "copy_")         # autograd does not follow integers
     if not is_same_place(self, source):             # else nothing is written, so elements may share a place
-        refuse_self_overlap(self, "copy_")
+        refuse_internal_overlap(self, "copy_")
         refuse_overlap(self, source, "copy_")
         copy_safely(self, source)
-    return finish_inplace(node, self)
+    return end_record_inplace(node, self)

@@ -7,7 +7,7 @@ from cpython.long cimport PyLong_Check
 
 from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_floating
-from tensorlab._core.graph cimport bump_version, is_followed
+from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.tensor cimport (
@@ -97,7 +97,7 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
     if code != target.dtype_:
         raise DTypeError(f"{where}: dtype {dtype_object(code)} is asked for, but out has {target.dtype}")
     check_writable(target, where)
-    if is_followed(target):
+    if should_record(target):
         raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= "
                             f"away, or call it under no_grad")
     if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):

@@ -15,14 +15,14 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
     bump_version,
-    is_followed,
     ndim_of,
     set_history,
-    write_meta,
+    should_record,
+    write_metadata,
 )
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_text, ssize, wrap_dim
-from tensorlab._core.recording cimport OpNode, run_view, start_record
+from tensorlab._core.recording cimport OpNode, begin_record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
 
 from tensorlab.errors import GradientError, ShapeError
@@ -50,7 +50,7 @@ cdef int read_dims(object dims, int ndim, int* out, str where) except -1:
 
 cdef int check_layout_change(Op op, TensorBase x) except -1:
     """Raise if x itself must not be changed. This comes before the other arguments are looked at."""
-    cdef bint is_recorded = is_followed(x)
+    cdef bint is_recorded = should_record(x)
     check_inplace(x, is_recorded, op.name + "_")
     if is_recorded and not is_floating(x.dtype_):
         raise GradientError(f"{op.name}_: integers have no gradient, but this tensor requires grad (one that does was written "
@@ -64,16 +64,16 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     cdef PyObject* pointers[8]
     cdef OpNode node = None
     cdef int i
-    if is_followed(x):
+    if should_record(x):
         for i in range(len(arguments)):
             pointers[i] = <PyObject*>arguments[i]
-        node = start_record(op, pointers, <int>len(arguments))
+        node = begin_record(op, pointers, <int>len(arguments))
     set_layout(x, ndim, sizes, strides)
     x.data_ = data
     bump_version(x)
     if node is not None:
         node.form += <unsigned char>op.inplace_form
-        write_meta(&node.first_meta, x)
+        write_metadata(&node.first_metadata, x)
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
     return x
 
@@ -97,7 +97,7 @@ cdef TensorBase permute_to(TensorBase x, const int* order):
         sizes[i] = x.sizes[order[i]]
         strides[i] = x.strides[order[i]]
     return run_view(PERMUTE, x, alias_as(x, x.ndim_, sizes, strides, x.data_),
-                    (x, tuple([order[i] for i in range(x.ndim_)])) if is_followed(x) else None)
+                    (x, tuple([order[i] for i in range(x.ndim_)])) if should_record(x) else None)
 
 
 def permute(TensorBase input not None, *order, dims=None):
@@ -193,7 +193,7 @@ cdef TensorBase transposed(TensorBase x, int dim0, int dim1):
 
 
 cdef TensorBase transpose_dims(TensorBase x, int dim0, int dim1):
-    return run_view(TRANSPOSE, x, transposed(x, dim0, dim1), (x, dim0, dim1) if is_followed(x) else None)
+    return run_view(TRANSPOSE, x, transposed(x, dim0, dim1), (x, dim0, dim1) if should_record(x) else None)
 
 
 def transpose(TensorBase input not None, dim0, dim1):
@@ -269,7 +269,7 @@ def t(TensorBase input not None):
     tensor([[1, 3],
             [2, 4]])
     """
-    return run_view(T_, input, transposed(input, 0, last_of(input, "t")), (input,) if is_followed(input) else None)
+    return run_view(T_, input, transposed(input, 0, last_of(input, "t")), (input,) if should_record(input) else None)
 
 
 def t_(TensorBase self not None):
@@ -326,7 +326,7 @@ def squeeze(TensorBase input not None, *dims, dim=None):
         dim = dims[0] if len(dims) == 1 else dims
     ndim = squeezed(input, dim, sizes, strides, "squeeze")
     return run_view(SQUEEZE, input, alias_as(input, ndim, sizes, strides, input.data_),
-                    (input, dim) if is_followed(input) else None)
+                    (input, dim) if should_record(input) else None)
 
 
 def squeeze_(TensorBase self not None, *dims, dim=None):
@@ -365,7 +365,7 @@ cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
     cdef ssize[MAX_NDIM] sizes, strides
     unsqueezed(x, dim, sizes, strides, "unsqueeze")
     return run_view(UNSQUEEZE, x, alias_as(x, x.ndim_ + 1, sizes, strides, x.data_),
-                    (x, dim) if is_followed(x) else None)
+                    (x, dim) if should_record(x) else None)
 
 
 def unsqueeze(TensorBase input not None, dim):
@@ -422,7 +422,7 @@ cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
         else:
             out_sizes[i] = sizes[i]
             strides[i] = 0
-    return run_view(EXPAND, x, alias_as(x, ndim, out_sizes, strides, x.data_), (x, None) if is_followed(x) else None)
+    return run_view(EXPAND, x, alias_as(x, ndim, out_sizes, strides, x.data_), (x, None) if should_record(x) else None)
 
 
 def expand(TensorBase self not None, *sizes, size=None, implicit=False):

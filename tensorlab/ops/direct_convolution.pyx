@@ -20,7 +20,7 @@ from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
-from tensorlab.ops.patches cimport BY_INPUT, FORWARD, Geometry, plane_size
+from tensorlab.ops.im2col cimport BY_INPUT, FORWARD, Geometry, plane_size
 
 cdef enum:
     CHUNK = 2048                # elements of a line that stay in the L1 cache while all taps are added

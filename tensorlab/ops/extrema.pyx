@@ -22,11 +22,11 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
-from tensorlab._core.loops cimport contiguous_copy
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport contiguous_copy
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
-from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
+from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer, share_among, to_sources
 
 from tensorlab import return_types
@@ -74,27 +74,27 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
         i += 1
     return best
 
-cdef void max_rows(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void max_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
-        totals[i] = pick(totals[i], extreme_of_row(x + i * row_step, n, False), False)
+        totals[i] = pick(totals[i], extreme_of_row(x + i * row_stride, n, False), False)
 
-cdef void min_rows(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void min_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
-        totals[i] = pick(totals[i], extreme_of_row(x + i * row_step, n, True), True)
+        totals[i] = pick(totals[i], extreme_of_row(x + i * row_stride, n, True), True)
 
-cdef void max_columns(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void max_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] = pick(totals[j], x[i * row_step + j], False)
+            totals[j] = pick(totals[j], x[i * row_stride + j], False)
 
-cdef void min_columns(number* totals, number* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void min_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] = pick(totals[j], x[i * row_step + j], True)
+            totals[j] = pick(totals[j], x[i * row_stride + j], True)
 
 cdef Reducer[NUM_DTYPES] max_reducers, min_reducers
 
@@ -178,7 +178,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     result = extreme("amax", input, dim, keepdim, False)
     if out is not None:
         return store_out("amax", result, out, needs_grad(input))
-    return finish(AMAX, result, (input, dim, keepdim)) if may_need_grad(input) else result
+    return record(AMAX, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- amin
@@ -198,7 +198,7 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     result = extreme("amin", input, dim, keepdim, True)
     if out is not None:
         return store_out("amin", result, out, needs_grad(input))
-    return finish(AMIN, result, (input, dim, keepdim)) if may_need_grad(input) else result
+    return record(AMIN, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- aminmax
@@ -226,17 +226,17 @@ cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
         i += 1
     return i
 
-cdef void max_line(void** rows, ssize n, number* as_this) noexcept nogil:
-    cdef number* x = <number*>rows[0]
-    (<number*>rows[1])[0] = extreme_of_row(x, n, False)
-    (<int64_t*>rows[2])[0] = first_equal(x, n, (<number*>rows[1])[0])
+cdef void max_loop(void** data, ssize n, number* as_this) noexcept nogil:
+    cdef number* x = <number*>data[0]
+    (<number*>data[1])[0] = extreme_of_row(x, n, False)
+    (<int64_t*>data[2])[0] = first_equal(x, n, (<number*>data[1])[0])
 
-cdef void min_line(void** rows, ssize n, number* as_this) noexcept nogil:
-    cdef number* x = <number*>rows[0]
-    (<number*>rows[1])[0] = extreme_of_row(x, n, True)
-    (<int64_t*>rows[2])[0] = first_equal(x, n, (<number*>rows[1])[0])
+cdef void min_loop(void** data, ssize n, number* as_this) noexcept nogil:
+    cdef number* x = <number*>data[0]
+    (<number*>data[1])[0] = extreme_of_row(x, n, True)
+    (<int64_t*>data[2])[0] = first_equal(x, n, (<number*>data[1])[0])
 
-cdef inline void extreme_of_strip(void** data, ssize step, ssize n, ssize width, number* values,
+cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, number* values,
                                   bint is_min) noexcept nogil:
     """Lines that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
     first nan are looked for apart."""
@@ -262,38 +262,38 @@ cdef inline void extreme_of_strip(void** data, ssize step, ssize n, ssize width,
             for j in range(columns):
                 found = i if x[j] != x[j] else 2147483647
                 nan_at[j] = found if found < nan_at[j] else nan_at[j]
-        x += step
+        x += stride
     x = <number*>data[0]
     for j in range(columns):
         if nan_at[j] < 2147483647:
             at[j] = nan_at[j]
-            best[j] = x[nan_at[j] * step + j]
+            best[j] = x[nan_at[j] * stride + j]
         values[j] = best[j]
         indices[j] = at[j]
 
-cdef void max_strip(void** data, ssize* steps, ssize n, ssize width, number* as_this) noexcept nogil:
-    extreme_of_strip(data, steps[0], n, width, <number*>data[1], False)
+cdef void max_strip(void** data, ssize* strides, ssize n, ssize width, number* as_this) noexcept nogil:
+    extreme_of_strip(data, strides[0], n, width, <number*>data[1], False)
 
-cdef void min_strip(void** data, ssize* steps, ssize n, ssize width, number* as_this) noexcept nogil:
-    extreme_of_strip(data, steps[0], n, width, <number*>data[1], True)
+cdef void min_strip(void** data, ssize* strides, ssize n, ssize width, number* as_this) noexcept nogil:
+    extreme_of_strip(data, strides[0], n, width, <number*>data[1], True)
 
-cdef line_loop[NUM_DTYPES] max_lines, min_lines
+cdef dim_loop[NUM_DTYPES] max_loops, min_loops
 cdef strip_loop[NUM_DTYPES] max_strips, min_strips
 
-cdef void set_lines(int dtype, number as_this) noexcept:
-    max_lines[dtype] = <line_loop>max_line[number]
-    min_lines[dtype] = <line_loop>min_line[number]
+cdef void set_loops(int dtype, number as_this) noexcept:
+    max_loops[dtype] = <dim_loop>max_loop[number]
+    min_loops[dtype] = <dim_loop>min_loop[number]
     max_strips[dtype] = <strip_loop>max_strip[number]
     min_strips[dtype] = <strip_loop>min_strip[number]
 
-set_lines[uint8_t](BOOL, 0)
-set_lines[uint8_t](UINT8, 0)
-set_lines[int8_t](INT8, 0)
-set_lines[int16_t](INT16, 0)
-set_lines[int32_t](INT32, 0)
-set_lines[int64_t](INT64, 0)
-set_lines[float](FLOAT32, 0)
-set_lines[double](FLOAT64, 0)
+set_loops[uint8_t](BOOL, 0)
+set_loops[uint8_t](UINT8, 0)
+set_loops[int8_t](INT8, 0)
+set_loops[int16_t](INT16, 0)
+set_loops[int32_t](INT32, 0)
+set_loops[int64_t](INT64, 0)
+set_loops[float](FLOAT32, 0)
+set_loops[double](FLOAT64, 0)
 
 
 cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint is_min):
@@ -301,17 +301,17 @@ cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint
     cdef unsigned int mask = <unsigned int>1 << dim
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values, indices
-    cdef Lines lines
+    cdef DimIterator iter
     refuse_empty(x, mask, True, where)
     values = reduced_tensor(x.dtype_, x, mask, keepdim)
     indices = reduced_tensor(INT64, x, mask, keepdim)
-    start_lines(&lines, x, dim)
+    start_iterator(&iter, x, dim)
     if x.ndim_ > 0 and x.sizes[dim] < 2147483647:       # strips count in int32
-        lines.strip = min_strips[kernel] if is_min else max_strips[kernel]
-    add_lines(&lines, x, dim, kernel, False)
-    add_lines(&lines, values, dim if keepdim else -1, kernel, True)
-    add_lines(&lines, indices, dim if keepdim else -1, INT64, True)
-    run_lines(&lines, min_lines[kernel] if is_min else max_lines[kernel], NULL, 32768)
+        iter.strip = min_strips[kernel] if is_min else max_strips[kernel]
+    add_operand(&iter, x, dim, kernel, False)
+    add_operand(&iter, values, dim if keepdim else -1, kernel, True)
+    add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
+    dim_apply(&iter, min_loops[kernel] if is_min else max_loops[kernel], NULL, 32768)
     return [values, indices]
 
 cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint keepdim):
@@ -342,14 +342,14 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
         result = extreme(where, x, None, False, is_min)
         if out is not None:
             return store_out(where, result, out, needs_grad(x))
-        return finish(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
+        return record(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
     d = wrap_dim(dim, ndim_of(x), where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:
         first, second = out
         results = [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
     else:
-        results = finish(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
+        results = record(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
     return (return_types.min if is_min else return_types.max)(results)
 
 def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
@@ -415,7 +415,7 @@ def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
     cdef TensorBase flat, result
     cdef ssize[MAX_NDIM] ones
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
@@ -426,7 +426,7 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
             raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
                                  "not empty")
         flat = x if x.is_contiguous_ else contiguous_copy(x)
-        flat = alias_as(flat, 1, &x.numel_, &step, flat.data_)
+        flat = alias_as(flat, 1, &x.numel_, &stride, flat.data_)
         result = extreme_and_index(where, flat, 0, False, is_min)[1]
         if keepdim:
             for i in range(x.ndim_):

@@ -5,7 +5,7 @@ from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number, refuse_self_overlap, write_number
+from tensorlab._core.operands cimport as_number, refuse_internal_overlap, write_number
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT16,
@@ -21,9 +21,9 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport fill_with
+from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_record
+from tensorlab._core.recording cimport OpNode, begin_record, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -102,7 +102,8 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
 
 # ---------------------------------------------------------------- writing where elements share a place
 cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
-    """As start_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it later.
+    """As begin_record_inplace, for an op that may write to such a tensor (all elements get the same value), or that looks at it
+    later.
 
     No derivative may need x as it was.
     """
@@ -114,7 +115,7 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
         wanted = wanted or (isinstance(<object>pointers[i], TensorBase) and needs_grad(<TensorBase>pointers[i]))
     wanted = wanted and thread_state().grad_enabled
     check_inplace(x, wanted, op.name + "_")
-    return start_record(op, pointers, n) if wanted else None
+    return begin_record(op, pointers, n) if wanted else None
 
 
 # ---------------------------------------------------------------- fill_ and zero_
@@ -175,9 +176,9 @@ def fill_(TensorBase input not None, value):
     check_fill_value(input, value)
     node = start_overlapping(FILL, input, (input, value))
     if isinstance(value, TensorBase):
-        refuse_self_overlap(input, "fill_")             # as PyTorch, which copies a tensor's value where it fills in a number
+        refuse_internal_overlap(input, "fill_")         # as PyTorch, which copies a tensor's value where it fills in a number
     write_fill(input, value)
-    return finish_inplace(node, input)
+    return end_record_inplace(node, input)
 
 
 def fill(TensorBase input not None, value):
@@ -191,7 +192,7 @@ def fill(TensorBase input not None, value):
     check_fill_value(input, value)
     out = empty_like(input, input.dtype_)
     write_fill(out, value)
-    return finish(FILL, out, (input, value))
+    return record(FILL, out, (input, value))
 
 
 cdef Op ZERO = Op("zero(x: Tensor) -> Tensor")
@@ -205,4 +206,4 @@ def zero_(TensorBase input not None):
     """Write zeros over all elements."""
     cdef OpNode node = start_overlapping(ZERO, input, (input,))
     fill_zero(input)
-    return finish_inplace(node, input)
+    return end_record_inplace(node, input)

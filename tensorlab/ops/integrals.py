@@ -1,7 +1,7 @@
 """Areas and slopes of sampled functions: trapezoid, cumulative_trapezoid, gradient."""
 
 from tensorlab._core.exchange import as_tensor
-from tensorlab._core.spellings import respelled
+from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import ShapeError
 from tensorlab.ops.joining import cat
@@ -38,7 +38,7 @@ def areas(y, x, dx, dim, where):
     return (y.narrow(dim, 1, n - 1) + y.narrow(dim, 0, n - 1)) * widths(x, dx, y, dim, where) / 2
 
 
-@respelled
+@accepts_numpy_names
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """Return the area under samples of a function, by the trapezoidal rule.
 
@@ -58,7 +58,7 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
 trapz = trapezoid
 
 
-@respelled
+@accepts_numpy_names
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """Return the area under samples of a function up to each of them but the first.
 
@@ -122,7 +122,7 @@ def slope(y, spacing, dim, edge_order):
     return cat([first, middle, last], dim)
 
 
-@respelled
+@accepts_numpy_names
 def gradient(input, *, spacing=1, dim=None, edge_order=1):
     """Return the slopes of a sampled function along each dimension, by differences of second order.
 

@@ -7,8 +7,8 @@ from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.memory_formats cimport format_strides, lies_channels_last
 from tensorlab.ops.filling cimport zeros_beside
@@ -155,7 +155,7 @@ cdef TensorBase run_cat(object tensors, object dim):
     out = join_into(parts, at, ndim, sizes)
     if not any_needs_grad(parts):
         return out
-    return finish(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[at]
+    return record(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[at]
                                                for one in parts])))
 
 
@@ -234,7 +234,7 @@ cdef TensorBase run_stack(list parts, object dim, str where):
             place(out, inserted(x, at), at, position)
     if not any_needs_grad(parts):
         return out
-    return finish(STACK, out, (parts, at))
+    return record(STACK, out, (parts, at))
 
 
 cdef TensorBase stack_result(list parts, int dim):

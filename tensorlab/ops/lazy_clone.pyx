@@ -22,7 +22,7 @@ from libc.string cimport memcpy
 
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.storage cimport BORROWED, LENT, WRITABLE, Storage, foreign_storage, new_storage
 from tensorlab._core.tensor cimport TensorBase, new_tensor, note_borrower, set_layout
 
@@ -134,7 +134,7 @@ def _lazy_clone(TensorBase input not None):
         out.storage_ = borrow(storage)
         out.data_ = input.data_
         note_borrower(out)
-    return finish(LAZY_CLONE, out, (input,))
+    return record(LAZY_CLONE, out, (input,))
 
 
 def _is_lazy_clone(TensorBase input not None):

@@ -12,14 +12,14 @@ from tensorlab._core.conversion cimport convert
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport is_followed
+from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
-from tensorlab.ops.line_walk cimport Lines, add_lines, add_points, run_lines, start_lines
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport sum_into
-from tensorlab.ops.rows cimport exp_row, largest, log_of, sum_row
+from tensorlab.ops.inner_loops cimport exp_shifted, largest, log_of, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
@@ -28,9 +28,9 @@ from tensorlab.ops.softmax import log_softmax
 cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
 
-cdef struct ClassLine:          # what the loops below know besides their rows
+cdef struct ClassParameters:    # what the loops below know besides their rows
     bint keeps_softmax
-    ssize class_step            # from one class to the next, in elements
+    ssize class_stride          # from one class to the next, in elements
     int dtype                   # of the prediction, as stored
     double scale                # of the gradient
 
@@ -164,19 +164,19 @@ cdef TensorBase spread_over(TensorBase grad, TensorBase classes):
 
 
 # ---------------------------------------------------------------- nll_loss
-cdef void nll_line(void** rows, ssize n, ClassLine* line, real* as_this) noexcept nogil:
-    cdef real* loss = <real*>rows[0]
-    cdef ssize at = (<int64_t*>rows[2])[0] * line.class_step * item_size[line.dtype]
+cdef void nll_loop(void** data, ssize n, ClassParameters* parameters, real* as_this) noexcept nogil:
+    cdef real* loss = <real*>data[0]
+    cdef ssize at = (<int64_t*>data[2])[0] * parameters.class_stride * item_size[parameters.dtype]
     loss[0] = 0
-    if (<real*>rows[3])[0] != 0:
-        convert(loss, 9 if real is double else 8, 1, <char*>rows[1] + at, line.dtype, 1, 1)     # FLOAT64, FLOAT32
-        loss[0] *= -(<real*>rows[3])[0]
+    if (<real*>data[3])[0] != 0:
+        convert(loss, 9 if real is double else 8, 1, <char*>data[1] + at, parameters.dtype, 1, 1)  # FLOAT64, FLOAT32
+        loss[0] *= -(<real*>data[3])[0]
 
-cdef void nll_line_float(void** rows, ssize n, void* line) noexcept nogil:
-    nll_line[float](rows, n, <ClassLine*>line, NULL)
+cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
+    nll_loop[float](data, n, <ClassParameters*>parameters, NULL)
 
-cdef void nll_line_double(void** rows, ssize n, void* line) noexcept nogil:
-    nll_line[double](rows, n, <ClassLine*>line, NULL)
+cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
+    nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
 cdef Op NLL_LOSS = Op("nll_loss(x: Tensor, target: Tensor, weights: Tensor, dim: int, scale: float) -> Tensor")
 
@@ -210,38 +210,38 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     """
     cdef Targets targets
     cdef TensorBase losses
-    cdef ClassLine line
-    cdef Lines lines
+    cdef ClassParameters parameters
+    cdef DimIterator iter
     cdef double scale
     check_reduction("nll_loss", reduction)
     targets = read_targets("nll_loss", input, target, weight, ignore_index)
     scale = scale_of(reduction, targets.total)
     losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
-    line.class_step = input.strides[targets.dim]
-    line.dtype = input.dtype_
-    start_lines(&lines, losses, -1)
-    add_lines(&lines, losses, -1, losses.dtype_, True)
-    add_points(&lines, input, targets.dim)
-    add_lines(&lines, targets.classes, -1, INT64, False)
-    add_lines(&lines, targets.weights, -1, losses.dtype_, False)
-    run_lines(&lines, nll_line_double if losses.dtype_ == FLOAT64 else nll_line_float, &line, GRAIN)
+    parameters.class_stride = input.strides[targets.dim]
+    parameters.dtype = input.dtype_
+    start_iterator(&iter, losses, -1)
+    add_operand(&iter, losses, -1, losses.dtype_, True)
+    add_point_operand(&iter, input, targets.dim)
+    add_operand(&iter, targets.classes, -1, INT64, False)
+    add_operand(&iter, targets.weights, -1, losses.dtype_, False)
+    dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
     out = reduce_losses(losses, input, reduction, scale)
-    return finish(NLL_LOSS, out, (input, targets.classes, targets.weights, targets.dim, scale))
+    return record(NLL_LOSS, out, (input, targets.classes, targets.weights, targets.dim, scale))
 
 
 # ---------------------------------------------------------------- nll_loss_backward
-cdef void nll_backward_line(void** rows, ssize n, real scale) noexcept nogil:
-    cdef real* out = <real*>rows[0]
+cdef void nll_backward_loop(void** data, ssize n, real scale) noexcept nogil:
+    cdef real* out = <real*>data[0]
     cdef ssize i
     for i in range(n):
         out[i] = 0
-    out[(<int64_t*>rows[2])[0]] = -(<real*>rows[1])[0] * (<real*>rows[3])[0] * scale
+    out[(<int64_t*>data[2])[0]] = -(<real*>data[1])[0] * (<real*>data[3])[0] * scale
 
-cdef void nll_backward_line_float(void** rows, ssize n, void* line) noexcept nogil:
-    nll_backward_line[float](rows, n, <float>(<ClassLine*>line).scale)
+cdef void nll_backward_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
+    nll_backward_loop[float](data, n, <float>(<ClassParameters*>parameters).scale)
 
-cdef void nll_backward_line_double(void** rows, ssize n, void* line) noexcept nogil:
-    nll_backward_line[double](rows, n, (<ClassLine*>line).scale)
+cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
+    nll_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
 cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(grad: Tensor, target: Tensor, weights: Tensor, sizes: int[], dim: "
                                "int, scale: float) -> Tensor")
@@ -254,38 +254,38 @@ def nll_loss_backward(TensorBase grad not None, TensorBase target not None, Tens
                       double scale):
     """The gradient of nll_loss: -grad * weight at the right class of each sample, 0 elsewhere."""
     cdef TensorBase out = grad.new_empty(sizes), each = spread_over(grad, target)
-    cdef ClassLine line
-    cdef Lines lines
-    line.scale = scale
-    start_lines(&lines, out, dim)
-    add_lines(&lines, out, dim, weights.dtype_, True)
-    add_lines(&lines, each, -1, weights.dtype_, False)
-    add_lines(&lines, target, -1, INT64, False)
-    add_lines(&lines, weights, -1, weights.dtype_, False)
-    run_lines(&lines, nll_backward_line_double if weights.dtype_ == FLOAT64 else nll_backward_line_float, &line, GRAIN)
-    return finish(NLL_LOSS_BACKWARD, out, (grad, target, weights, sizes, dim, scale))
+    cdef ClassParameters parameters
+    cdef DimIterator iter
+    parameters.scale = scale
+    start_iterator(&iter, out, dim)
+    add_operand(&iter, out, dim, weights.dtype_, True)
+    add_operand(&iter, each, -1, weights.dtype_, False)
+    add_operand(&iter, target, -1, INT64, False)
+    add_operand(&iter, weights, -1, weights.dtype_, False)
+    dim_apply(&iter, nll_backward_loop_double if weights.dtype_ == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
+    return record(NLL_LOSS_BACKWARD, out, (grad, target, weights, sizes, dim, scale))
 
 
 # ---------------------------------------------------------------- cross_entropy
-cdef void cross_entropy_line(void** rows, ssize n, ClassLine* line, real* as_this) noexcept nogil:
+cdef void cross_entropy_loop(void** data, ssize n, ClassParameters* parameters, real* as_this) noexcept nogil:
     """The loss of a sample, and (over x's scratch copy or in the last operand) the softmax."""
-    cdef real* x = <real*>rows[0]
-    cdef real* probabilities = <real*>rows[4]           # the last operand, or the scratch memory
-    cdef real shift = largest(x, n), total, factor, weight = (<real*>rows[3])[0]
+    cdef real* x = <real*>data[0]
+    cdef real* probabilities = <real*>data[4]           # the last operand, or the scratch memory
+    cdef real shift = largest(x, n), total, factor, weight = (<real*>data[3])[0]
     cdef ssize i
-    exp_row(probabilities, x, shift, n)
-    total = sum_row(probabilities, n)
-    (<real*>rows[1])[0] = weight * (log_of(total) + (shift - x[(<int64_t*>rows[2])[0]])) if weight != 0 else <real>0
-    if line.keeps_softmax:
+    exp_shifted(probabilities, x, shift, n)
+    total = pairwise_sum(probabilities, n)
+    (<real*>data[1])[0] = weight * (log_of(total) + (shift - x[(<int64_t*>data[2])[0]])) if weight != 0 else <real>0
+    if parameters.keeps_softmax:
         factor = 1 / total
         for i in range(n):
             probabilities[i] *= factor
 
-cdef void cross_entropy_line_float(void** rows, ssize n, void* line) noexcept nogil:
-    cross_entropy_line[float](rows, n, <ClassLine*>line, NULL)
+cdef void cross_entropy_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
+    cross_entropy_loop[float](data, n, <ClassParameters*>parameters, NULL)
 
-cdef void cross_entropy_line_double(void** rows, ssize n, void* line) noexcept nogil:
-    cross_entropy_line[double](rows, n, <ClassLine*>line, NULL)
+cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
+    cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
 cdef Op CROSS_ENTROPY = Op("cross_entropy(x: Tensor, probabilities: Tensor, target: Tensor, weights: Tensor, dim: int, "
                            "scale: float) -> Tensor", node="NllLossBackward0")
@@ -300,25 +300,25 @@ cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weig
     cdef TensorBase losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes), probabilities = None
     cdef double scale = scale_of(reduction, targets.total)
     cdef int kernel = losses.dtype_
-    cdef ClassLine line
-    cdef Lines lines
-    line.keeps_softmax = is_followed(x)
-    start_lines(&lines, x, targets.dim)
-    add_lines(&lines, x, targets.dim, kernel, False)
-    add_lines(&lines, losses, -1, kernel, True)
-    add_lines(&lines, targets.classes, -1, INT64, False)
-    add_lines(&lines, targets.weights, -1, kernel, False)
-    if line.keeps_softmax:
+    cdef ClassParameters parameters
+    cdef DimIterator iter
+    parameters.keeps_softmax = should_record(x)
+    start_iterator(&iter, x, targets.dim)
+    add_operand(&iter, x, targets.dim, kernel, False)
+    add_operand(&iter, losses, -1, kernel, True)
+    add_operand(&iter, targets.classes, -1, INT64, False)
+    add_operand(&iter, targets.weights, -1, kernel, False)
+    if parameters.keeps_softmax:
         probabilities = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-        add_lines(&lines, probabilities, targets.dim, kernel, True)
+        add_operand(&iter, probabilities, targets.dim, kernel, True)
     else:
-        lines.scratch = x.sizes[targets.dim] * item_size[kernel]
-    run_lines(&lines, cross_entropy_line_double if kernel == FLOAT64 else cross_entropy_line_float, &line, GRAIN)
+        iter.scratch = x.sizes[targets.dim] * item_size[kernel]
+    dim_apply(&iter, cross_entropy_loop_double if kernel == FLOAT64 else cross_entropy_loop_float, &parameters, GRAIN)
     out = reduce_losses(losses, x, reduction, scale)
-    if not line.keeps_softmax:
+    if not parameters.keeps_softmax:
         return out
-    finish(SOFTMAX, probabilities, (x, targets.dim, None))
-    return finish(CROSS_ENTROPY, out, (x, probabilities, targets.classes, targets.weights, targets.dim, scale))
+    record(SOFTMAX, probabilities, (x, targets.dim, None))
+    return record(CROSS_ENTROPY, out, (x, probabilities, targets.classes, targets.weights, targets.dim, scale))
 
 cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index,
                                    str reduction, double label_smoothing):
@@ -396,20 +396,20 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
 
 
 # ---------------------------------------------------------------- cross_entropy_backward
-cdef void cross_entropy_backward_line(void** rows, ssize n, real scale) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* probabilities = <real*>rows[1]
-    cdef real factor = (<real*>rows[2])[0] * (<real*>rows[4])[0] * scale
+cdef void cross_entropy_backward_loop(void** data, ssize n, real scale) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* probabilities = <real*>data[1]
+    cdef real factor = (<real*>data[2])[0] * (<real*>data[4])[0] * scale
     cdef ssize i
     for i in range(n):
         out[i] = probabilities[i] * factor
-    out[(<int64_t*>rows[3])[0]] -= factor
+    out[(<int64_t*>data[3])[0]] -= factor
 
-cdef void cross_entropy_backward_line_float(void** rows, ssize n, void* line) noexcept nogil:
-    cross_entropy_backward_line[float](rows, n, <float>(<ClassLine*>line).scale)
+cdef void cross_entropy_backward_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
+    cross_entropy_backward_loop[float](data, n, <float>(<ClassParameters*>parameters).scale)
 
-cdef void cross_entropy_backward_line_double(void** rows, ssize n, void* line) noexcept nogil:
-    cross_entropy_backward_line[double](rows, n, (<ClassLine*>line).scale)
+cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
+    cross_entropy_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
 cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(grad: Tensor, probabilities: Tensor, target: Tensor, "
                                     "weights: Tensor, dim: int, scale: float) -> Tensor")
@@ -429,15 +429,15 @@ def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities no
     cdef TensorBase out = empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
     cdef TensorBase each = spread_over(grad, target)
     cdef int kernel = weights.dtype_
-    cdef ClassLine line
-    cdef Lines lines
-    line.scale = scale
-    start_lines(&lines, out, dim)
-    add_lines(&lines, out, dim, kernel, True)
-    add_lines(&lines, probabilities, dim, kernel, False)
-    add_lines(&lines, each, -1, kernel, False)
-    add_lines(&lines, target, -1, INT64, False)
-    add_lines(&lines, weights, -1, kernel, False)
-    run_lines(&lines, cross_entropy_backward_line_double if kernel == FLOAT64 else cross_entropy_backward_line_float,
-              &line, GRAIN)
-    return finish(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weights, dim, scale))
+    cdef ClassParameters parameters
+    cdef DimIterator iter
+    parameters.scale = scale
+    start_iterator(&iter, out, dim)
+    add_operand(&iter, out, dim, kernel, True)
+    add_operand(&iter, probabilities, dim, kernel, False)
+    add_operand(&iter, each, -1, kernel, False)
+    add_operand(&iter, target, -1, INT64, False)
+    add_operand(&iter, weights, -1, kernel, False)
+    dim_apply(&iter, cross_entropy_backward_loop_double if kernel == FLOAT64 else cross_entropy_backward_loop_float,
+              &parameters, GRAIN)
+    return record(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weights, dim, scale))

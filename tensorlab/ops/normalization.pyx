@@ -12,10 +12,10 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.loops cimport copy_into, thread_count
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.rows cimport sum_row
+from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -195,7 +195,7 @@ cdef inline void layer_norm_loop(Rows* rows, ssize begin, ssize end, real* means
         if n < few:
             squares = moments(x, n, &means[i])
         else:
-            means[i] = sum_row(x, n) / n
+            means[i] = pairwise_sum(x, n) / n
             squares = sum_of_squares(x, means[i], n)
         rstds[i] = <real>1 / <real>sqrt(squares / n + <real>rows.eps)
         normalize_row(<real*>rows.out + i * n, x, <real*>rows.weight, <real*>rows.bias, means[i], rstds[i], n)
@@ -270,7 +270,7 @@ def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=No
         rows.x, rows.weight, rows.bias = memory_of(x), data_of(w), data_of(b)
         rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
         run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
-    return finish(LAYER_NORM, plain(out, input.dtype_), (input, weight, bias, count, eps, mean, rstd))
+    return record(LAYER_NORM, plain(out, input.dtype_), (input, weight, bias, count, eps, mean, rstd))
 
 
 # ---------------------------------------------------------------- layer_norm_backward
@@ -379,7 +379,7 @@ def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
         rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
         rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
         run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
-    return finish(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
+    return record(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
 
 
 # ---------------------------------------------------------------- layer_norm_backward_weight
@@ -433,7 +433,7 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     cdef Rows rows
     cdef rows_loop loop = backward_weight_double if kernel == FLOAT64 else backward_weight_float
     if is_meta(out):
-        return finish(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
+        return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
     rows.m, rows.n = mean.numel_, out.numel_
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
     rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
@@ -445,7 +445,7 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     else:
         for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
             loop(&rows, rows.n * part // threads, rows.n * (part + 1) // threads)
-    return finish(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
+    return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
 
 
 # ---------------------------------------------------------------- rms_norm: from other ops

@@ -7,9 +7,9 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -85,36 +85,36 @@ cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexc
         total[0] = fold_one(total[0], x[j], kind, p)
         j += 1
 
-cdef void norm_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+cdef void norm_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const double* p) noexcept nogil:
     cdef int kind = kind_of(p[0])
     cdef ssize i
     for i in range(m):
         if kind == SQUARES:
-            norm_row(totals + i, x + i * row_step, n, SQUARES, 2)
+            norm_row(totals + i, x + i * row_stride, n, SQUARES, 2)
         elif kind == ABSOLUTES:
-            norm_row(totals + i, x + i * row_step, n, ABSOLUTES, 1)
+            norm_row(totals + i, x + i * row_stride, n, ABSOLUTES, 1)
         elif kind == LARGEST:
-            norm_row(totals + i, x + i * row_step, n, LARGEST, 1)
+            norm_row(totals + i, x + i * row_stride, n, LARGEST, 1)
         else:
-            norm_row(totals + i, x + i * row_step, n, kind, <real>p[0])
+            norm_row(totals + i, x + i * row_stride, n, kind, <real>p[0])
 
-cdef void norm_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+cdef void norm_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const double* p) noexcept nogil:
     cdef int kind = kind_of(p[0])
     cdef ssize i, j
     for i in range(m):
         if kind == SQUARES:
             for j in range(n):
-                totals[j] += x[i * row_step + j] * x[i * row_step + j]
+                totals[j] += x[i * row_stride + j] * x[i * row_stride + j]
         else:
             for j in range(n):
-                totals[j] = fold_one(totals[j], x[i * row_step + j], kind, <real>p[0])
+                totals[j] = fold_one(totals[j], x[i * row_stride + j], kind, <real>p[0])
 
-cdef void norm_merge(real* totals, real* x, ssize m, ssize row_step, ssize n, const double* p) noexcept nogil:
+cdef void norm_merge(real* totals, real* x, ssize m, ssize row_stride, ssize n, const double* p) noexcept nogil:
     cdef int kind = kind_of(p[0])
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] = merge_one(totals[j], x[i * row_step + j], kind)
+            totals[j] = merge_one(totals[j], x[i * row_stride + j], kind)
 
 cdef void norm_root_loop(real* totals, ssize n, double p) noexcept nogil:
     cdef ssize i
@@ -207,10 +207,10 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
     if out is not None:
         return store_out("norm", result, out, needs_grad(input))
-    return finish(NORM, result, (input, power_of, dim, keepdim, dtype))
+    return record(NORM, result, (input, power_of, dim, keepdim, dtype))
 
-cdef finish_loop norm_root(double p, int kernel) noexcept:
+cdef finalize_loop norm_root(double p, int kernel) noexcept:
     """What turns the sum into the norm: a root, or nothing."""
     if kind_of(p) != SQUARES and kind_of(p) != POWERS:
         return NULL
-    return <finish_loop>norm_root_loop[double] if kernel == FLOAT64 else <finish_loop>norm_root_loop[float]
+    return <finalize_loop>norm_root_loop[double] if kernel == FLOAT64 else <finalize_loop>norm_root_loop[float]

@@ -8,8 +8,8 @@ from libc.math cimport sqrt, sqrtf
 
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph cimport bump_version
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport is_dense, ssize
-from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType

@@ -22,10 +22,10 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta
-from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
-from tensorlab.ops.reduction_walk cimport reduced_tensor
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
+from tensorlab.ops.reduction_iterator cimport reduced_tensor
 from tensorlab.ops.reductions cimport share_among, to_sources
 from tensorlab.ops.sorted_values cimport value_of_rank
 from tensorlab.ops.sorting cimport order_loop, order_loops, scratch_bytes
@@ -40,7 +40,7 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- topk
-cdef struct TopLine:
+cdef struct TopkParameters:
     order_loop order
     ssize n                     # of the input's line; the results have k
     ssize k
@@ -90,37 +90,37 @@ cdef inline void top_few(number* best, int64_t* indices, number* x, ssize n, ssi
                 insert(best, indices, k, x[i + j], i + j, is_largest)
         i += BLOCK
 
-cdef inline void top_line(void** rows, TopLine* line, number* best) noexcept nogil:
-    cdef number* x = <number*>rows[2]
-    cdef int64_t* indices = <int64_t*>rows[1]
-    cdef uint32_t* order = <uint32_t*>rows[3]
-    cdef ssize i, n = line.n
-    if line.k == 0:
+cdef inline void top_loop(void** data, TopkParameters* parameters, number* best) noexcept nogil:
+    cdef number* x = <number*>data[2]
+    cdef int64_t* indices = <int64_t*>data[1]
+    cdef uint32_t* order = <uint32_t*>data[3]
+    cdef ssize i, n = parameters.n
+    if parameters.k == 0:
         return
-    if line.k <= FEW:
-        top_few(best, indices, x, n, line.k, line.is_largest)
+    if parameters.k <= FEW:
+        top_few(best, indices, x, n, parameters.k, parameters.is_largest)
         return
-    line.order(order, x, n, line.is_largest, <char*>rows[3] + ((n * 4 + 63) & ~<ssize>63))
-    for i in range(line.k):
+    parameters.order(order, x, n, parameters.is_largest, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
+    for i in range(parameters.k):
         best[i] = x[order[i]]
         indices[i] = order[i]
 
-cdef void top_line_of(void** rows, ssize k, void* parameter) noexcept nogil:
-    cdef TopLine* line = <TopLine*>parameter
-    if line.dtype == FLOAT32:
-        top_line(rows, line, <float*>rows[0])
-    elif line.dtype == FLOAT64:
-        top_line(rows, line, <double*>rows[0])
-    elif line.dtype == INT64:
-        top_line(rows, line, <int64_t*>rows[0])
-    elif line.dtype == INT32:
-        top_line(rows, line, <int32_t*>rows[0])
-    elif line.dtype == INT16:
-        top_line(rows, line, <int16_t*>rows[0])
-    elif line.dtype == INT8:
-        top_line(rows, line, <int8_t*>rows[0])
+cdef void top_loop_of(void** data, ssize k, void* parameter) noexcept nogil:
+    cdef TopkParameters* parameters = <TopkParameters*>parameter
+    if parameters.dtype == FLOAT32:
+        top_loop(data, parameters, <float*>data[0])
+    elif parameters.dtype == FLOAT64:
+        top_loop(data, parameters, <double*>data[0])
+    elif parameters.dtype == INT64:
+        top_loop(data, parameters, <int64_t*>data[0])
+    elif parameters.dtype == INT32:
+        top_loop(data, parameters, <int32_t*>data[0])
+    elif parameters.dtype == INT16:
+        top_loop(data, parameters, <int16_t*>data[0])
+    elif parameters.dtype == INT8:
+        top_loop(data, parameters, <int8_t*>data[0])
     else:
-        top_line(rows, line, <uint8_t*>rows[0])
+        top_loop(data, parameters, <uint8_t*>data[0])
 
 cdef Op TOPK = Op("topk(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
 
@@ -156,46 +156,46 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     cdef int d = wrap_dim(dim, ndim_of(input), "topk"), kernel = kernel_dtype(input.dtype_), i
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase values, indices
-    cdef TopLine line
-    cdef Lines lines
+    cdef TopkParameters parameters
+    cdef DimIterator iter
     if input.dtype_ == BOOL:
         raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
-    line.n = input.sizes[d] if input.ndim_ > 0 else 1
-    if k < 0 or k > line.n:
-        raise ShapeError(f"topk: k is {k}, but dimension {d} has {line.n} elements; k must be from 0 to that")
+    parameters.n = input.sizes[d] if input.ndim_ > 0 else 1
+    if k < 0 or k > parameters.n:
+        raise ShapeError(f"topk: k is {k}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
     for i in range(input.ndim_):
         sizes[i] = k if i == d else input.sizes[i]
     values, indices = empty_beside(input, input.dtype_, input.ndim_, sizes), empty_beside(input, INT64, input.ndim_, sizes)
-    line.order = order_loops[kernel]
-    line.k = k
-    line.is_largest = largest
-    line.dtype = kernel
-    start_lines(&lines, values, d)
-    add_lines(&lines, values, d, kernel, True)
-    add_lines(&lines, indices, d, INT64, True)
-    add_lines(&lines, input, d, kernel, False)
+    parameters.order = order_loops[kernel]
+    parameters.k = k
+    parameters.is_largest = largest
+    parameters.dtype = kernel
+    start_iterator(&iter, values, d)
+    add_operand(&iter, values, d, kernel, True)
+    add_operand(&iter, indices, d, INT64, True)
+    add_operand(&iter, input, d, kernel, False)
     if k > FEW:
-        lines.scratch = line.n * 4 + 64 + scratch_bytes(line.n)
-    run_lines(&lines, top_line_of, &line, GRAIN)
+        iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
+    dim_apply(&iter, top_loop_of, &parameters, GRAIN)
     results = [values, indices]
     if out is not None:
         first, second = out
         results = [store_out("topk", values, first, needs_grad(input)), store_out("topk", indices, second, False)]
     else:
-        results = finish(TOPK, results, (input, d, indices))
+        results = record(TOPK, results, (input, d, indices))
     return return_types.topk(results)
 
 
 # ---------------------------------------------------------------- kthvalue, median: loops
-cdef struct KthLine:
+cdef struct KthParameters:
     order_loop order
     ssize k                     # counted from 0; -1: the middle one, -2: the middle one of those that are not nan
     int dtype
 
-cdef inline void kth_line(void** rows, ssize n, KthLine* line, number* x) noexcept nogil:
-    cdef uint32_t* order = <uint32_t*>rows[3]
-    cdef ssize k = line.k, numbers = n
-    line.order(order, x, n, False, <char*>rows[3] + ((n * 4 + 63) & ~<ssize>63))
+cdef inline void kth_loop(void** data, ssize n, KthParameters* parameters, number* x) noexcept nogil:
+    cdef uint32_t* order = <uint32_t*>data[3]
+    cdef ssize k = parameters.k, numbers = n
+    parameters.order(order, x, n, False, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
     if k < 0:
         while numbers > 0 and x[order[numbers - 1]] != x[order[numbers - 1]]:
             numbers -= 1                                # nans stand at the end
@@ -203,49 +203,49 @@ cdef inline void kth_line(void** rows, ssize n, KthLine* line, number* x) noexce
             k = (numbers - 1) // 2                      # of an even number, the lower of the two in the middle
         else:
             k = numbers                                 # the first nan
-    (<number*>rows[1])[0] = x[order[k]]
-    (<int64_t*>rows[2])[0] = order[k]
+    (<number*>data[1])[0] = x[order[k]]
+    (<int64_t*>data[2])[0] = order[k]
 
-cdef void kth_line_of(void** rows, ssize n, void* parameter) noexcept nogil:
-    cdef KthLine* line = <KthLine*>parameter
-    if line.dtype == FLOAT32:
-        kth_line(rows, n, line, <float*>rows[0])
-    elif line.dtype == FLOAT64:
-        kth_line(rows, n, line, <double*>rows[0])
-    elif line.dtype == INT64:
-        kth_line(rows, n, line, <int64_t*>rows[0])
-    elif line.dtype == INT32:
-        kth_line(rows, n, line, <int32_t*>rows[0])
-    elif line.dtype == INT16:
-        kth_line(rows, n, line, <int16_t*>rows[0])
-    elif line.dtype == INT8:
-        kth_line(rows, n, line, <int8_t*>rows[0])
+cdef void kth_loop_of(void** data, ssize n, void* parameter) noexcept nogil:
+    cdef KthParameters* parameters = <KthParameters*>parameter
+    if parameters.dtype == FLOAT32:
+        kth_loop(data, n, parameters, <float*>data[0])
+    elif parameters.dtype == FLOAT64:
+        kth_loop(data, n, parameters, <double*>data[0])
+    elif parameters.dtype == INT64:
+        kth_loop(data, n, parameters, <int64_t*>data[0])
+    elif parameters.dtype == INT32:
+        kth_loop(data, n, parameters, <int32_t*>data[0])
+    elif parameters.dtype == INT16:
+        kth_loop(data, n, parameters, <int16_t*>data[0])
+    elif parameters.dtype == INT8:
+        kth_loop(data, n, parameters, <int8_t*>data[0])
     else:
-        kth_line(rows, n, line, <uint8_t*>rows[0])
+        kth_loop(data, n, parameters, <uint8_t*>data[0])
 
 cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
-    """[values, indices] of the k-th smallest elements along a dimension; see KthLine for k."""
+    """[values, indices] of the k-th smallest elements along a dimension; see KthParameters for k."""
     cdef unsigned int mask = <unsigned int>1 << dim
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
     cdef TensorBase values, indices
-    cdef KthLine line
-    cdef Lines lines
+    cdef KthParameters parameters
+    cdef DimIterator iter
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
     if n == 0:
         raise DimensionError(f"{where}: dimension {dim} of shape {tuple(x.shape)} is empty; choose one that has "
                              "elements")
     values, indices = reduced_tensor(x.dtype_, x, mask, keepdim), reduced_tensor(INT64, x, mask, keepdim)
-    line.order = order_loops[kernel]
-    line.k = k
-    line.dtype = kernel
-    start_lines(&lines, x, dim)
-    add_lines(&lines, x, dim, kernel, False)
-    add_lines(&lines, values, dim if keepdim else -1, kernel, True)
-    add_lines(&lines, indices, dim if keepdim else -1, INT64, True)
-    lines.scratch = n * 4 + 64 + scratch_bytes(n)
-    run_lines(&lines, kth_line_of, &line, GRAIN)
+    parameters.order = order_loops[kernel]
+    parameters.k = k
+    parameters.dtype = kernel
+    start_iterator(&iter, x, dim)
+    add_operand(&iter, x, dim, kernel, False)
+    add_operand(&iter, values, dim if keepdim else -1, kernel, True)
+    add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
+    iter.scratch = n * 4 + 64 + scratch_bytes(n)
+    dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
     return [values, indices]
 
 cdef Op KTH = Op("kth_element(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
@@ -271,7 +271,7 @@ cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keep
     if out is not None:
         first, second = out
         return [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
-    return finish(op, results, (x, d, keepdim, results[1]))
+    return record(op, results, (x, d, keepdim, results[1]))
 
 
 # ---------------------------------------------------------------- kthvalue
@@ -314,7 +314,7 @@ cdef object median_of_all(str where, TensorBase x, ssize k):
     out = None if x.dtype_ == BOOL or is_meta(x) else value_of_rank(x, k == -2)
     if out is None:
         out = kth_elements(where, x.detach().reshape(-1), 0, k, False)[0]
-    return finish(MEDIAN, out, (x,))
+    return record(MEDIAN, out, (x,))
 
 def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """The element in the middle of all, or along a dimension with its index; of an even number, the lower of the two.

@@ -5,7 +5,7 @@ Both are made of other operations, which know their gradients.
 """
 
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.indexing.rows import index_select
+from tensorlab.ops.indexing.index_along_dim import index_select
 from tensorlab.ops.ranges import arange
 
 

@@ -9,10 +9,10 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
+from tensorlab._core.iterator cimport copy_into, thread_count
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -31,8 +31,8 @@ cdef struct Planes:             # images, one after another
     ssize out_width
     const int64_t* rows         # (out_height, 3) and (out_width, 3): the windows
     const int64_t* columns
-    ssize row_step              # from one element of a window to the next
-    ssize column_step
+    ssize row_stride            # from one element of a window to the next
+    ssize column_stride
     double divisor              # of every mean, or 0 for the number of elements
     void* x
     void* out
@@ -115,8 +115,8 @@ cdef void max_of_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nog
                         if value > best or (value != value and best == best):
                             best = value
                             place = row * p.width + column
-                        column += p.column_step
-                    row += p.row_step
+                        column += p.column_stride
+                    row += p.row_stride
                 out[at] = best
                 p.indices[at] = place
                 at += 1
@@ -204,7 +204,7 @@ cdef int describe(Planes* p, TensorBase x, TensorBase rows, TensorBase columns) 
     p.planes = x.sizes[0] * (x.sizes[1] if x.ndim_ == 4 else 1)
     p.out_height, p.out_width = rows.sizes[0], columns.sizes[0]
     p.rows, p.columns = <const int64_t*>memory_of(rows), <const int64_t*>memory_of(columns)
-    p.row_step = p.column_step = 1
+    p.row_stride = p.column_stride = 1
     p.divisor = 0
 
 
@@ -278,13 +278,13 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
                               "max_pool2d")
     x = plain(input, kernel_type)
     describe(&p, x, rows, columns)
-    p.row_step, p.column_step = steps[0], steps[1]
+    p.row_stride, p.column_stride = steps[0], steps[1]
     out = tensor_of_shape(kernel_type, input, p.out_height, p.out_width)
     indices = tensor_of_shape(INT64, input, p.out_height, p.out_width)
     if not is_meta(out):
         p.x, p.out, p.indices = memory_of(x), memory_of(out), <int64_t*>memory_of(indices)
         run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
-    result = finish(MAX_POOL, plain(out, input.dtype_), (input, indices))
+    result = record(MAX_POOL, plain(out, input.dtype_), (input, indices))
     return (result, indices) if return_indices else result
 
 
@@ -316,7 +316,7 @@ cdef object mean_of_windows(Op op, TensorBase x, TensorBase rows, TensorBase col
     if not is_meta(out):
         p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
         run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
-    return finish(op, plain(out, x.dtype_), (x, rows, columns, divisor))
+    return record(op, plain(out, x.dtype_), (x, rows, columns, divisor))
 
 def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, TensorBase columns not None, double divisor,
                       ssize height, ssize width):
@@ -328,7 +328,7 @@ def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, Tensor
     if not is_meta(out):
         p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
         run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
-    return finish(AVG_POOL_BACKWARD, plain(out, grad.dtype_), (grad, rows, columns, divisor, height, width))
+    return record(AVG_POOL_BACKWARD, plain(out, grad.dtype_), (grad, rows, columns, divisor, height, width))
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
                bint count_include_pad=True, divisor_override=None):

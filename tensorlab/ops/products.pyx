@@ -16,9 +16,9 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_walk cimport Reducer, read_dims, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
 
 from tensorlab.ops import joining
@@ -33,7 +33,7 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- prod: loops
-cdef void prod_rows(factor* totals, factor* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void prod_rows(factor* totals, factor* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef factor[16] lane                                # LANES
     cdef ssize i, j
     cdef int k
@@ -46,20 +46,20 @@ cdef void prod_rows(factor* totals, factor* x, ssize m, ssize row_step, ssize n,
                 lane[k] = 1
             while j + LANES <= n:
                 for k in range(LANES):
-                    lane[k] *= x[i * row_step + j + k]
+                    lane[k] *= x[i * row_stride + j + k]
                 j += LANES
             for k in range(LANES):
                 product *= lane[k]
         while j < n:
-            product *= x[i * row_step + j]
+            product *= x[i * row_stride + j]
             j += 1
         totals[i] *= product
 
-cdef void prod_columns(factor* totals, factor* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void prod_columns(factor* totals, factor* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] *= x[i * row_step + j]
+            totals[j] *= x[i * row_stride + j]
 
 cdef Reducer[NUM_DTYPES] prod_reducers              # by the type that is multiplied in
 cdef float one_float = 1
@@ -119,7 +119,7 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
                   NULL, 0)
     if out is not None:
         return store_out("prod", result, out, needs_grad(input))
-    return finish(PROD, result, (input, dim, keepdim, dtype))
+    return record(PROD, result, (input, dim, keepdim, dtype))
 
 
 # ---------------------------------------------------------------- products of the others
@@ -140,7 +140,7 @@ def products_of_others(x, dim):
 
 
 # ---------------------------------------------------------------- any and all: loops over bools
-cdef void any_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void any_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """In blocks, so that a long row is left soon after the first True."""
     cdef ssize i, j, stop
     cdef uint8_t found
@@ -150,17 +150,17 @@ cdef void any_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n
         while j < n and not found:
             stop = min(n, j + 4096)
             while j < stop:
-                found |= x[i * row_step + j]
+                found |= x[i * row_stride + j]
                 j += 1
         totals[i] = found
 
-cdef void any_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void any_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] |= x[i * row_step + j]
+            totals[j] |= x[i * row_stride + j]
 
-cdef void all_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void all_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j, stop
     cdef uint8_t found
     for i in range(m):
@@ -169,15 +169,15 @@ cdef void all_rows(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n
         while j < n and found:
             stop = min(n, j + 4096)
             while j < stop:
-                found &= x[i * row_step + j]
+                found &= x[i * row_stride + j]
                 j += 1
         totals[i] = found
 
-cdef void all_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void all_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] &= x[i * row_step + j]
+            totals[j] &= x[i * row_stride + j]
 
 cdef Reducer any_reducer, all_reducer
 cdef uint8_t no = 0, yes = 1

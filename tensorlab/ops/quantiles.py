@@ -7,7 +7,7 @@ import warnings
 
 from tensorlab import return_types
 from tensorlab._core.exchange import tensor
-from tensorlab._core.spellings import respelled
+from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.ranges import arange
@@ -100,7 +100,7 @@ def store(where, result, out):
     return out.copy_(result)
 
 
-@respelled
+@accepts_numpy_names
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Return the values below which a share `q` of the elements lies.
 
@@ -124,7 +124,7 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
     return store("quantile", values, out)
 
 
-@respelled
+@accepts_numpy_names
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Return `quantile` of the elements that are not nan.
 
@@ -136,7 +136,7 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     return store("nanquantile", values, out)
 
 
-@respelled
+@accepts_numpy_names
 def mode(input, dim=-1, keepdim=False, *, out=None):
     """Return the most frequent value along a dimension, the smallest of several, and where its last one stands.
 

@@ -41,9 +41,9 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
+from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -205,9 +205,9 @@ cdef Op RANDOM_OP = random_op("random")
 
 cdef object run_fill(Op op, TensorBase x, int recipe, object generator, double a, double b, str where):
     cdef Generator source = generator_or_default(generator, where)
-    cdef object node = start_inplace(op, x, (x,))
+    cdef object node = begin_record_inplace(op, x, (x,))
     fill_tensor(x, recipe, source, a, b)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 
 cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
@@ -319,10 +319,10 @@ def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
     source = generator_or_default(generator, "bernoulli_")
     check_probabilities(p, "bernoulli_")
     p = p.detach().expand(self.shape)
-    node = start_inplace(BERNOULLI_OP, self, (self,))
+    node = begin_record_inplace(BERNOULLI_OP, self, (self,))
     drawn = draw_bernoulli(p, self, source)
     copy_into(self, drawn)
-    return finish_inplace(node, self)
+    return end_record_inplace(node, self)
 
 
 cdef int check_probability(double p, str where) except -1:
@@ -363,7 +363,7 @@ def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
         copy_into(made, draw_bernoulli(input.detach(), made, generator_or_default(generator, "bernoulli")))
     if out is not None:
         return store_out("bernoulli", made, out, needs_grad(input))
-    return finish(BERNOULLI_OP, made, (input,))
+    return record(BERNOULLI_OP, made, (input,))
 
 
 # ---------------------------------------------------------------- integers
@@ -436,17 +436,17 @@ def random_(TensorBase self not None, *bounds, generator=None, to=None, **named)
     if high is None:                            # from `low` to the type's largest
         high = largest(self.dtype_) + 1 if not is_floating(self.dtype_) else 1 << 24
     check_integer_bounds(self.dtype_, low, high, "random_")
-    node = start_inplace(RANDOM_OP, self, (self,))
+    node = begin_record_inplace(RANDOM_OP, self, (self,))
     fill_between(self, source, low, high)
-    return finish_inplace(node, self)
+    return end_record_inplace(node, self)
 
 
 cdef object random_of_type(TensorBase x, Generator generator):
-    cdef object node = start_inplace(RANDOM_OP, x, (x,))
+    cdef object node = begin_record_inplace(RANDOM_OP, x, (x,))
     if x.dtype_ == BOOL:
         fill_between(x, generator, 0, 2)
     elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
         fill_between(x, generator, 0, (2048 if x.dtype_ == FLOAT16 else 256) + 1)
     else:
         fill_tensor(x, RANDOM, generator, 0, 0)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)

@@ -20,9 +20,9 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 from tensorlab.ops.creation cimport factory_sizes, start_factory, start_like
 from tensorlab.ops.filling cimport check_number
@@ -38,7 +38,7 @@ from tensorlab.ops.random cimport (
 )
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
-from tensorlab.ops.grids import broadcast_shapes
+from tensorlab.ops.meshgrid import broadcast_shapes
 
 
 # ---------------------------------------------------------------- factories
@@ -235,7 +235,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     (<object>made).data.mul_(detached(std)).add_(detached(mean))       # .data: the result begins at version 0
     if out is not None:
         return store_out("normal", made, out, needs_grad_of(mean) or needs_grad_of(std))
-    return finish(NORMAL, made, (mean, std))
+    return record(NORMAL, made, (mean, std))
 
 
 cdef object detached(object x):

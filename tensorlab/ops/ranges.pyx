@@ -17,7 +17,7 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 from tensorlab.ops.creation cimport start_factory
 from tensorlab.ops.filling cimport fill_number, fill_zero

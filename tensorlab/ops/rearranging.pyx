@@ -1,7 +1,7 @@
 """Copies that put elements in other places, or in several: flip, roll, rot90, repeat, tile, repeat_interleave.
 
 A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the walk of
-_core/loops.pyx does all the work, and what is left here is to describe the layouts.
+_core/iterator.pyx does all the work, and what is left here is to describe the layouts.
 """
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.stdint cimport int64_t
@@ -10,8 +10,8 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
-from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport finish
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
@@ -65,7 +65,7 @@ def flip(TensorBase input not None, *order, dims=None):
             raise TypeError("flip: the dimensions to reverse are needed, as in flip(0)")
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     n = read_dims(dims, ndim_of(input), numbers, "flip")
-    return finish(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
+    return record(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
 
 
 def fliplr(TensorBase input not None):
@@ -119,7 +119,7 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
         sizes[plane[0]], sizes[plane[1]] = sizes[plane[1]], sizes[plane[0]]
         strides[plane[0]], strides[plane[1]] = strides[plane[1]], strides[plane[0]]
         set_layout(out, out.ndim_, sizes, strides)
-    return finish(ROT90, out, (input, turns, (plane[0], plane[1])))
+    return record(ROT90, out, (input, turns, (plane[0], plane[1])))
 
 
 # ---------------------------------------------------------------- roll
@@ -173,7 +173,7 @@ def roll(TensorBase input not None, shifts, dims=None):
         out = input
         for i in range(len(along)):
             out = rolled(out, by[i], along[i])
-    return finish(ROLL, out, (input, tuple(by), tuple(along)))
+    return record(ROLL, out, (input, tuple(by), tuple(along)))
 
 
 cdef TensorBase flat(TensorBase x):
@@ -239,7 +239,7 @@ cdef object run_repeat(TensorBase x, int ndim, const ssize* repeats, str where):
             raise ShapeError(f"{where}: {repeats[i]} repetitions are asked for; the number must be at least 0")
     if ndim < x.ndim_:
         raise ShapeError(f"{where}: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
-    return finish(REPEAT, repeated(x, ndim, repeats), (x, tuple([repeats[i] for i in range(ndim)])))
+    return record(REPEAT, repeated(x, ndim, repeats), (x, tuple([repeats[i] for i in range(ndim)])))
 
 
 def repeat(TensorBase self not None, *sizes, repeats=None):

@@ -1,18 +1,18 @@
 """Sums, as other families use them."""
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_walk cimport Reducer, finish_loop
+from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop
 
 cdef inline bint may_need_grad(TensorBase x) noexcept:
-    """A quick test that saves most calls the tuple of arguments; `finish` decides."""
+    """A quick test that saves most calls the tuple of arguments; `record` decides."""
     return x.wants_grad or x.node is not None or x.base is not None
 
 cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
                       const void* start, int start_size) noexcept
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finish, double parameter)
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finish, double parameter)
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
 cdef object to_sources(object grad, object x_shape, int dim, object indices)
 cdef object share_among(object mask, object grad)
-cdef finish_loop divide_totals(int dtype) noexcept
+cdef finalize_loop divide_totals(int dtype) noexcept

@@ -18,18 +18,18 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_walk cimport (
+from tensorlab.ops.reduction_iterator cimport (
     Reducer,
-    finish_loop,
+    finalize_loop,
     fold_loop,
     read_dims,
     reduced_count,
     reduced_tensor,
     run_reduction,
 )
-from tensorlab.ops.rows cimport sum_row, total
+from tensorlab.ops.inner_loops cimport pairwise_sum, total
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -95,17 +95,17 @@ cdef inline total sum_registers(total* x, ssize n) noexcept nogil:
         result += lane[k]
     return result
 
-cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void sum_rows(total* totals, total* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef total[8] a, b, c, d                            # GROUP
     cdef ssize i = 0, j
     cdef int k, few = 4 if total is double else 8
     if n >= SHORT:
         for i in range(m):
-            totals[i] += sum_row(x + i * row_step, n)
+            totals[i] += pairwise_sum(x + i * row_stride, n)
         return
     if n >= few:
         for i in range(m):
-            totals[i] += sum_registers(x + i * row_step, n)
+            totals[i] += sum_registers(x + i * row_stride, n)
         return
     while i + GROUP <= m:               # GROUP rows side by side, each addition waiting for no other
         for k in range(GROUP):
@@ -113,23 +113,23 @@ cdef void sum_rows(total* totals, total* x, ssize m, ssize row_step, ssize n, co
         j = 0
         while j + 4 <= n:
             for k in range(GROUP):
-                a[k] += x[(i + k) * row_step + j]
-                b[k] += x[(i + k) * row_step + j + 1]
-                c[k] += x[(i + k) * row_step + j + 2]
-                d[k] += x[(i + k) * row_step + j + 3]
+                a[k] += x[(i + k) * row_stride + j]
+                b[k] += x[(i + k) * row_stride + j + 1]
+                c[k] += x[(i + k) * row_stride + j + 2]
+                d[k] += x[(i + k) * row_stride + j + 3]
             j += 4
         while j < n:
             for k in range(GROUP):
-                a[k] += x[(i + k) * row_step + j]
+                a[k] += x[(i + k) * row_stride + j]
             j += 1
         for k in range(GROUP):
             totals[i + k] += ((a[k] + b[k]) + c[k]) + d[k]
         i += GROUP
     while i < m:
-        totals[i] += sum_scalars(x + i * row_step, n)
+        totals[i] += sum_scalars(x + i * row_stride, n)
         i += 1
 
-cdef inline total sum_column(total* x, ssize m, ssize row_step) noexcept nogil:
+cdef inline total sum_column(total* x, ssize m, ssize row_stride) noexcept nogil:
     """sum_scalars, down a column."""
     cdef total[4] lane
     cdef ssize i = 0
@@ -138,14 +138,14 @@ cdef inline total sum_column(total* x, ssize m, ssize row_step) noexcept nogil:
         lane[k] = 0
     while i + 4 <= m:
         for k in range(4):
-            lane[k] += x[(i + k) * row_step]
+            lane[k] += x[(i + k) * row_stride]
         i += 4
     while i < m:
-        lane[0] += x[i * row_step]
+        lane[0] += x[i * row_stride]
         i += 1
     return ((lane[0] + lane[1]) + lane[2]) + lane[3]
 
-cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
+cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
     """Whole groups of columns are summed row by row, the others one by one."""
     cdef total[64] lane                                 # SMALL
     cdef int width = 4 if total is double else 8        # of a register
@@ -154,41 +154,41 @@ cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_step, ssiz
         lane[j] = 0
     for i in range(m):
         for j in range(whole):
-            lane[j] += x[i * row_step + j]
+            lane[j] += x[i * row_stride + j]
     for j in range(whole):
         totals[j] += lane[j]
     for j in range(whole, n):
-        totals[j] += sum_column(x + j, m, row_step)
+        totals[j] += sum_column(x + j, m, row_stride)
 
-cdef void sum_columns(total* totals, total* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """Four rows at a time, so that the totals are read and written a quarter as often."""
     cdef ssize i = 0, j
     cdef total* row
     if m >= 512:
-        sum_column_halves(totals, x, m, row_step, n)
+        sum_column_halves(totals, x, m, row_stride, n)
         return
     if m < FEW and n <= SMALL:
-        sum_few_columns(totals, x, m, row_step, n)
+        sum_few_columns(totals, x, m, row_stride, n)
         return
     while i + 4 <= m:
-        row = x + i * row_step
+        row = x + i * row_stride
         for j in range(n):
-            totals[j] += (row[j] + row[j + row_step]) + (row[j + 2 * row_step] + row[j + 3 * row_step])
+            totals[j] += (row[j] + row[j + row_stride]) + (row[j + 2 * row_stride] + row[j + 3 * row_stride])
         i += 4
     while i < m:
-        row = x + i * row_step
+        row = x + i * row_stride
         for j in range(n):
             totals[j] += row[j]
         i += 1
 
-cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_step, ssize n) noexcept nogil:
+cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
     """Halves of long columns are summed for themselves, for accuracy."""
     cdef total[1024] strip                              # the walk's strips are no wider
     cdef ssize half = m // 2, j
     for j in range(n):
         strip[j] = 0
-    sum_columns(totals, x, half, row_step, n, NULL)
-    sum_columns(strip, x + half * row_step, m - half, row_step, n, NULL)
+    sum_columns(totals, x, half, row_stride, n, NULL)
+    sum_columns(strip, x + half * row_stride, m - half, row_stride, n, NULL)
     for j in range(n):
         totals[j] += strip[j]
 
@@ -203,7 +203,7 @@ set_reducer(&sum_reducers[INT64], INT64, INT64, <void*>sum_rows[int64_t], <void*
 
 
 # ---------------------------------------------------------------- count: loops
-cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """Bytes are counted in bytes, 255 at a time: 64 of them go into one instruction."""
     cdef uint8_t[64] lane                               # LANES
     cdef ssize i, j, stop
@@ -218,34 +218,34 @@ cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize
                 lane[k] = 0
             while j <= stop:
                 for k in range(LANES):
-                    lane[k] += x[i * row_step + j + k]
+                    lane[k] += x[i * row_stride + j + k]
                 j += LANES
             for k in range(LANES):
                 count += lane[k]
         while j < n:
-            count += x[i * row_step + j]
+            count += x[i * row_stride + j]
             j += 1
         totals[i] += count
 
-cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_step, ssize n,
+cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n,
                         const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] += x[i * row_step + j]
+            totals[j] += x[i * row_stride + j]
 
 cdef Reducer count_reducer
 set_reducer(&count_reducer, BOOL, INT64, <void*>count_rows, <void*>count_columns, <void*>sum_columns[int64_t], &zero, 8)
 
 
 # ---------------------------------------------------------------- sum
-cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finish_loop finishing,
+cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finalize,
                          double parameter):
     """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
     cdef TensorBase out = reduced_tensor(dtype, x, mask, keepdim)
     cdef int compute = kernel_dtype(dtype) if is_floating(dtype) else INT64
     run_reduction(&count_reducer if compute == INT64 and x.dtype_ == BOOL else &sum_reducers[compute], out, x, mask,
-                  None, finishing, parameter)
+                  None, finalize, parameter)
     return out
 
 cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor", node=("SumBackward0", "SumBackward1"))
@@ -319,7 +319,7 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     cdef TensorBase result = sum_into(input, mask, keepdim, code, NULL, 0)
     if out is not None:
         return store_out("sum", result, out, needs_grad(input))
-    return finish(SUM, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
+    return record(SUM, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- mean
@@ -329,9 +329,9 @@ cdef void divide_loop(real* totals, ssize n, double parameter) noexcept nogil:
     for i in range(n):
         totals[i] /= divisor
 
-cdef finish_loop divide_totals(int dtype) noexcept:
+cdef finalize_loop divide_totals(int dtype) noexcept:
     """Divides totals of the type that `dtype` is computed in."""
-    return <finish_loop>divide_loop[double] if dtype == FLOAT64 else <finish_loop>divide_loop[float]
+    return <finalize_loop>divide_loop[double] if dtype == FLOAT64 else <finalize_loop>divide_loop[float]
 
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
     """The type of a mean: floating, or an error."""
@@ -384,7 +384,7 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
     if out is not None:
         return store_out("mean", result, out, needs_grad(input))
-    return finish(MEAN, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
+    return record(MEAN, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- nansum, nanmean: from other ops
@@ -463,5 +463,5 @@ def sum_to_size(TensorBase input not None, *size):
         return input
     out = reduced_tensor(input.dtype_ if is_floating(input.dtype_) else INT64, input, mask, True)
     run_reduction(&sum_reducers[kernel_dtype(out.dtype_)], out, input, mask, None, NULL, 0)
-    finish(SUM_TO_SIZE, out, (input, tuple([out.sizes[i] for i in range(out.ndim_)])))
+    record(SUM_TO_SIZE, out, (input, tuple([out.sizes[i] for i in range(out.ndim_)])))
     return out if shift == 0 else out.view(tuple([sizes[i] for i in range(ndim)]))      # a view, as PyTorch makes it

@@ -5,7 +5,7 @@
 """
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport is_followed
+from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     read_sizes,
@@ -14,8 +14,8 @@ from tensorlab._core.layout cimport (
     view_strides,
     wrap_dim,
 )
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport finish, run_view
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
 
@@ -77,7 +77,7 @@ cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
         raise MemoryLayoutError(f"{where}: shape {shape_text(x.ndim_, x.sizes)} with strides "
                                 f"{shape_text(x.ndim_, x.strides)} cannot be seen as {shape_text(ndim, sizes)} without "
                                 f"copying; use reshape")
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if is_followed(x) else None)
+    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if should_record(x) else None)
 
 
 def view(TensorBase self not None, *shape, size=None, dtype=None):
@@ -171,8 +171,8 @@ cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
         out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         copy_into(out, x)
         set_layout(out, ndim, sizes, NULL)
-        return finish(RESHAPE, out, (x, None))
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if is_followed(x) else None)
+        return record(RESHAPE, out, (x, None))
+    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if should_record(x) else None)
 
 
 def reshape(TensorBase input not None, *dims, shape=None):

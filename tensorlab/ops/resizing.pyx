@@ -4,7 +4,7 @@ These look past autograd at the storage itself; a tensor that requires grad refu
 """
 from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
+from tensorlab._core.graph cimport bump_version, needs_grad, should_record
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
@@ -73,7 +73,7 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
     MemoryLayoutError
         If the layout reaches outside the storage.
     """
-    if is_followed(self):
+    if should_record(self):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
                             "to its detach()")
     check_inplace(self, False, "set_")

@@ -26,11 +26,11 @@ from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport to_sources
-from tensorlab.ops.rows cimport total
+from tensorlab.ops.inner_loops cimport total
 
 from tensorlab import return_types
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -39,14 +39,14 @@ cdef enum:
     GRAIN = 16384               # elements that make a thread worth starting
 
 
-cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, line_loop loop, strip_loop strip=NULL) except -1:
+cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, strip_loop strip=NULL) except -1:
     """out = the loop's lines of x along `dim`; out may be x."""
-    cdef Lines lines
-    start_lines(&lines, out, dim)
-    lines.strip = strip
-    add_lines(&lines, out, dim, kernel, True)
-    add_lines(&lines, x, dim, kernel, False)
-    return run_lines(&lines, loop, NULL, GRAIN)
+    cdef DimIterator iter
+    start_iterator(&iter, out, dim)
+    iter.strip = strip
+    add_operand(&iter, out, dim, kernel, True)
+    add_operand(&iter, x, dim, kernel, False)
+    return dim_apply(&iter, loop, NULL, GRAIN)
 
 
 cdef int scan_dtype(int code) noexcept:
@@ -55,9 +55,9 @@ cdef int scan_dtype(int code) noexcept:
 
 
 # ---------------------------------------------------------------- cumsum
-cdef void cumsum_line(void** rows, ssize n, total* as_this) noexcept nogil:
-    cdef total* out = <total*>rows[0]
-    cdef total* x = <total*>rows[1]
+cdef void cumsum_loop(void** data, ssize n, total* as_this) noexcept nogil:
+    cdef total* out = <total*>data[0]
+    cdef total* x = <total*>data[1]
     cdef double wide = 0
     cdef int64_t whole = 0
     cdef ssize i
@@ -69,16 +69,16 @@ cdef void cumsum_line(void** rows, ssize n, total* as_this) noexcept nogil:
             wide += x[i]
             out[i] = <total>wide
 
-cdef void cumsum_from_end_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* x = <real*>rows[1]
+cdef void cumsum_from_end_loop(void** data, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* x = <real*>data[1]
     cdef double wide = 0
     cdef ssize i
     for i in range(n - 1, -1, -1):
         wide += x[i]
         out[i] = <real>wide
 
-cdef void cumsum_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+cdef void cumsum_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     """Lines that run across memory, side by side."""
     cdef double[128] wide                               # STRIP
     cdef real* out
@@ -87,20 +87,20 @@ cdef void cumsum_strip(real** data, ssize* steps, ssize n, ssize width) noexcept
     for j in range(width):
         wide[j] = 0
     for i in range(n):
-        out, x = data[0] + i * steps[0], data[1] + i * steps[1]
+        out, x = data[0] + i * strides[0], data[1] + i * strides[1]
         for j in range(width):
             wide[j] += x[j]
             out[j] = <real>wide[j]
 
-cdef line_loop[NUM_DTYPES] cumsum_lines, cumsum_from_end_lines
+cdef dim_loop[NUM_DTYPES] cumsum_loops, cumsum_from_end_loops
 cdef strip_loop[NUM_DTYPES] cumsum_strips
 cumsum_strips[FLOAT32] = <strip_loop>cumsum_strip[float]
 cumsum_strips[FLOAT64] = <strip_loop>cumsum_strip[double]
-cumsum_lines[FLOAT32] = <line_loop>cumsum_line[float]
-cumsum_lines[FLOAT64] = <line_loop>cumsum_line[double]
-cumsum_lines[INT64] = <line_loop>cumsum_line[int64_t]
-cumsum_from_end_lines[FLOAT32] = <line_loop>cumsum_from_end_line[float]
-cumsum_from_end_lines[FLOAT64] = <line_loop>cumsum_from_end_line[double]
+cumsum_loops[FLOAT32] = <dim_loop>cumsum_loop[float]
+cumsum_loops[FLOAT64] = <dim_loop>cumsum_loop[double]
+cumsum_loops[INT64] = <dim_loop>cumsum_loop[int64_t]
+cumsum_from_end_loops[FLOAT32] = <dim_loop>cumsum_from_end_loop[float]
+cumsum_from_end_loops[FLOAT64] = <dim_loop>cumsum_from_end_loop[double]
 
 cdef Op CUMSUM = Op("cumsum(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
@@ -134,10 +134,10 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     cdef int d = wrap_dim(dim, ndim_of(input), "cumsum")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
-    scan(input, result, d, scan_dtype(code), cumsum_lines[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
+    scan(input, result, d, scan_dtype(code), cumsum_loops[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
     if out is not None:
         return store_out("cumsum", result, out, needs_grad(input))
-    return finish(CUMSUM, result, (input, d, dtype))
+    return record(CUMSUM, result, (input, d, dtype))
 
 cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
     """The dimension counted from 0. Whether x may be written at all is looked at first, as in PyTorch."""
@@ -147,9 +147,9 @@ cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
     """`cumsum`, written over `input`, in its type."""
     cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMSUM, input, dim)
-    cdef OpNode node = start_inplace(CUMSUM, input, (input, d, None))
-    scan(input, input, d, kernel, cumsum_lines[kernel], cumsum_strips[kernel])
-    return finish_inplace(node, input)
+    cdef OpNode node = begin_record_inplace(CUMSUM, input, (input, d, None))
+    scan(input, input, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
+    return end_record_inplace(node, input)
 
 
 # ---------------------------------------------------------------- cumsum_from_end
@@ -163,8 +163,8 @@ def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
     cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
-    scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_lines[kernel])
-    return finish(CUMSUM_FROM_END, out, (x, dim))
+    scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_loops[kernel])
+    return record(CUMSUM_FROM_END, out, (x, dim))
 
 
 # ---------------------------------------------------------------- logcumsumexp
@@ -172,10 +172,10 @@ cdef extern from "math.h" nogil:
     double exp_of_double "exp"(double)
     double log1p_of_double "log1p"(double)
 
-cdef void logcumsumexp_line(void** rows, ssize n, real* as_this) noexcept nogil:
+cdef void logcumsumexp_loop(void** data, ssize n, real* as_this) noexcept nogil:
     """log(exp(a) + exp(b)) = max + log1p(exp(min - max)): the difference is never positive, so nothing overflows."""
-    cdef real* out = <real*>rows[0]
-    cdef real* x = <real*>rows[1]
+    cdef real* out = <real*>data[0]
+    cdef real* x = <real*>data[1]
     cdef double so_far = 0, larger, smaller
     cdef ssize i
     for i in range(n):
@@ -227,17 +227,17 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     if not is_floating(input.dtype_):
         raise UnsupportedDType(f"logcumsumexp: not implemented for {input.dtype}; convert with .to() first")
     result = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
-    scan(input, result, d, kernel, <line_loop>logcumsumexp_line[float] if kernel == FLOAT32 else
-         <line_loop>logcumsumexp_line[double])
+    scan(input, result, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else
+         <dim_loop>logcumsumexp_loop[double])
     if out is not None:
         return store_out("logcumsumexp", result, out, needs_grad(input))
-    return finish(LOGCUMSUMEXP, result, (input, d))
+    return record(LOGCUMSUMEXP, result, (input, d))
 
 
 # ---------------------------------------------------------------- cumprod
-cdef void cumprod_line(void** rows, ssize n, total* as_this) noexcept nogil:
-    cdef total* out = <total*>rows[0]
-    cdef total* x = <total*>rows[1]
+cdef void cumprod_loop(void** data, ssize n, total* as_this) noexcept nogil:
+    cdef total* out = <total*>data[0]
+    cdef total* x = <total*>data[1]
     cdef double wide = 1
     cdef int64_t whole = 1
     cdef ssize i
@@ -249,10 +249,10 @@ cdef void cumprod_line(void** rows, ssize n, total* as_this) noexcept nogil:
             wide *= x[i]
             out[i] = <total>wide
 
-cdef line_loop[NUM_DTYPES] cumprod_lines
-cumprod_lines[FLOAT32] = <line_loop>cumprod_line[float]
-cumprod_lines[FLOAT64] = <line_loop>cumprod_line[double]
-cumprod_lines[INT64] = <line_loop>cumprod_line[int64_t]
+cdef dim_loop[NUM_DTYPES] cumprod_loops
+cumprod_loops[FLOAT32] = <dim_loop>cumprod_loop[float]
+cumprod_loops[FLOAT64] = <dim_loop>cumprod_loop[double]
+cumprod_loops[INT64] = <dim_loop>cumprod_loop[int64_t]
 
 cdef Op CUMPROD = Op("cumprod(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 
@@ -278,26 +278,26 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     cdef int d = wrap_dim(dim, ndim_of(input), "cumprod")
     cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
-    scan(input, result, d, scan_dtype(code), cumprod_lines[scan_dtype(code)])
+    scan(input, result, d, scan_dtype(code), cumprod_loops[scan_dtype(code)])
     if out is not None:
         return store_out("cumprod", result, out, needs_grad(input))
-    return finish(CUMPROD, result, (input, d, dtype))
+    return record(CUMPROD, result, (input, d, dtype))
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
     """`cumprod`, written over `input`, in its type."""
     cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMPROD, input, dim)
-    cdef OpNode node = start_inplace(CUMPROD, input, (input, d, None))
-    scan(input, input, d, kernel, cumprod_lines[kernel])
-    return finish_inplace(node, input)
+    cdef OpNode node = begin_record_inplace(CUMPROD, input, (input, d, None))
+    scan(input, input, d, kernel, cumprod_loops[kernel])
+    return end_record_inplace(node, input)
 
 
 # ---------------------------------------------------------------- cumprod_backward
-cdef void cumprod_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
+cdef void cumprod_backward_loop(void** data, ssize n, real* as_this) noexcept nogil:
     """out[k] = (product before k) * rest[k], where rest[k] = grad[k] + x[k + 1] * rest[k + 1]: no division, so zeros
     do."""
-    cdef real* out = <real*>rows[0]
-    cdef real* grad = <real*>rows[1]
-    cdef real* x = <real*>rows[2]
+    cdef real* out = <real*>data[0]
+    cdef real* grad = <real*>data[1]
+    cdef real* x = <real*>data[2]
     cdef double rest = 0, before = 1
     cdef ssize i
     for i in range(n - 1, -1, -1):
@@ -338,23 +338,23 @@ def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     cdef int d = wrap_dim(dim, ndim_of(x), "cumprod_backward")
     cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
-    cdef Lines lines
+    cdef DimIterator iter
     if x.ndim_ == 0:
         return grad
-    start_lines(&lines, out, d)
-    add_lines(&lines, out, d, kernel, True)
-    add_lines(&lines, grad, d, kernel, False)
-    add_lines(&lines, x, d, kernel, False)
-    run_lines(&lines, <line_loop>cumprod_backward_line[double] if kernel == FLOAT64 else
-              <line_loop>cumprod_backward_line[float], NULL, GRAIN)
-    return finish(CUMPROD_BACKWARD, out, (grad, x, dim))
+    start_iterator(&iter, out, d)
+    add_operand(&iter, out, d, kernel, True)
+    add_operand(&iter, grad, d, kernel, False)
+    add_operand(&iter, x, d, kernel, False)
+    dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if kernel == FLOAT64 else
+              <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
+    return record(CUMPROD_BACKWARD, out, (grad, x, dim))
 
 
 # ---------------------------------------------------------------- cummax, cummin
-cdef inline void running_extreme(void** rows, ssize n, number* values, bint is_min) noexcept nogil:
+cdef inline void running_extreme(void** data, ssize n, number* values, bint is_min) noexcept nogil:
     """The last of equal elements is chosen, and a nan stays."""
-    cdef number* x = <number*>rows[2]
-    cdef int64_t* indices = <int64_t*>rows[1]
+    cdef number* x = <number*>data[2]
+    cdef int64_t* indices = <int64_t*>data[1]
     cdef number best
     cdef int64_t at = 0
     cdef ssize i
@@ -367,26 +367,26 @@ cdef inline void running_extreme(void** rows, ssize n, number* values, bint is_m
         values[i] = best
         indices[i] = at
 
-cdef void cummax_line(void** rows, ssize n, number* as_this) noexcept nogil:
-    running_extreme(rows, n, <number*>rows[0], False)
+cdef void cummax_loop(void** data, ssize n, number* as_this) noexcept nogil:
+    running_extreme(data, n, <number*>data[0], False)
 
-cdef void cummin_line(void** rows, ssize n, number* as_this) noexcept nogil:
-    running_extreme(rows, n, <number*>rows[0], True)
+cdef void cummin_loop(void** data, ssize n, number* as_this) noexcept nogil:
+    running_extreme(data, n, <number*>data[0], True)
 
-cdef line_loop[NUM_DTYPES] cummax_lines, cummin_lines
+cdef dim_loop[NUM_DTYPES] cummax_loops, cummin_loops
 
-cdef void set_lines(int dtype, number as_this) noexcept:
-    cummax_lines[dtype] = <line_loop>cummax_line[number]
-    cummin_lines[dtype] = <line_loop>cummin_line[number]
+cdef void set_loops(int dtype, number as_this) noexcept:
+    cummax_loops[dtype] = <dim_loop>cummax_loop[number]
+    cummin_loops[dtype] = <dim_loop>cummin_loop[number]
 
-set_lines[uint8_t](BOOL, 0)
-set_lines[uint8_t](UINT8, 0)
-set_lines[int8_t](INT8, 0)
-set_lines[int16_t](INT16, 0)
-set_lines[int32_t](INT32, 0)
-set_lines[int64_t](INT64, 0)
-set_lines[float](FLOAT32, 0)
-set_lines[double](FLOAT64, 0)
+set_loops[uint8_t](BOOL, 0)
+set_loops[uint8_t](UINT8, 0)
+set_loops[int8_t](INT8, 0)
+set_loops[int16_t](INT16, 0)
+set_loops[int32_t](INT32, 0)
+set_loops[int64_t](INT64, 0)
+set_loops[float](FLOAT32, 0)
+set_loops[double](FLOAT64, 0)
 
 cdef Op CUMMAX = Op("cummax(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
 cdef Op CUMMIN = Op("cummin(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
@@ -399,19 +399,19 @@ def cummax_derivative(grads, x_shape, dim, indices):
 def cummin_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef object running(str where, Op op, TensorBase x, object dim, line_loop* loops, object out):
+cdef object running(str where, Op op, TensorBase x, object dim, dim_loop* loops, object out):
     cdef int d = wrap_dim(dim, ndim_of(x), where), kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values = empty_beside(x, x.dtype_, x.ndim_, x.sizes), indices = empty_beside(x, INT64, x.ndim_, x.sizes)
-    cdef Lines lines
-    start_lines(&lines, values, d)
-    add_lines(&lines, values, d, kernel, True)
-    add_lines(&lines, indices, d, INT64, True)
-    add_lines(&lines, x, d, kernel, False)
-    run_lines(&lines, loops[kernel], NULL, GRAIN)
+    cdef DimIterator iter
+    start_iterator(&iter, values, d)
+    add_operand(&iter, values, d, kernel, True)
+    add_operand(&iter, indices, d, INT64, True)
+    add_operand(&iter, x, d, kernel, False)
+    dim_apply(&iter, loops[kernel], NULL, GRAIN)
     if out is not None:
         first, second = out
         return [store_out(where, values, first, needs_grad(x)), store_out(where, indices, second, False)]
-    return finish(op, [values, indices], (x, d, indices))
+    return record(op, [values, indices], (x, d, indices))
 
 def cummax(TensorBase input not None, dim, *, out=None):
     """Running maximum along a dimension, with the index of each maximum (the last among equal elements).
@@ -424,12 +424,12 @@ def cummax(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.tensor([1., 3., 2.]).cummax(0).values
     tensor([1., 3., 3.])
     """
-    return return_types.cummax(running("cummax", CUMMAX, input, dim, cummax_lines, out))
+    return return_types.cummax(running("cummax", CUMMAX, input, dim, cummax_loops, out))
 
 def cummin(TensorBase input not None, dim, *, out=None):
     """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See
     `cummax`."""
-    return return_types.cummin(running("cummin", CUMMIN, input, dim, cummin_lines, out))
+    return return_types.cummin(running("cummin", CUMMIN, input, dim, cummin_loops, out))
 
 
 # ---------------------------------------------------------------- diff: from other ops

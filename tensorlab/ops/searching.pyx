@@ -19,8 +19,8 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.loops cimport contiguous_copy, copy_into
 from tensorlab._core.operands cimport as_number, check_same_place
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.sorted_values cimport sorted_values

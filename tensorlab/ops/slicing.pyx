@@ -10,10 +10,10 @@ from cpython.number cimport PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
-from tensorlab._core.graph cimport is_followed, ndim_of
+from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport finish, run_view
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into, has_distinct_places
@@ -44,7 +44,7 @@ cdef object run_view_backward(TensorBase grad, object shape, object view, tuple 
         copy_into(kept, grad)
         accumulate_into(view(wide, *where), kept)
         copy_into(out, wide)
-    return finish(VIEW_BACKWARD, out, (grad, shape, view, where))
+    return record(VIEW_BACKWARD, out, (grad, shape, view, where))
 
 
 # ---------------------------------------------------------------- select
@@ -63,7 +63,7 @@ cdef TensorBase select_index(TensorBase x, int dim, ssize index):
         strides[i] = x.strides[i + (i >= dim)]
     return run_view(SELECT, x, alias_as(x, x.ndim_ - 1, sizes, strides,
                                         x.data_ + index * x.strides[dim] * item_size[x.dtype_]),
-                    (x, dim, index) if is_followed(x) else None)
+                    (x, dim, index) if should_record(x) else None)
 
 
 def select(TensorBase input not None, dim, index):
@@ -111,7 +111,7 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
     return run_view(SLICE, x, part_of(x, dim, start, length, step),
-                    (x, dim, start, length, step) if is_followed(x) else None)
+                    (x, dim, start, length, step) if should_record(x) else None)
 
 
 def slice_(TensorBase x not None, int dim, ssize start, ssize length, ssize step):

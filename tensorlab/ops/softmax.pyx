@@ -7,11 +7,11 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside
-from tensorlab.ops.line_walk cimport Lines, add_lines, line_loop, run_lines, start_lines, strip_loop
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport may_need_grad
-from tensorlab.ops.rows cimport INFINITY, exp_falling, exp_row, largest, log_of, sum_of_products, sum_row
+from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, log_of, pairwise_sum, sum_of_products
 
 from tensorlab.errors import UnsupportedDType
 
@@ -20,7 +20,7 @@ cdef enum:
 
 
 cdef struct Loops:              # of one op: of float32, of float64
-    line_loop[2] line
+    dim_loop[2] line
     strip_loop[2] strip
 
 
@@ -28,33 +28,33 @@ cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const 
     """A new row-major tensor: the loops' lines of x, or of x and y, along `dim`."""
     cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(dtype)
-    cdef Lines lines
-    start_lines(&lines, out, dim)
-    add_lines(&lines, out, dim, kernel, True)
-    add_lines(&lines, x, dim, kernel, False)
+    cdef DimIterator iter
+    start_iterator(&iter, out, dim)
+    add_operand(&iter, out, dim, kernel, True)
+    add_operand(&iter, x, dim, kernel, False)
     if y is not None:
-        add_lines(&lines, y, dim, kernel, False)
-    lines.strip = loops.strip[kernel == FLOAT64]
-    run_lines(&lines, loops.line[kernel == FLOAT64], NULL, GRAIN)
+        add_operand(&iter, y, dim, kernel, False)
+    iter.strip = loops.strip[kernel == FLOAT64]
+    dim_apply(&iter, loops.line[kernel == FLOAT64], NULL, GRAIN)
     return out
 
 
-cdef void set_loops(Loops* loops, void* float_line, void* double_line, void* float_strip, void* double_strip) noexcept:
-    loops.line[0], loops.line[1] = <line_loop>float_line, <line_loop>double_line
+cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* float_strip, void* double_strip) noexcept:
+    loops.line[0], loops.line[1] = <dim_loop>float_loop, <dim_loop>double_loop
     loops.strip[0], loops.strip[1] = <strip_loop>float_strip, <strip_loop>double_strip
 
 
-cdef void shifts_of(real* shift, real* x, ssize x_step, ssize n, ssize width) noexcept nogil:
+cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
     """The largest element of each of `width` lines that run across memory."""
     cdef ssize i, j
     for j in range(width):
         shift[j] = <real>-INFINITY
     for i in range(n):
         for j in range(width):
-            shift[j] = x[i * x_step + j] if x[i * x_step + j] > shift[j] else shift[j]
+            shift[j] = x[i * x_stride + j] if x[i * x_stride + j] > shift[j] else shift[j]
 
 
-cdef void exp_strip(real* total, real* out, ssize out_step, real* x, ssize x_step, real* shift, ssize n,
+cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_stride, real* shift, ssize n,
                     ssize width) noexcept nogil:
     """out = exp(x - shift) of `width` lines that run across memory, and the sum of each."""
     cdef real* from_row
@@ -63,9 +63,9 @@ cdef void exp_strip(real* total, real* out, ssize out_step, real* x, ssize x_ste
     for j in range(width):
         total[j] = 0
     for i in range(n):
-        to_row, from_row = out + i * out_step, x + i * x_step
+        to_row, from_row = out + i * out_stride, x + i * x_stride
         for j in range(width):
-            to_row[j] = exp_falling(from_row[j] - shift[j])
+            to_row[j] = exp_nonpositive(from_row[j] - shift[j])
         for j in range(width):
             total[j] += to_row[j]
 
@@ -79,32 +79,32 @@ cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
 
 
 # ---------------------------------------------------------------- softmax
-cdef void softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* x = <real*>rows[1]
+cdef void softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* x = <real*>data[1]
     cdef real factor
     cdef ssize i
-    exp_row(out, x, largest(x, n), n)
-    factor = 1 / sum_row(out, n)
+    exp_shifted(out, x, largest(x, n), n)
+    factor = 1 / pairwise_sum(out, n)
     for i in range(n):
         out[i] *= factor
 
-cdef void softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+cdef void softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     cdef real[128] shift                                # STRIP
     cdef real[128] total
     cdef real* row
     cdef ssize i, j
-    shifts_of(shift, data[1], steps[1], n, width)
-    exp_strip(total, data[0], steps[0], data[1], steps[1], shift, n, width)
+    shifts_of(shift, data[1], strides[1], n, width)
+    exp_strip(total, data[0], strides[0], data[1], strides[1], shift, n, width)
     for j in range(width):
         total[j] = 1 / total[j]
     for i in range(n):
-        row = data[0] + i * steps[0]
+        row = data[0] + i * strides[0]
         for j in range(width):
             row[j] *= total[j]
 
 cdef Loops softmax_loops
-set_loops(&softmax_loops, <void*>softmax_line[float], <void*>softmax_line[double], <void*>softmax_strip[float],
+set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double], <void*>softmax_strip[float],
           <void*>softmax_strip[double])
 
 cdef Op SOFTMAX = Op("softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
@@ -139,20 +139,20 @@ def softmax(TensorBase input not None, dim, dtype=None):
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "softmax"), code = softmax_dtype(input, dtype, "softmax")
     out = run_along(input, None, d, code, &softmax_loops)
-    return finish(SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
+    return record(SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 
 
 # ---------------------------------------------------------------- softmax_backward
-cdef void softmax_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* grad = <real*>rows[1]
-    cdef real* y = <real*>rows[2]
+cdef void softmax_backward_loop(void** data, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* grad = <real*>data[1]
+    cdef real* y = <real*>data[2]
     cdef real shared = sum_of_products(grad, y, n)
     cdef ssize i
     for i in range(n):
         out[i] = (grad[i] - shared) * y[i]
 
-cdef void softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+cdef void softmax_backward_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     cdef real[128] shared                               # STRIP
     cdef real* out
     cdef real* grad
@@ -161,16 +161,16 @@ cdef void softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width
     for j in range(width):
         shared[j] = 0
     for i in range(n):
-        grad, y = data[1] + i * steps[1], data[2] + i * steps[2]
+        grad, y = data[1] + i * strides[1], data[2] + i * strides[2]
         for j in range(width):
             shared[j] += grad[j] * y[j]
     for i in range(n):
-        out, grad, y = data[0] + i * steps[0], data[1] + i * steps[1], data[2] + i * steps[2]
+        out, grad, y = data[0] + i * strides[0], data[1] + i * strides[1], data[2] + i * strides[2]
         for j in range(width):
             out[j] = (grad[j] - shared[j]) * y[j]
 
 cdef Loops softmax_backward_loops
-set_loops(&softmax_backward_loops, <void*>softmax_backward_line[float], <void*>softmax_backward_line[double],
+set_loops(&softmax_backward_loops, <void*>softmax_backward_loop[float], <void*>softmax_backward_loop[double],
           <void*>softmax_backward_strip[float], <void*>softmax_backward_strip[double])
 
 cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
@@ -186,37 +186,37 @@ def softmax_backward_derivative_y(grad, grad_, y, dim):
 def softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
     """The gradient of softmax from its result: y * (grad - sum(grad * y)) in one pass."""
     out = run_along(grad, y, dim, y.dtype_, &softmax_backward_loops)
-    return finish(SOFTMAX_BACKWARD, out, (grad, y, dim))
+    return record(SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 
 # ---------------------------------------------------------------- log_softmax
-cdef void log_softmax_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* x = <real*>rows[1]
+cdef void log_softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* x = <real*>data[1]
     cdef real shift = largest(x, n), log_of_sum
     cdef ssize i
-    exp_row(out, x, shift, n)
-    log_of_sum = log_of(sum_row(out, n))
+    exp_shifted(out, x, shift, n)
+    log_of_sum = log_of(pairwise_sum(out, n))
     for i in range(n):
         out[i] = (x[i] - shift) - log_of_sum
 
-cdef void log_softmax_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+cdef void log_softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     cdef real[128] shift                                # STRIP
     cdef real[128] total
     cdef real* out
     cdef real* x
     cdef ssize i, j
-    shifts_of(shift, data[1], steps[1], n, width)
-    exp_strip(total, data[0], steps[0], data[1], steps[1], shift, n, width)
+    shifts_of(shift, data[1], strides[1], n, width)
+    exp_strip(total, data[0], strides[0], data[1], strides[1], shift, n, width)
     for j in range(width):
         total[j] = log_of(total[j])
     for i in range(n):
-        out, x = data[0] + i * steps[0], data[1] + i * steps[1]
+        out, x = data[0] + i * strides[0], data[1] + i * strides[1]
         for j in range(width):
             out[j] = (x[j] - shift[j]) - total[j]
 
 cdef Loops log_softmax_loops
-set_loops(&log_softmax_loops, <void*>log_softmax_line[float], <void*>log_softmax_line[double],
+set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax_loop[double],
           <void*>log_softmax_strip[float], <void*>log_softmax_strip[double])
 
 cdef Op LOG_SOFTMAX = Op("log_softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
@@ -251,20 +251,20 @@ def log_softmax(TensorBase input not None, dim, dtype=None):
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
     out = run_along(input, None, d, code, &log_softmax_loops)
-    return finish(LOG_SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
+    return record(LOG_SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
 
 
 # ---------------------------------------------------------------- log_softmax_backward
-cdef void log_softmax_backward_line(void** rows, ssize n, real* as_this) noexcept nogil:
-    cdef real* out = <real*>rows[0]
-    cdef real* grad = <real*>rows[1]
-    cdef real* y = <real*>rows[2]
-    cdef real total = sum_row(grad, n)
+cdef void log_softmax_backward_loop(void** data, ssize n, real* as_this) noexcept nogil:
+    cdef real* out = <real*>data[0]
+    cdef real* grad = <real*>data[1]
+    cdef real* y = <real*>data[2]
+    cdef real total = pairwise_sum(grad, n)
     cdef ssize i
     for i in range(n):
-        out[i] = grad[i] - exp_falling(y[i]) * total
+        out[i] = grad[i] - exp_nonpositive(y[i]) * total
 
-cdef void log_softmax_backward_strip(real** data, ssize* steps, ssize n, ssize width) noexcept nogil:
+cdef void log_softmax_backward_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     cdef real[128] total                                # STRIP
     cdef real* out
     cdef real* grad
@@ -273,17 +273,17 @@ cdef void log_softmax_backward_strip(real** data, ssize* steps, ssize n, ssize w
     for j in range(width):
         total[j] = 0
     for i in range(n):
-        grad = data[1] + i * steps[1]
+        grad = data[1] + i * strides[1]
         for j in range(width):
             total[j] += grad[j]
     for i in range(n):
-        out, grad, y = data[0] + i * steps[0], data[1] + i * steps[1], data[2] + i * steps[2]
+        out, grad, y = data[0] + i * strides[0], data[1] + i * strides[1], data[2] + i * strides[2]
         for j in range(width):
-            out[j] = grad[j] - exp_falling(y[j]) * total[j]
+            out[j] = grad[j] - exp_nonpositive(y[j]) * total[j]
 
 cdef Loops log_softmax_backward_loops
-set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_line[float],
-          <void*>log_softmax_backward_line[double],
+set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_loop[float],
+          <void*>log_softmax_backward_loop[double],
           <void*>log_softmax_backward_strip[float], <void*>log_softmax_backward_strip[double])
 
 cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
@@ -299,7 +299,7 @@ def log_softmax_backward_derivative_y(grad, grad_, y, dim):
 def log_softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
     """The gradient of log_softmax from its result: grad - exp(y) * sum(grad) in one pass."""
     out = run_along(grad, y, dim, y.dtype_, &log_softmax_backward_loops)
-    return finish(LOG_SOFTMAX_BACKWARD, out, (grad, y, dim))
+    return record(LOG_SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 
 # ---------------------------------------------------------------- softmin

@@ -7,11 +7,11 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_floating, item_size, kernel_dtype
-from tensorlab._core.graph cimport is_followed, ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of, needs_grad, should_record
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
-from tensorlab.ops.sorting cimport sorted_lines
+from tensorlab.ops.sorting cimport sort_along_dim
 
 from tensorlab._core.arrays import numpy
 from tensorlab.ops.sorting import sort
@@ -51,14 +51,14 @@ cdef TensorBase in_dtype(TensorBase x, TensorBase computed):
 cdef TensorBase sorted_values(TensorBase x, int dim):
     """x sorted along a dimension, laid out as x is. If autograd follows x, it sees a sort."""
     cdef TensorBase values
-    if is_followed(x):
+    if should_record(x):
         return sort(x, dim)[0]
     values = empty_like(x, kernel_dtype(x.dtype_))
     if is_meta(x):
         return in_dtype(x, values)
     copy_into(values, x)
     if values.numel_ > 0 and has_negative_zero(values):
-        return sorted_lines(x, dim, False)[0]
+        return sort_along_dim(x, dim, False)[0]
     if x.ndim_ > 0 and x.sizes[dim] > 1 and values.numel_ > 0:
         # NumPy's stable sort of small integers is by radix, its other sort of them slower.
         numpy(values).sort(axis=dim, kind="stable" if item_size[values.dtype_] <= 2 else None)

@@ -17,9 +17,9 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_like
-from tensorlab.ops.line_walk cimport Lines, add_lines, run_lines, start_lines
+from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport to_sources
 
 from tensorlab import return_types
@@ -147,24 +147,24 @@ cdef ssize scratch_bytes(ssize n) noexcept nogil:
 
 
 # ---------------------------------------------------------------- sort
-cdef struct SortLine:
+cdef struct SortParameters:
     order_loop order
     bint descending
     int size                    # bytes of an element
 
-cdef void sort_line(void** rows, ssize n, SortLine* line) noexcept nogil:
-    cdef int64_t* indices = <int64_t*>rows[1]
-    cdef uint32_t* order = <uint32_t*>rows[3]
+cdef void sort_loop(void** data, ssize n, SortParameters* parameters) noexcept nogil:
+    cdef int64_t* indices = <int64_t*>data[1]
+    cdef uint32_t* order = <uint32_t*>data[3]
     cdef ssize i
-    line.order(order, rows[2], n, line.descending, <char*>rows[3] + ((n * 4 + 63) & ~<ssize>63))
+    parameters.order(order, data[2], n, parameters.descending, <char*>data[3] + ((n * 4 + 63) & ~<ssize>63))
     for i in range(n):
         indices[i] = order[i]
-    if line.size == 4:
+    if parameters.size == 4:
         for i in range(n):
-            (<uint32_t*>rows[0])[i] = (<uint32_t*>rows[2])[order[i]]
+            (<uint32_t*>data[0])[i] = (<uint32_t*>data[2])[order[i]]
     else:
         for i in range(n):
-            memcpy(<char*>rows[0] + i * line.size, <char*>rows[2] + <ssize>order[i] * line.size, line.size)
+            memcpy(<char*>data[0] + i * parameters.size, <char*>data[2] + <ssize>order[i] * parameters.size, parameters.size)
 
 cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)")
 cdef Op STABLE_SORT = Op("stable_sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)",
@@ -175,28 +175,28 @@ cdef Op STABLE_SORT = Op("stable_sort(x: Tensor, dim: int, descending: bool, ind
 def sort_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef list sorted_lines(TensorBase x, int dim, bint descending):
+cdef list sort_along_dim(TensorBase x, int dim, bint descending):
     """[values, indices], laid out as x is."""
     cdef TensorBase values = empty_like(x, x.dtype_), indices = empty_like(x, INT64)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
-    cdef SortLine line
-    cdef Lines lines
+    cdef SortParameters parameters
+    cdef DimIterator iter
     if n >= <ssize>1 << 32:
         raise ShapeError(f"sort: dimension {dim} has {n} elements; at most 2**32 - 1 can be sorted")
-    line.order = order_loops[kernel]
-    line.descending = descending
-    line.size = item_size[kernel]
-    start_lines(&lines, x, dim)
-    add_lines(&lines, values, dim, kernel, True)
-    add_lines(&lines, indices, dim, INT64, True)
-    add_lines(&lines, x, dim, kernel, False)
-    lines.scratch = n * 4 + 64 + scratch_bytes(n)
-    run_lines(&lines, sort_line_of, &line, GRAIN)
+    parameters.order = order_loops[kernel]
+    parameters.descending = descending
+    parameters.size = item_size[kernel]
+    start_iterator(&iter, x, dim)
+    add_operand(&iter, values, dim, kernel, True)
+    add_operand(&iter, indices, dim, INT64, True)
+    add_operand(&iter, x, dim, kernel, False)
+    iter.scratch = n * 4 + 64 + scratch_bytes(n)
+    dim_apply(&iter, sort_loop_of, &parameters, GRAIN)
     return [values, indices]
 
-cdef void sort_line_of(void** rows, ssize n, void* line) noexcept nogil:
-    sort_line(rows, n, <SortLine*>line)
+cdef void sort_loop_of(void** data, ssize n, void* parameters) noexcept nogil:
+    sort_loop(data, n, <SortParameters*>parameters)
 
 def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False, out=None):
     """Sort along a dimension.
@@ -224,13 +224,13 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "sort")
-    results = sorted_lines(input, d, descending)
+    results = sort_along_dim(input, d, descending)
     if out is not None:
         first, second = out
         results = [store_out("sort", results[0], first, needs_grad(input)),
                    store_out("sort", results[1], second, False)]
     else:
-        results = finish(STABLE_SORT if stable else SORT, results, (input, d, descending, results[1]))
+        results = record(STABLE_SORT if stable else SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)
 
 
@@ -242,4 +242,4 @@ def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint st
     >>> tensorlab.tensor([3., 1., 2.]).argsort(descending=True)
     tensor([0, 2, 1])
     """
-    return sorted_lines(input, wrap_dim(dim, ndim_of(input), "argsort"), descending)[1]
+    return sort_along_dim(input, wrap_dim(dim, ndim_of(input), "argsort"), descending)[1]

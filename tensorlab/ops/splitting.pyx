@@ -10,7 +10,7 @@ from tensorlab._core.graph cimport as_view, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
 from tensorlab._core.dtypes cimport item_size
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab.ops.joining cimport run_cat, run_stack
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
@@ -22,7 +22,7 @@ cdef object views_of(Op op, TensorBase x, list outputs, tuple arguments):
     for one in outputs:
         as_view(x, <TensorBase>one, VIEW_MULTI_OUTPUT)
     if len(outputs) > 0:
-        finish(op, outputs, arguments)
+        record(op, outputs, arguments)
     return tuple(outputs)
 
 

@@ -19,11 +19,11 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.reduction_walk cimport Reducer, finish_loop, read_dims, reduced_count, reduced_tensor, run_reduction
+from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
-from tensorlab.ops.rows cimport exp_falling, exp_row, log_of, sum_row
+from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, log_of, pairwise_sum
 
 import warnings
 
@@ -47,14 +47,14 @@ cdef inline real root(real x) noexcept nogil:
 
 
 # ---------------------------------------------------------------- squares around a centre: loops
-cdef void squares_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* centres) noexcept nogil:
+cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
     cdef real[32] lane                                  # LANES
     cdef real centre
     cdef real* row
     cdef ssize i, j, stop
     cdef int k
     for i in range(m):
-        row = x + i * row_step
+        row = x + i * row_stride
         centre = centres[i]
         j = 0
         while j + LANES <= n:                           # in blocks, as in rows.pxd
@@ -65,22 +65,22 @@ cdef void squares_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, 
                 for k in range(LANES):
                     lane[k] += (row[j + k] - centre) * (row[j + k] - centre)
                 j += LANES
-            totals[i] += sum_row(lane, LANES)
+            totals[i] += pairwise_sum(lane, LANES)
         while j < n:
             totals[i] += (row[j] - centre) * (row[j] - centre)
             j += 1
 
-cdef void squares_columns(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* centres) noexcept nogil:
+cdef void squares_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] += (x[i * row_step + j] - centres[j]) * (x[i * row_step + j] - centres[j])
+            totals[j] += (x[i * row_stride + j] - centres[j]) * (x[i * row_stride + j] - centres[j])
 
-cdef void merge_sums(real* totals, real* x, ssize m, ssize row_step, ssize n, const void* extra) noexcept nogil:
+cdef void merge_sums(real* totals, real* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] += x[i * row_step + j]
+            totals[j] += x[i * row_stride + j]
 
 cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept nogil:
     cdef ssize i
@@ -101,7 +101,7 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
     cdef unsigned int mask
     cdef ssize n
     cdef double divisor
-    cdef finish_loop finish_totals = divide_totals(kernel)
+    cdef finalize_loop finalize_totals = divide_totals(kernel)
     cdef TensorBase centre, out
     if not is_floating(x.dtype_):
         raise DTypeError(f"{where}: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
@@ -109,14 +109,14 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
     n = reduced_count(x, mask)
     divisor = n - correction
     if is_std:
-        finish_totals = (<finish_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
-                         <finish_loop>divide_and_root_loop[float])
+        finalize_totals = (<finalize_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
+                           <finalize_loop>divide_and_root_loop[float])
     centre = sum_into(x, mask, keepdim, kernel, divide_totals(kernel), n)
     out = reduced_tensor(x.dtype_, x, mask, keepdim)
     if divisor <= 0 and out.numel_ > 0:
         warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide by: the result is nan "
                       f"or infinite; pass a smaller correction", UserWarning)
-    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finish_totals,
+    run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finalize_totals,
                   divisor if divisor > 0 else 0)
     return out
 
@@ -168,7 +168,7 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     result = spread_of("var", input, dim, keepdim, minus, False)
     if out is not None:
         return store_out("var", result, out, needs_grad(input))
-    return finish(VAR, result, (input, dim, keepdim, minus))
+    return record(VAR, result, (input, dim, keepdim, minus))
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
     """Standard deviation, the root of the variance; see `var`.
@@ -183,7 +183,7 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     result = spread_of("std", input, dim, keepdim, minus, True)
     if out is not None:
         return store_out("std", result, out, needs_grad(input))
-    return finish(STD, result, (input, dim, keepdim, minus))
+    return record(STD, result, (input, dim, keepdim, minus))
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
     """(variance, mean); see `var`."""
@@ -197,7 +197,7 @@ def std_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=Fa
 
 
 # ---------------------------------------------------------------- logsumexp: loops
-cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_step, ssize n, const real* shifts) noexcept nogil:
+cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* shifts) noexcept nogil:
     """Adds exp(x - shift), by way of a buffer: so exp is vectorised."""
     cdef real[512] buffer                               # BUFFER
     cdef ssize i, j, width
@@ -205,16 +205,16 @@ cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_step, ssiz
         j = 0
         while j < n:
             width = min(<ssize>BUFFER, n - j)
-            exp_row(buffer, x + i * row_step + j, shifts[i], width)
-            totals[i] += sum_row(buffer, width)
+            exp_shifted(buffer, x + i * row_stride + j, shifts[i], width)
+            totals[i] += pairwise_sum(buffer, width)
             j += width
 
-cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_step, ssize n,
+cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n,
                                const real* shifts) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] += exp_falling(x[i * row_step + j] - shifts[j])
+            totals[j] += exp_nonpositive(x[i * row_stride + j] - shifts[j])
 
 cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
     cdef ssize i
@@ -267,8 +267,8 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
         shift = top.masked_fill(top.abs() == INFINITY, 0)           # inf - inf would be nan
         result = reduced_tensor(kernel, x, mask, keepdim)
         run_reduction(&exponentials_reducers[kernel == FLOAT64], result, x, mask, shift,
-                      <finish_loop>log_loop[double] if kernel == FLOAT64 else <finish_loop>log_loop[float], 0)
+                      <finalize_loop>log_loop[double] if kernel == FLOAT64 else <finalize_loop>log_loop[float], 0)
         result = (result + shift).masked_fill(top == INFINITY, INFINITY).to(x.dtype)
     if out is not None:
         return store_out("logsumexp", result, out, needs_grad(x))
-    return finish(LOGSUMEXP, result, (x, dim, keepdim))
+    return record(LOGSUMEXP, result, (x, dim, keepdim))

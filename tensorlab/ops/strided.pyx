@@ -17,9 +17,9 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport finish, run_view
+from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
@@ -91,13 +91,13 @@ cdef bint has_distinct_places(int ndim, const ssize* sizes, const ssize* strides
 cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, const ssize* x_strides,
                           const ssize* sizes, int ndim) noexcept nogil:
     cdef ssize[MAX_NDIM] index
-    cdef ssize i, n = sizes[ndim - 1], out_step = out_strides[ndim - 1], x_step = x_strides[ndim - 1]
+    cdef ssize i, n = sizes[ndim - 1], out_stride = out_strides[ndim - 1], x_stride = x_strides[ndim - 1]
     cdef int d
     for d in range(ndim):
         index[d] = 0
     while True:
         for i in range(n):
-            out[i * out_step] += x[i * x_step]
+            out[i * out_stride] += x[i * x_stride]
         d = ndim - 2
         while d >= 0:
             index[d] += 1
@@ -207,7 +207,7 @@ cdef object run_restride(TensorBase x, tuple source, tuple target, bint divides_
     cdef TensorBase out = restride(x, source, target, divides_by_target)
     if x.numel_ == 0 or out.numel_ == 0:            # zeros, which do not depend on x
         return out
-    return finish(RESTRIDE, out, (x, source, target, divides_by_target))
+    return record(RESTRIDE, out, (x, source, target, divides_by_target))
 
 
 cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_by_target):

@@ -12,8 +12,8 @@ from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport finish, finish_inplace, start_inplace
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
@@ -97,16 +97,16 @@ cdef object run_triangle(Op op, TensorBase x, object diagonal, object out):
     clear_triangle(result, diagonal, op is TRIL)
     if out is not None:
         return store_out(op.name, result, out, needs_grad(x))
-    return finish(op, result, (x, diagonal))
+    return record(op, result, (x, diagonal))
 
 
 cdef object run_triangle_inplace(Op op, TensorBase x, object diagonal):
     cdef object node
     cdef ssize checked = diagonal
     check_matrix(x, op.name + "_")
-    node = start_inplace(op, x, (x, diagonal))
+    node = begin_record_inplace(op, x, (x, diagonal))
     clear_triangle(x, checked, op is TRIL)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 
 def tril(TensorBase input not None, diagonal=0, *, out=None):
@@ -250,7 +250,7 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
             k += 1
     out = zeros_beside(input, input.dtype_, ndim, sizes)
     copy_into(diagonal_view(out, above, first, second), input)
-    return finish(DIAG_EMBED, out, (input, above, first, second))
+    return record(DIAG_EMBED, out, (input, above, first, second))
 
 
 # ---------------------------------------------------------------- diag, diagflat
@@ -295,7 +295,7 @@ def trace(TensorBase input not None):
                          f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
     if input.dtype_ == BOOL:
         raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
-    return finish(TRACE, diagonal_view(input.detach()).sum(), (input,))
+    return record(TRACE, diagonal_view(input.detach()).sum(), (input,))
 
 
 def diagflat(TensorBase input not None, offset=0):
@@ -353,4 +353,4 @@ def block_diag(*tensors):
         copy_into(part_of(part_of(out, 0, row, x.sizes[0], 1), 1, column, x.sizes[1], 1), x)
         row += x.sizes[0]
         column += x.sizes[1]
-    return finish(BLOCK_DIAG, out, (parts, tuple([one.shape for one in parts])))
+    return record(BLOCK_DIAG, out, (parts, tuple([one.shape for one in parts])))

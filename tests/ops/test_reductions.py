@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from tensorlab._core.backward import grad
-from tensorlab._core.loops import get_loop_threads, set_loop_threads
+from tensorlab._core.iterator import get_loop_threads, set_loop_threads
 
 import tensorlab
 from tensorlab.errors import DimensionError, DTypeError, ShapeError

@@ -17,22 +17,22 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport OpNode, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport start_overlapping, zeros_beside
-from tensorlab.ops.indexing.masks cimport flat_nonzero, unravel
-from tensorlab.ops.indexing.picks cimport (
+from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
+from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
     PUT,
     TAKE,
-    Picks,
+    IndexIterator,
     add_kept_dim,
     apart_from,
     check_positions,
-    finish_kept_dims,
+    end_kept_dims,
+    for_each_index,
     refresh,
-    run_picks,
 )
 
 from tensorlab.ops.indexing.subscripts cimport warn_of_bytes
@@ -173,38 +173,38 @@ cdef TensorBase spread(TensorBase index, Plan* plan):
     return out
 
 
-cdef list set_positions(Picks* picks, Plan* plan, list tensors, str where):
+cdef list set_positions(IndexIterator* iter, Plan* plan, list tensors, str where):
     """Tell the walk its positions; returned are the tensors that hold them, to be kept alive."""
     cdef list kept = []
     cdef TensorBase index
     cdef int d
-    picks.indices = 0
-    picks.n = 1
+    iter.indices = 0
+    iter.n = 1
     for d in range(plan.index_ndim):
-        picks.n *= plan.index_sizes[d]
+        iter.n *= plan.index_sizes[d]
     for d in range(plan.ndim):
         if tensors[d] is not None:
             index = spread(<TensorBase>tensors[d], plan)
             kept.append(index)
-            if plan.sizes[d] == 0 and picks.n > 0:
+            if plan.sizes[d] == 0 and iter.n > 0:
                 raise IndexOutOfRange(f"{where}: a dimension of size 0 is indexed; it has no valid index")
-            picks.index[picks.indices] = <const int64_t*>memory_of(index)
-            picks.bound[picks.indices] = plan.sizes[d]
-            picks.stride[picks.indices] = plan.strides[d]
-            picks.indices += 1
+            iter.index[iter.indices] = <const int64_t*>memory_of(index)
+            iter.bound[iter.indices] = plan.sizes[d]
+            iter.stride[iter.indices] = plan.strides[d]
+            iter.indices += 1
     return kept
 
 
-cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
+cdef bint set_flat_side(IndexIterator* iter, Plan* plan, TensorBase flat) noexcept:
     """Tell the walk how the other side lies; False if its index dimensions do not have one common step."""
     cdef ssize[MAX_NDIM] strides
     cdef int[MAX_NDIM] order
     cdef int d, j, n = 0, shift = plan.result_ndim - flat.ndim_
     cdef bint started = False
-    picks.ndim = 0
-    picks.index_step = 0
-    finish_kept_dims(picks)
-    if picks.n == 0:                                    # nothing to walk; and strides of sizes of 0 are no common step
+    iter.ndim = 0
+    iter.index_stride = 0
+    end_kept_dims(iter)
+    if iter.n == 0:                                     # nothing to walk; and strides of sizes of 0 are no common step
         return True
     for d in range(plan.result_ndim):
         strides[d] = 0 if d < shift or flat.sizes[d - shift] != plan.result_sizes[d] else flat.strides[d - shift]
@@ -214,7 +214,7 @@ cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
         if started and strides[d] != strides[j] * plan.result_sizes[j]:
             return False
         if not started:
-            picks.index_step = strides[d]
+            iter.index_stride = strides[d]
             started = True
         j = d
     for d in range(plan.result_ndim):                   # kept dimensions, x's largest stride first
@@ -227,8 +227,8 @@ cdef bint set_flat_side(Picks* picks, Plan* plan, TensorBase flat) noexcept:
             n += 1
     for j in range(n):
         d = order[j]
-        add_kept_dim(picks, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
-    finish_kept_dims(picks)
+        add_kept_dim(iter, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
+    end_kept_dims(iter)
     return True
 
 
@@ -297,19 +297,19 @@ cdef int index_strides(TensorBase index, Plan* plan, ssize* strides) noexcept:
 # ---------------------------------------------------------------- index
 cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef Plan plan
-    cdef Picks picks
+    cdef IndexIterator iter
     cdef TensorBase out, target
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the walk reads their memory
     plan_result(&plan, tensors)
     if is_meta(x):
         return result_like(x, &plan, tensors)
-    _kept = set_positions(&picks, &plan, tensors, where)
+    _kept = set_positions(&iter, &plan, tensors, where)
     target = out = result_like(x, &plan, tensors)
-    if not set_flat_side(&picks, &plan, target):
+    if not set_flat_side(&iter, &plan, target):
         target = empty_beside(x, x.dtype_, plan.result_ndim, plan.result_sizes)
-        set_flat_side(&picks, &plan, target)
-    run_picks(&picks, TAKE, x, target, where)
+        set_flat_side(&iter, &plan, target)
+    for_each_index(&iter, TAKE, x, target, where)
     if target is not out:
         copy_into(out, target)
     return out
@@ -323,7 +323,7 @@ def index_derivative(grad, indices, x_shape):
 cdef object run_index(TensorBase x, list indices):
     """x[indices]"""
     refresh(x)
-    return finish(INDEX, index_forward(x, indices, "index"), (x, indices))
+    return record(INDEX, index_forward(x, indices, "index"), (x, indices))
 
 
 # ---------------------------------------------------------------- index_backward
@@ -342,23 +342,23 @@ cdef object run_index_backward(TensorBase grad, list indices, object shape):
         sizes[d] = shape[d]
     out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     if grad.numel_ > 0:                                 # else the indices need not be valid
-        write_picks(out, indices, grad, ADD, "index_backward")
+        write_indexed(out, indices, grad, ADD, "index_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return finish(INDEX_BACKWARD, out, (grad, indices, shape))
+    return record(INDEX_BACKWARD, out, (grad, indices, shape))
 
 
 # ---------------------------------------------------------------- index_put
-cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, str where) except -1:
+cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, str where) except -1:
     """Write or accumulate; whatever is wrong is found before the first write."""
     cdef Plan plan
-    cdef Picks picks
+    cdef IndexIterator iter
     cdef TensorBase whole = values
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the walk reads their memory
     cdef int d, shift
     plan_result(&plan, tensors)
     if not is_meta(x):
-        _kept = set_positions(&picks, &plan, tensors, where)
+        _kept = set_positions(&iter, &plan, tensors, where)
     shift = plan.result_ndim - values.ndim_
     for d in range(values.ndim_):
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
@@ -369,12 +369,12 @@ cdef int write_picks(TensorBase x, list indices, TensorBase values, int mode, st
             return 0
     if is_meta(x):
         return 0
-    check_positions(&picks, where)
-    if not set_flat_side(&picks, &plan, values):
+    check_positions(&iter, where)
+    if not set_flat_side(&iter, &plan, values):
         whole = empty_beside(values, values.dtype_, plan.result_ndim, plan.result_sizes)
         copy_into(whole, values)
-        set_flat_side(&picks, &plan, whole)
-    run_picks(&picks, mode, x, whole, where)
+        set_flat_side(&iter, &plan, whole)
+    for_each_index(&iter, mode, x, whole, where)
     return 0
 
 
@@ -447,8 +447,8 @@ cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint a
     positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
     # x may show an element twice: what is written last stays
     node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))
-    write_picks(x, positions, source, ADD if accumulate else PUT, "index_put_")
-    return finish_inplace(node, x)
+    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_")
+    return end_record_inplace(node, x)
 
 def index_put_(TensorBase input not None, indices, values, bint accumulate=False):
     """`index_put`, written over `input`. A call that raises has changed nothing."""
@@ -482,5 +482,5 @@ def index_put(TensorBase input not None, indices, values, bint accumulate=False)
     source = source_of(input, entries, given, accumulate, "index_put")
     out = empty_like(input, input.dtype_)
     copy_into(out, input)
-    write_picks(out, entries, source, ADD if accumulate else PUT, "index_put")
-    return finish(INDEX_PUT, out, (input, entries, given, accumulate))
+    write_indexed(out, entries, source, ADD if accumulate else PUT, "index_put")
+    return record(INDEX_PUT, out, (input, entries, given, accumulate))

@@ -12,11 +12,11 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.recording cimport finish
+from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.picks cimport ADD
-from tensorlab.ops.indexing.rows cimport index_vector, select_forward, write_slices
+from tensorlab.ops.indexing.index_iterator cimport ADD
+from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward, write_slices
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -51,7 +51,7 @@ def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_
 cdef object run_embedding(TensorBase weight, TensorBase indices, ssize padding, bint scales):
     cdef TensorBase index = index_vector(indices, "embedding")
     cdef TensorBase out = in_shape(select_forward(weight, 0, as_vector(index), "embedding"), index)
-    return finish(EMBEDDING, out, (weight, indices, padding, scales))
+    return record(EMBEDDING, out, (weight, indices, padding, scales))
 
 
 # ---------------------------------------------------------------- embedding_backward
@@ -97,7 +97,7 @@ cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize ro
         memset(memory_of(out) + padding * sizes[1] * item_size[out.dtype_], 0, sizes[1] * item_size[out.dtype_])
     if scales:
         out = out / uses(indices, rows)
-    return finish(EMBEDDING_BACKWARD, out, (grad, indices, rows, padding, scales))
+    return record(EMBEDDING_BACKWARD, out, (grad, indices, rows, padding, scales))
 
 
 # ---------------------------------------------------------------- the public functions

@@ -4,7 +4,7 @@
     scatter       x[index[i][j]][j] = src[i][j]
     scatter_add   x[index[i][j]][j] += src[i][j]
 
-One walk serves all three (element_walk.pyx). gather and scatter_add are each other's gradients.
+One walk serves all three (scatter_gather.pyx). gather and scatter_add are each other's gradients.
 """
 from libc.stdint cimport int64_t
 
@@ -14,21 +14,21 @@ from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
-from tensorlab.ops.indexing.element_walk cimport (
-    Lines,
+from tensorlab.ops.indexing.scatter_gather cimport (
+    ScatterGather,
     check_index,
     check_source,
     contiguous_clone,
-    line_for,
+    loop_for,
     raise_bad_index,
-    run_lines,
-    set_lines,
-    write_lines,
+    run_iterator,
+    scatter_into,
+    set_up_iterator,
 )
-from tensorlab.ops.indexing.picks cimport ADD, PUT, TAKE, apart_from
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -41,13 +41,13 @@ def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch do
     return run_gather_backward(<TensorBase?>grad, dim, <TensorBase?>index, x.shape)
 
 cdef TensorBase gather_forward(TensorBase x, int dim, TensorBase index):
-    cdef Lines lines
+    cdef ScatterGather iter
     cdef TensorBase out = empty_beside(x, x.dtype_, index.ndim_, index.sizes)
     if out.numel_ == 0 or is_meta(out):
         return out
     memory_of(index)                            # raises if it has none
-    set_lines(&lines, x, dim, index, out)
-    if lines.bound == 0 or not run_lines(&lines, line_for(TAKE, x.dtype_), False, x, index, out):
+    set_up_iterator(&iter, x, dim, index, out)
+    if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_), False, x, index, out):
         raise_bad_index(x, dim, index, "gather")
     return out
 
@@ -80,7 +80,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     cdef TensorBase wide = check_index(input, d, index, "gather")
     if out is not None:
         return store_out("gather", gather_forward(input, d, wide), out, needs_grad(input))
-    return finish(GATHER, gather_forward(input, d, wide), (input, d, index))
+    return record(GATHER, gather_forward(input, d, wide), (input, d, index))
 
 
 # ---------------------------------------------------------------- gather_backward
@@ -98,9 +98,9 @@ cdef object run_gather_backward(TensorBase grad, int dim, TensorBase index, obje
     for d in range(ndim):
         sizes[d] = shape[d]
     out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    write_lines(out, dim, check_index(out, dim, index, "gather_backward"), grad, ADD, "gather_backward")
+    scatter_into(out, dim, check_index(out, dim, index, "gather_backward"), grad, ADD, "gather_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return finish(GATHER_BACKWARD, out, (grad, dim, index, shape))
+    return record(GATHER_BACKWARD, out, (grad, dim, index, shape))
 
 
 # ---------------------------------------------------------------- scatter
@@ -139,13 +139,13 @@ cdef object run_scatter(Op op, TensorBase x, object dim, object index, object sr
         source = check_source(x, wide, src, where)
     if not in_place:
         out = contiguous_clone(x)
-        write_lines(out, d, wide, source, mode, where)
-        return finish(op, out, (x, d, index, src))
+        scatter_into(out, d, wide, source, mode, where)
+        return record(op, out, (x, d, index, src))
     source = apart_from(x, source, where, "the source")
     wide = apart_from(x, wide, where, "the index")
-    node = start_inplace(op, x, (x, d, index, src))
-    write_lines(x, d, wide, source, mode, where)
-    return finish_inplace(node, x)
+    node = begin_record_inplace(op, x, (x, d, index, src))
+    scatter_into(x, d, wide, source, mode, where)
+    return end_record_inplace(node, x)
 
 cdef object reducing = None              # scatter_reduce and scatter_reduce_, of a file further up
 

@@ -10,13 +10,13 @@ from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
 from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number, is_operand, refuse_overlap, refuse_self_overlap
-from tensorlab._core.graph cimport as_view, bump_version, is_followed, needs_grad
+from tensorlab._core.operands cimport as_number, is_operand, refuse_internal_overlap, refuse_overlap
+from tensorlab._core.graph cimport as_view, bump_version, needs_grad, should_record
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.loops cimport contiguous_copy, copy_into
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport finish, run_view
+from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
 from tensorlab.ops.copying cimport copy_safely, is_same_place
 from tensorlab.ops.filling cimport check_number, fill_number, zeros_beside
@@ -90,7 +90,7 @@ cdef int first_step(tuple index, object shape, bint* cuts) except -1:
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
     """The view of x that a subscript describes, recorded if autograd follows x."""
     cdef TensorBase out = view_of(x, subscript)
-    if is_followed(x):
+    if should_record(x):
         return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, canonical(index)))
     return as_view(x, out, VIEW_DEFAULT)
 
@@ -113,7 +113,7 @@ cdef object run_getitem_backward(TensorBase grad, object index, object shape):
     out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     read_subscript(out, index, &subscript)
     copy_into(view_of(out, &subscript), grad)
-    return finish(GETITEM_BACKWARD, out, (grad, index, shape))
+    return record(GETITEM_BACKWARD, out, (grad, index, shape))
 
 
 # ---------------------------------------------------------------- x[index]
@@ -136,7 +136,7 @@ def getitem(TensorBase x not None, index):
     else:
         tensors = read_subscript(x, index, &subscript)
         if tensors is not None:
-            return run_index(base_of_picks(x, &subscript, index), tensors)
+            return run_index(base_of_indexed(x, &subscript, index), tensors)
     return make_view(x, &subscript, index)
 
 
@@ -147,7 +147,7 @@ cdef ssize as_position(object index) except? -1:
         raise ValueError(f"index: {index} does not fit in 64 bits") from None
 
 
-cdef TensorBase base_of_picks(TensorBase x, Subscript* subscript, object index):
+cdef TensorBase base_of_indexed(TensorBase x, Subscript* subscript, object index):
     """The view that tensors of a subscript index: x itself if nothing else stands between the brackets."""
     if subscript.is_whole:
         return x
@@ -195,7 +195,7 @@ def setitem(TensorBase x not None, index, value):
     else:
         tensors = read_subscript(x, index, &subscript)
     if tensors is not None:
-        put_value(base_of_picks(x, &subscript, index), tensors, value)
+        put_value(base_of_indexed(x, &subscript, index), tensors, value)
     elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
         if subscript.is_whole:
             record_value(x, value)                      # x[...] = value is an in-place op on x itself
@@ -209,7 +209,7 @@ cdef int record_value(TensorBase view, object value) except -1:
     """Write into a view with the in-place ops that autograd follows."""
     cdef TensorBase source
     if not isinstance(value, TensorBase):
-        refuse_self_overlap(view, "setitem")            # which fill_ would allow
+        refuse_internal_overlap(view, "setitem")        # which fill_ would allow
         view.fill_(value)
         return 0
     source = <TensorBase>value
@@ -229,7 +229,7 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
     cdef TensorBase source
     check_inplace(x, False, "setitem")
     if not isinstance(value, TensorBase):
-        refuse_self_overlap(view, "setitem")
+        refuse_internal_overlap(view, "setitem")
         fill_number(view, value, "setitem")
         return bump_version(x)
     source = <TensorBase>value
@@ -240,7 +240,7 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
         check_broadcast(source, view)
         source = broadcast_to(source, view)
     if not is_same_place(source, view):
-        refuse_self_overlap(view, "setitem")
+        refuse_internal_overlap(view, "setitem")
         refuse_overlap(view, source, "setitem")
         copy_safely(view, source)
     return bump_version(x)

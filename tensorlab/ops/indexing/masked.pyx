@@ -4,13 +4,13 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
-from tensorlab._core.loops cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_picks
-from tensorlab.ops.indexing.masks cimport flat_nonzero
-from tensorlab.ops.indexing.picks cimport PUT, apart_from
+from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_indexed
+from tensorlab.ops.indexing.nonzero cimport flat_nonzero
+from tensorlab.ops.indexing.index_iterator cimport PUT, apart_from
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -68,7 +68,7 @@ def masked_select(TensorBase input not None, mask, *, out=None):
     result = index_forward(expanded(input.detach(), shape), [expanded(given, shape)], "masked_select")
     if out is not None:
         return store_out("masked_select", result, out, needs_grad(input))
-    return finish(MASKED_SELECT, result, (input, given))
+    return record(MASKED_SELECT, result, (input, given))
 
 
 # ---------------------------------------------------------------- masked_scatter
@@ -95,7 +95,7 @@ cdef object masked_scatter_backward(TensorBase grad, TensorBase mask, object sha
     cdef ssize one = 1
     out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
     copy_into(alias_as(out, 1, taken.sizes, &one, out.data_), taken)
-    return finish(MASKED_SCATTER_BACKWARD, out, (grad, mask, shape))
+    return record(MASKED_SCATTER_BACKWARD, out, (grad, mask, shape))
 
 cdef TensorBase check_source(TensorBase x, TensorBase mask, object source, str where):
     """The source as a row of as many elements as the mask has True."""
@@ -122,9 +122,9 @@ def masked_scatter_(TensorBase input not None, mask, source):
                          f"the tensor, {tuple(input.shape)}")
     given = expanded(given, shape)
     values = apart_from(input, check_source(input, given, source, "masked_scatter_"), "masked_scatter_", "the source")
-    node = start_inplace(MASKED_SCATTER, input, (input, given, source))
-    write_picks(input, [given], values, PUT, "masked_scatter_")
-    return finish_inplace(node, input)
+    node = begin_record_inplace(MASKED_SCATTER, input, (input, given, source))
+    write_indexed(input, [given], values, PUT, "masked_scatter_")
+    return end_record_inplace(node, input)
 
 def masked_scatter(TensorBase input not None, mask, source):
     """A copy of `input` in which the elements where `mask` is True are, one after the other, those of `source`.
@@ -150,5 +150,5 @@ def masked_scatter(TensorBase input not None, mask, source):
     given = expanded(given, shape)
     values = check_source(input, given, source, "masked_scatter")
     out = contiguous_copy(expanded(input.detach(), shape))
-    write_picks(out, [given], values, PUT, "masked_scatter")
-    return finish(MASKED_SCATTER, out, (input, given, source))
+    write_indexed(out, [given], values, PUT, "masked_scatter")
+    return record(MASKED_SCATTER, out, (input, given, source))

@@ -6,11 +6,11 @@ made of other ops, so none needs a derivative of its own.
 """
 
 from tensorlab._core.exchange import tensor
-from tensorlab._core.spellings import respelled
+from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
-from tensorlab.ops.indexing.masks import nonzero
+from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat
 
 
@@ -38,7 +38,7 @@ def replaced(input, view_of, src, where):
     return out
 
 
-@respelled
+@accepts_numpy_names
 def select_scatter(input, src, dim, index):
     """Return a copy of `input` with `src` at one index of a dimension.
 
@@ -50,7 +50,7 @@ def select_scatter(input, src, dim, index):
     return replaced(input, lambda out: out.select(dim, index), src, "select_scatter")
 
 
-@respelled
+@accepts_numpy_names
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
     """Return a copy of `input` with `src` in a slice of a dimension.
 
@@ -95,7 +95,7 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
     return replaced(input, view_of, src, "as_strided_scatter")
 
 
-@respelled
+@accepts_numpy_names
 def narrow_copy(input, dim, start, length):
     """Return `narrow` as a tensor with memory of its own."""
     part = check_tensor(input, "input", "narrow_copy").narrow(dim, start, length)

@@ -5,7 +5,7 @@
 where reduce is sum, prod, mean, amax or amin. Without `include_self` a place that is written forgets what it held: it
 starts from the number that changes nothing (0 for a sum, 1 for a product, the smallest number for a maximum).
 
-The loops are lines of the walk in element_walk.pyx. Half types are computed in float32 and rounded once, bools as bytes.
+The loops are lines of the walk in scatter_gather.pyx. Half types are computed in float32 and rounded once, bools as bytes.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
@@ -25,24 +25,24 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
 from tensorlab._core.dispatch cimport store_out
-from tensorlab._core.loops cimport copy_into
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
-from tensorlab.ops.indexing.element_walk cimport (
-    Lines,
+from tensorlab.ops.indexing.scatter_gather cimport (
+    ScatterGather,
     check_index,
-    check_line,
+    check_loop,
     check_source,
-    line_loop,
     raise_bad_index,
-    run_lines,
-    set_lines,
-    write_lines,
+    run_iterator,
+    scatter_gather_loop,
+    scatter_into,
+    set_up_iterator,
 )
 from tensorlab.ops.indexing.gather cimport padded
-from tensorlab.ops.indexing.picks cimport ADD, PUT, apart_from
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 from tensorlab.ops.indexing import gather as gather_module
@@ -54,62 +54,62 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- inner loops: one line, whose indices have been checked
-cdef bint prod_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                    ssize jump, ssize bound) noexcept nogil:
+cdef bint prod_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                    ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        x[i * x_step + index[i * index_step] * jump] *= flat[i * flat_step]
+        x[i * x_stride + index[i * index_stride] * dim_stride] *= flat[i * flat_stride]
     return True
 
 
-cdef bint amax_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                    ssize jump, ssize bound) noexcept nogil:
+cdef bint amax_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                    ssize dim_stride, ssize bound) noexcept nogil:
     """nan is larger than all."""
     cdef ssize i, at
     cdef number value
     for i in range(n):
-        at = i * x_step + index[i * index_step] * jump
-        value = flat[i * flat_step]
+        at = i * x_stride + index[i * index_stride] * dim_stride
+        value = flat[i * flat_stride]
         if value > x[at] or value != value:
             x[at] = value
     return True
 
 
-cdef bint amin_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                    ssize jump, ssize bound) noexcept nogil:
+cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                    ssize dim_stride, ssize bound) noexcept nogil:
     """nan is smaller than all."""
     cdef ssize i, at
     cdef number value
     for i in range(n):
-        at = i * x_step + index[i * index_step] * jump
-        value = flat[i * flat_step]
+        at = i * x_stride + index[i * index_stride] * dim_stride
+        value = flat[i * flat_stride]
         if value < x[at] or value != value:
             x[at] = value
     return True
 
 
-cdef line_loop line_of(int kind, number one) noexcept:
+cdef scatter_gather_loop loop_of(int kind, number one) noexcept:
     """For the type of `one`, whose value does not matter."""
     if kind == PROD:
-        return <line_loop>prod_line[number]
-    return <line_loop>amax_line[number] if kind == AMAX else <line_loop>amin_line[number]
+        return <scatter_gather_loop>prod_loop[number]
+    return <scatter_gather_loop>amax_loop[number] if kind == AMAX else <scatter_gather_loop>amin_loop[number]
 
 
-cdef line_loop line_for(int kind, int dtype) noexcept:
+cdef scatter_gather_loop loop_for(int kind, int dtype) noexcept:
     """By the type that is computed in."""
     if dtype == FLOAT32:
-        return line_of(kind, <float>1)
+        return loop_of(kind, <float>1)
     if dtype == FLOAT64:
-        return line_of(kind, <double>1)
+        return loop_of(kind, <double>1)
     if dtype == INT64:
-        return line_of(kind, <int64_t>1)
+        return loop_of(kind, <int64_t>1)
     if dtype == INT32:
-        return line_of(kind, <int32_t>1)
+        return loop_of(kind, <int32_t>1)
     if dtype == INT16:
-        return line_of(kind, <int16_t>1)
+        return loop_of(kind, <int16_t>1)
     if dtype == INT8:
-        return line_of(kind, <int8_t>1)
-    return line_of(kind, <uint8_t>1)
+        return loop_of(kind, <int8_t>1)
+    return loop_of(kind, <uint8_t>1)
 
 
 # ---------------------------------------------------------------- forward
@@ -131,7 +131,7 @@ cdef int forget(TensorBase out, int dim, TensorBase index, str reduce, str where
         else:
             limits = integer_limits(out.dtype_)
             fill_number(start, limits[0] if reduce == "amax" else limits[1], where)
-    return write_lines(out, dim, index, start, PUT, where)
+    return scatter_into(out, dim, index, start, PUT, where)
 
 
 cdef tuple integer_limits(int dtype):
@@ -143,22 +143,22 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
     """The result as a new contiguous tensor of x's type."""
     cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
     cdef TensorBase out, values = src if src.dtype_ == work else as_type(src, work)
-    cdef Lines lines
+    cdef ScatterGather iter
     if index.numel_ == 0 or is_meta(x):
         return as_type(x, x.dtype_)
     memory_of(index), memory_of(values)         # raise if one of them has none
-    set_lines(&lines, x, dim, index, values)
-    if not run_lines(&lines, check_line, False, x, index, values):
+    set_up_iterator(&iter, x, dim, index, values)
+    if not run_iterator(&iter, check_loop, False, x, index, values):
         raise_bad_index(x, dim, index, where)
     out = as_type(x, work)
     if not include_self:
         forget(out, dim, index, reduce, where)
     if reduce == "sum" or reduce == "mean":
-        write_lines(out, dim, index, values, ADD, where)
+        scatter_into(out, dim, index, values, ADD, where)
     else:
-        set_lines(&lines, out, dim, index, values)
-        run_lines(&lines, line_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out, index,
-                  values)
+        set_up_iterator(&iter, out, dim, index, values)
+        run_iterator(&iter, loop_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out, index,
+                     values)
     if reduce == "mean":
         counts = arrivals(x, dim, index, include_self, out.dtype)
         out = out / counts if is_floating(work) else out.div(counts, rounding_mode="floor")
@@ -234,14 +234,14 @@ cdef object run_scatter_reduce(TensorBase x, object dim, object index, object sr
     source = check_source(x, wide, src, where)
     if not in_place:
         result = reduced(x, d, wide, source, reduce, include_self, where)
-        return finish(SCATTER_REDUCE, result, (x, d, index, src, reduce, include_self))
+        return record(SCATTER_REDUCE, result, (x, d, index, src, reduce, include_self))
     source = apart_from(x, source, where, "the source")
     wide = apart_from(x, wide, where, "the index")
     result = reduced(x, d, wide, source, reduce, include_self, where)
     saved = x.clone() if needs_grad(x) or needs_grad(<TensorBase>src) else x        # the formulas need x as it was
-    node = start_inplace(SCATTER_REDUCE, x, (saved, d, index, src, reduce, include_self))
+    node = begin_record_inplace(SCATTER_REDUCE, x, (saved, d, index, src, reduce, include_self))
     copy_into(x, result)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 cdef object given_out(str where, TensorBase result, object out):
     return store_out(where, result.detach(), out, needs_grad(result))

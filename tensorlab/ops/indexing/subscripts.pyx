@@ -23,7 +23,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab._core.dtypes cimport BOOL, INT8, INT64, NO_DTYPE, UINT8, is_floating, item_size
 from tensorlab._core.exchange cimport read_element, tensor_from
-from tensorlab._core.graph cimport is_followed, ndim_of
+from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, memory_of
 
@@ -240,7 +240,7 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
 cdef int check_history(TensorBase x) except -1:
     """PyTorch takes the items one by one: before it finds a later one wrong it would have recorded the earlier ones."""
     ndim_of(x)
-    if not is_floating(x.dtype_) and is_followed(x):
+    if not is_floating(x.dtype_) and should_record(x):
         raise GradientError(f"index: the tensor requires grad, but is of {x.dtype}, and integers have no gradient (a tensor that "
                             f"requires grad was written into it); detach it first")
     return 0

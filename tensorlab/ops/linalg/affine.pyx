@@ -11,8 +11,8 @@ from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
@@ -113,7 +113,7 @@ cdef object run_added(Op op, TensorBase x, object first, object second, object b
     result = added_product(x, a, b, keep, factor, op.name)
     if out is not None:
         return store_out(op.name, result, out, needs_grad(x) or needs_grad(a) or needs_grad(b))
-    return finish(op, result, (x, a, b, keep, factor))
+    return record(op, result, (x, a, b, keep, factor))
 
 cdef object run_added_(Op op, TensorBase x, object first, object second, object beta, object alpha, int ndim, tuple names):
     """The same, written over x, which must have the shape of the product."""
@@ -130,9 +130,9 @@ cdef object run_added_(Op op, TensorBase x, object first, object second, object 
     if result.shape != x.shape:
         raise ShapeError(f"{where}: the product has shape {tuple(result.shape)}, but the tensor to be written has shape "
                          f"{tuple(x.shape)}")
-    node = start_inplace(op, x, (x, a, b, keep, factor))
+    node = begin_record_inplace(op, x, (x, a, b, keep, factor))
     copy_into(x, result)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * mat1 @ mat2`.
@@ -374,4 +374,4 @@ def linear(TensorBase input not None, TensorBase weight not None, TensorBase bia
         raise ShapeError(f"linear: input is {shape_text(input.ndim_, input.sizes)} and weight is "
                          f"{shape_text(2, weight.sizes)}; the last sizes {input.sizes[input.ndim_ - 1]} and {weight.sizes[1]} "
                          f"must match")
-    return finish(LINEAR, linear_forward(input, weight, bias), (input, weight, bias))
+    return record(LINEAR, linear_forward(input, weight, bias), (input, weight, bias))

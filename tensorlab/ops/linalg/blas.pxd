@@ -8,4 +8,4 @@ cdef int load_blas() except -1
 cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
 cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) except -1
 cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) except -1
-cdef int inner_product(int dtype, void* out, const void* x, ssize x_step, const void* y, ssize y_step, ssize n) except -1
+cdef int inner_product(int dtype, void* out, const void* x, ssize x_stride, const void* y, ssize y_stride, ssize n) except -1

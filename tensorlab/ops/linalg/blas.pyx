@@ -23,8 +23,8 @@ from libc.string cimport memset
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype,
 )
+from tensorlab._core.iterator cimport copy_into, thread_count
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS,
@@ -108,31 +108,31 @@ cdef void set_matrix(Matrix* matrix, TensorBase x, bint is_transposed) noexcept 
     matrix.data = x.data_               # multiply_batch has asked whether there is memory
     matrix.rows = x.sizes[n - 1 if is_transposed else n - 2]
     matrix.columns = x.sizes[n - 2 if is_transposed else n - 1]
-    matrix.row_step = x.strides[n - 1 if is_transposed else n - 2]
-    matrix.column_step = x.strides[n - 2 if is_transposed else n - 1]
+    matrix.row_stride = x.strides[n - 1 if is_transposed else n - 2]
+    matrix.column_stride = x.strides[n - 2 if is_transposed else n - 1]
 
 
 cdef bint has_plain_rows(Matrix* a) noexcept nogil:
     """Can BLAS take it as rows: elements of a row next to each other, rows that do not overlap?"""
-    return ((a.column_step == 1 or a.columns == 1) and (a.row_step >= max(1, a.columns) or a.rows == 1)
-            and a.row_step <= INT_MAX)
+    return ((a.column_stride == 1 or a.columns == 1) and (a.row_stride >= max(1, a.columns) or a.rows == 1)
+            and a.row_stride <= INT_MAX)
 
 
 cdef bint fits_blas(Matrix* a) noexcept nogil:
     """Can BLAS take it as it lies in memory, as rows or as columns?"""
     cdef Matrix turned
     turned.rows, turned.columns = a.columns, a.rows
-    turned.row_step, turned.column_step = a.column_step, a.row_step
+    turned.row_stride, turned.column_stride = a.column_stride, a.row_stride
     return a.rows <= INT_MAX and a.columns <= INT_MAX and (has_plain_rows(a) or has_plain_rows(&turned))
 
 
 cdef void blas_form(Matrix* a, char* flag, int* leading) noexcept nogil:
     """How BLAS is told of a matrix: flag 'N' if its rows lie next to each other, else 'T', and the step between them."""
-    cdef ssize columns = a.columns, step = a.row_step
+    cdef ssize columns = a.columns, step = a.row_stride
     flag[0] = b'N'
     if not has_plain_rows(a):
         flag[0] = b'T'
-        columns, step = a.rows, a.column_step
+        columns, step = a.rows, a.column_stride
     leading[0] = <int>max(step, columns, 1)
 
 
@@ -144,35 +144,36 @@ cdef inline bint is_small(Matrix* a, Matrix* b) noexcept nogil:
 cdef void gemm(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
     """By BLAS. `out` has plain rows, and both operands fit."""
     cdef char flag_a, flag_b
-    cdef int step_a, step_b, step_out, m = <int>a.rows, n = <int>b.columns, k = <int>a.columns
+    cdef int stride_a, stride_b, stride_out, m = <int>a.rows, n = <int>b.columns, k = <int>a.columns
     cdef float alpha_32 = <float>alpha, beta_32 = <float>beta
-    blas_form(a, &flag_a, &step_a)
-    blas_form(b, &flag_b, &step_b)
-    step_out = <int>max(out.row_step, n, 1)
+    blas_form(a, &flag_a, &stride_a)
+    blas_form(b, &flag_b, &stride_b)
+    stride_out = <int>max(out.row_stride, n, 1)
     if dtype == FLOAT32:
-        sgemm(&flag_b, &flag_a, &n, &m, &k, &alpha_32, b.data, &step_b, a.data, &step_a, &beta_32, out.data, &step_out)
+        sgemm(&flag_b, &flag_a, &n, &m, &k, &alpha_32, b.data, &stride_b, a.data, &stride_a, &beta_32, out.data, &stride_out)
     else:
-        dgemm(&flag_b, &flag_a, &n, &m, &k, &alpha, b.data, &step_b, a.data, &step_a, &beta, out.data, &step_out)
+        dgemm(&flag_b, &flag_a, &n, &m, &k, &alpha, b.data, &stride_b, a.data, &stride_a, &beta, out.data, &stride_out)
 
 
-cdef void gemv(int dtype, char* out, ssize out_step, Matrix* a, char* x, ssize x_step, double alpha, double beta) noexcept nogil:
+cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize x_stride, double alpha,
+               double beta) noexcept nogil:
     """out = alpha * a @ x + beta * out for vectors: gemm with a side of 1 runs at a quarter of this speed."""
     cdef char flag
-    cdef int step_a, step_x = <int>x_step, step_out = <int>out_step, m = <int>a.columns, n = <int>a.rows
+    cdef int stride_a, stride_x = <int>x_stride, stride_out = <int>out_stride, m = <int>a.columns, n = <int>a.rows
     cdef float alpha_32 = <float>alpha, beta_32 = <float>beta
-    blas_form(a, &flag, &step_a)
+    blas_form(a, &flag, &stride_a)
     if beta == 0:                   # BLAS would multiply what lies there by 0, and nan stays nan
         beta_32 = beta = 1
-        fill_zero(dtype, out, out_step, a.rows)
+        fill_zero(dtype, out, out_stride, a.rows)
     if flag == b'N':
         flag = b'T'                 # rows of a are the columns that BLAS sees
     else:
         flag = b'N'
         m, n = n, m
     if dtype == FLOAT32:
-        sgemv(&flag, &m, &n, &alpha_32, a.data, &step_a, x, &step_x, &beta_32, out, &step_out)
+        sgemv(&flag, &m, &n, &alpha_32, a.data, &stride_a, x, &stride_x, &beta_32, out, &stride_out)
     else:
-        dgemv(&flag, &m, &n, &alpha, a.data, &step_a, x, &step_x, &beta, out, &step_out)
+        dgemv(&flag, &m, &n, &alpha, a.data, &stride_a, x, &stride_x, &beta, out, &stride_out)
 
 
 cdef void fill_zero(int dtype, char* out, ssize step, ssize n) noexcept nogil:
@@ -196,14 +197,15 @@ cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alph
             small_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
         else:
             small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
-    elif a.columns > 0 and b.columns == 1 and fits_blas(a) and is_line(b.rows, b.row_step) and is_line(out.rows, out.row_step):
-        gemv(dtype, out.data, max(out.row_step, 1), a, b.data, max(b.row_step, 1), alpha, beta)
-    elif a.columns > 0 and a.rows == 1 and fits_blas(b) and is_line(a.columns, a.column_step) and (
-            is_line(out.columns, out.column_step)):
+    elif (a.columns > 0 and b.columns == 1 and fits_blas(a) and is_line(b.rows, b.row_stride)
+            and is_line(out.rows, out.row_stride)):
+        gemv(dtype, out.data, max(out.row_stride, 1), a, b.data, max(b.row_stride, 1), alpha, beta)
+    elif a.columns > 0 and a.rows == 1 and fits_blas(b) and is_line(a.columns, a.column_stride) and (
+            is_line(out.columns, out.column_stride)):
         turned.data = b.data                # a row times b is b' times a column
         turned.rows, turned.columns = b.columns, b.rows
-        turned.row_step, turned.column_step = b.column_step, b.row_step
-        gemv(dtype, out.data, max(out.column_step, 1), &turned, a.data, max(a.column_step, 1), alpha, beta)
+        turned.row_stride, turned.column_stride = b.column_stride, b.row_stride
+        gemv(dtype, out.data, max(out.column_stride, 1), &turned, a.data, max(a.column_stride, 1), alpha, beta)
     elif has_plain_rows(out) and fits_blas(a) and fits_blas(b):
         gemm(dtype, out, a, b, alpha, beta)
     elif dtype == FLOAT32:
@@ -346,32 +348,32 @@ cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha
 
 
 # ---------------------------------------------------------------- inner product
-cdef int inner_product(int dtype, void* out, const void* x, ssize x_step, const void* y, ssize y_step, ssize n) except -1:
+cdef int inner_product(int dtype, void* out, const void* x, ssize x_stride, const void* y, ssize y_stride, ssize n) except -1:
     """The sum of the products of two rows, written to `out`."""
-    cdef int length = <int>n, step_x = <int>x_step, step_y = <int>y_step
-    cdef bint fits = n > SMALL_SIDE and n <= INT_MAX and is_line(n, x_step) and is_line(n, y_step)
+    cdef int length = <int>n, stride_x = <int>x_stride, stride_y = <int>y_stride
+    cdef bint fits = n > SMALL_SIDE and n <= INT_MAX and is_line(n, x_stride) and is_line(n, y_stride)
     if fits and (dtype == FLOAT32 or dtype == FLOAT64):
         load_blas()
     if dtype == FLOAT32:
         if fits:
             with nogil:
-                (<float*>out)[0] = sdot(&length, <float*>x, &step_x, <float*>y, &step_y)
+                (<float*>out)[0] = sdot(&length, <float*>x, &stride_x, <float*>y, &stride_y)
         else:
-            (<float*>out)[0] = plain_inner(<float*>x, x_step, <float*>y, y_step, n)
+            (<float*>out)[0] = plain_inner(<float*>x, x_stride, <float*>y, y_stride, n)
     elif dtype == FLOAT64:
         if fits:
             with nogil:
-                (<double*>out)[0] = ddot(&length, <double*>x, &step_x, <double*>y, &step_y)
+                (<double*>out)[0] = ddot(&length, <double*>x, &stride_x, <double*>y, &stride_y)
         else:
-            (<double*>out)[0] = plain_inner(<double*>x, x_step, <double*>y, y_step, n)
+            (<double*>out)[0] = plain_inner(<double*>x, x_stride, <double*>y, y_stride, n)
     elif dtype == UINT8:
-        (<uint8_t*>out)[0] = plain_inner(<uint8_t*>x, x_step, <uint8_t*>y, y_step, n)
+        (<uint8_t*>out)[0] = plain_inner(<uint8_t*>x, x_stride, <uint8_t*>y, y_stride, n)
     elif dtype == INT8:
-        (<int8_t*>out)[0] = plain_inner(<int8_t*>x, x_step, <int8_t*>y, y_step, n)
+        (<int8_t*>out)[0] = plain_inner(<int8_t*>x, x_stride, <int8_t*>y, y_stride, n)
     elif dtype == INT16:
-        (<int16_t*>out)[0] = plain_inner(<int16_t*>x, x_step, <int16_t*>y, y_step, n)
+        (<int16_t*>out)[0] = plain_inner(<int16_t*>x, x_stride, <int16_t*>y, y_stride, n)
     elif dtype == INT32:
-        (<int32_t*>out)[0] = plain_inner(<int32_t*>x, x_step, <int32_t*>y, y_step, n)
+        (<int32_t*>out)[0] = plain_inner(<int32_t*>x, x_stride, <int32_t*>y, y_stride, n)
     else:
-        (<int64_t*>out)[0] = plain_inner(<int64_t*>x, x_step, <int64_t*>y, y_step, n)
+        (<int64_t*>out)[0] = plain_inner(<int64_t*>x, x_stride, <int64_t*>y, y_stride, n)
     return 0

@@ -11,9 +11,9 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
-from tensorlab._core.graph cimport bump_version, is_followed, needs_grad
+from tensorlab._core.graph cimport bump_version, needs_grad, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.recording cimport OpNode, finish, finish_record, start_record
+from tensorlab._core.recording cimport OpNode, begin_record, end_record, record
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
 
@@ -55,7 +55,7 @@ cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) ex
 # ---------------------------------------------------------------- transposed
 cdef TensorBase transposed(TensorBase x):
     """x with its last two dimensions swapped: recorded if autograd follows x, else a bare alias."""
-    if is_followed(x):
+    if should_record(x):
         return x.transpose(-2, -1)
     return flipped(x)
 
@@ -95,24 +95,24 @@ cdef TensorBase mm_forward(TensorBase x, TensorBase y):
 # The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
 # then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
 # gradient of w in x @ w.T need not be copied to fit w.
-cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_turned: bool, y_is_turned: bool) -> Tensor", public={"y": "mat2"})
+cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_transposed: bool, y_is_transposed: bool) -> Tensor", public={"y": "mat2"})
 
 @MM.derivative("x")
-def mm_derivative_x(grad, y, x_is_turned):
-    if x_is_turned:
+def mm_derivative_x(grad, y, x_is_transposed):
+    if x_is_transposed:
         return run_mm(y, transposed(grad)).t()
     return run_mm(grad, transposed(y))
 
 @MM.derivative("y")
-def mm_derivative_y(grad, x, y_is_turned):
-    if y_is_turned:
+def mm_derivative_y(grad, x, y_is_transposed):
+    if y_is_transposed:
         return run_mm(transposed(grad), x).t()
     return run_mm(transposed(x), grad)
 
 cdef object YES = True
 cdef object NO = False
 
-cdef inline bint is_turned(TensorBase x) noexcept:
+cdef inline bint is_transposed(TensorBase x) noexcept:
     return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
 
 cdef object run_mm(TensorBase x, TensorBase y):
@@ -121,11 +121,11 @@ cdef object run_mm(TensorBase x, TensorBase y):
     cdef TensorBase out = mm_forward(x, y)
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
-    operands[2] = <PyObject*>YES if is_turned(x) else <PyObject*>NO
-    operands[3] = <PyObject*>YES if is_turned(y) else <PyObject*>NO
-    node = start_record(MM, operands, 4)
+    operands[2] = <PyObject*>YES if is_transposed(x) else <PyObject*>NO
+    operands[3] = <PyObject*>YES if is_transposed(y) else <PyObject*>NO
+    node = begin_record(MM, operands, 4)
     if node is not None:
-        finish_record(node, out)
+        end_record(node, out)
     return out
 
 def mm(TensorBase input not None, mat2, *, out=None):
@@ -220,7 +220,7 @@ def dot(TensorBase input not None, tensor, *, out=None):
         raise ShapeError(f"dot: the vectors have {input.numel_} and {y.numel_} elements; they must be equally long")
     if out is not None:
         return store_product("dot", dot_forward(input, y), out, needs_grad(input) or needs_grad(y))
-    return finish(DOT, dot_forward(input, y), (input, y))
+    return record(DOT, dot_forward(input, y), (input, y))
 
 
 # ---------------------------------------------------------------- mv
@@ -248,7 +248,7 @@ def mv_derivative_y(grad, x):
     return run_mv(transposed(x), grad)
 
 cdef object run_mv(TensorBase x, TensorBase y):
-    return finish(MV, mv_forward(x, y), (x, y))
+    return record(MV, mv_forward(x, y), (x, y))
 
 def mv(TensorBase input not None, vec, *, out=None):
     """Product of a matrix and a vector.
@@ -291,11 +291,11 @@ def vm_derivative_y(grad, x):
 cdef object run_vm(TensorBase x, TensorBase y):
     """A vector times a matrix."""
     cdef TensorBase out
-    if x.creation == VIEW_NO_GRAD and is_followed(x):
+    if x.creation == VIEW_NO_GRAD and should_record(x):
         return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
     out = mv_forward(flipped(y), x)
     bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
-    return finish(VM, out, (x, y))
+    return record(VM, out, (x, y))
 
 
 # ---------------------------------------------------------------- bmm
@@ -332,7 +332,7 @@ def bmm_derivative_y(grad, x):
     return run_bmm(transposed(x), grad)
 
 cdef object run_bmm(TensorBase x, TensorBase y):
-    return finish(BMM, batch_forward(x, y, 1, x.sizes), (x, y))
+    return record(BMM, batch_forward(x, y, 1, x.sizes), (x, y))
 
 def bmm(TensorBase input not None, mat2, *, out=None):
     """Products of two batches of matrices, pair by pair; nothing is broadcast.
@@ -397,16 +397,16 @@ cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
                          f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
     return batch_forward(x, y, ndim, batch)
 
-cdef Op MATMUL = Op("matmul(x: Tensor, y: Tensor, y_is_turned: bool) -> Tensor")
+cdef Op MATMUL = Op("matmul(x: Tensor, y: Tensor, y_is_transposed: bool) -> Tensor")
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):
     return run_matmul(grad, transposed(y))
 
 @MATMUL.derivative("y")
-def matmul_derivative_y(grad, x, y_is_turned, y_shape):
+def matmul_derivative_y(grad, x, y_is_transposed, y_shape):
     if len(y_shape) == 2:                               # sum over the batch inside the product
-        if y_is_turned:
+        if y_is_transposed:
             return run_mm(transposed(as_rows(grad)), as_rows(x)).t()
         return run_mm(transposed(as_rows(x)), as_rows(grad))
     return run_matmul(transposed(x), grad)
@@ -419,7 +419,7 @@ cdef object run_matmul(TensorBase x, TensorBase y):
     """matmul of checked tensors of at least two dimensions."""
     if x.ndim_ == 2 and y.ndim_ == 2:
         return run_mm(x, y)
-    return finish(MATMUL, matmul_forward(x, y), (x, y, y.ndim_ == 2 and is_turned(y)))
+    return record(MATMUL, matmul_forward(x, y), (x, y, y.ndim_ == 2 and is_transposed(y)))
 
 cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
@@ -430,7 +430,7 @@ cdef object run_any(TensorBase x, TensorBase y):
     if x.ndim_ > 1 and y.ndim_ > 1:
         return run_matmul(x, y)
     if x.ndim_ == 1 and y.ndim_ == 1:
-        return finish(DOT, dot_forward(x, y), (x, y))
+        return record(DOT, dot_forward(x, y), (x, y))
     if x.ndim_ == 2:
         return run_mv(x, y)
     if y.ndim_ == 2:

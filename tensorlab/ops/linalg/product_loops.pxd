@@ -10,12 +10,12 @@ cdef struct Matrix:             # a matrix anywhere in memory
     char* data                  # its first element
     ssize rows
     ssize columns
-    ssize row_step              # elements from one row to the next
-    ssize column_step
+    ssize row_stride            # elements from one row to the next
+    ssize column_stride
 
 cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil
 cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil
 cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
-cdef number plain_inner(number* x, ssize x_step, number* y, ssize y_step, ssize n) noexcept nogil
+cdef number plain_inner(number* x, ssize x_stride, number* y, ssize y_stride, ssize n) noexcept nogil

@@ -11,31 +11,31 @@ from tensorlab._core.layout cimport ssize
 
 cdef extern from *:
     """
-    /* out[j] = sum over p of a[p * a_step] * b[p * b_step + j] for 8 columns j. GCC's and Clang's vector types keep the
+    /* out[j] = sum over p of a[p * a_stride] * b[p * b_stride + j] for 8 columns j. GCC's and Clang's vector types keep the
        sums in a register; from a plain loop the compiler stores and reloads them in each step, eight times slower. */
     #if defined(__GNUC__)
     #define TL_LINE_SUMS(name, real)                                                                               \\
         typedef real name##_line __attribute__((vector_size(8 * sizeof(real)), aligned(sizeof(real)), may_alias)); \\
-        static inline void name(real* out, const real* a, Py_ssize_t a_step, const real* b, Py_ssize_t b_step,     \\
+        static inline void name(real* out, const real* a, Py_ssize_t a_stride, const real* b, Py_ssize_t b_stride,     \\
                                 Py_ssize_t n) {                                                                    \\
             name##_line total = {0};                                                                               \\
-            for (Py_ssize_t p = 0; p < n; p++) total += a[p * a_step] * *(const name##_line*)(b + p * b_step);     \\
+            for (Py_ssize_t p = 0; p < n; p++) total += a[p * a_stride] * *(const name##_line*)(b + p * b_stride);     \\
             *(name##_line*)out = total;                                                                            \\
         }
     #else
     #define TL_LINE_SUMS(name, real)                                                                               \\
-        static inline void name(real* out, const real* a, Py_ssize_t a_step, const real* b, Py_ssize_t b_step,     \\
+        static inline void name(real* out, const real* a, Py_ssize_t a_stride, const real* b, Py_ssize_t b_stride,     \\
                                 Py_ssize_t n) {                                                                    \\
             for (int j = 0; j < 8; j++) out[j] = 0;                                                                \\
             for (Py_ssize_t p = 0; p < n; p++)                                                                     \\
-                for (int j = 0; j < 8; j++) out[j] += a[p * a_step] * b[p * b_step + j];                           \\
+                for (int j = 0; j < 8; j++) out[j] += a[p * a_stride] * b[p * b_stride + j];                           \\
         }
     #endif
     TL_LINE_SUMS(tl_line_sums_32, float)
     TL_LINE_SUMS(tl_line_sums_64, double)
     """
-    void tl_line_sums_32(float* out, const float* a, ssize a_step, const float* b, ssize b_step, ssize n) nogil
-    void tl_line_sums_64(double* out, const double* a, ssize a_step, const double* b, ssize b_step, ssize n) nogil
+    void tl_line_sums_32(float* out, const float* a, ssize a_stride, const float* b, ssize b_stride, ssize n) nogil
+    void tl_line_sums_64(double* out, const double* a, ssize a_stride, const double* b, ssize b_stride, ssize n) nogil
 
 
 # ---------------------------------------------------------------- small products
@@ -44,32 +44,32 @@ cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, M
     """Eight columns at a time. If b's rows are not whole lines of eight, it is first laid out so."""
     cdef real[SMALL_SIDE * SMALL_COLUMNS] packed
     cdef real[SMALL_COLUMNS] sums
-    cdef ssize i, j, p, n = right.columns, inner = right.rows, b_step = right.row_step
-    cdef bint is_direct = to.column_step == 1 and n % 8 == 0 and alpha == 1 and beta == 0
+    cdef ssize i, j, p, n = right.columns, inner = right.rows, b_stride = right.row_stride
+    cdef bint is_direct = to.column_stride == 1 and n % 8 == 0 and alpha == 1 and beta == 0
     cdef real* row = sums
-    if right.column_step != 1 or n % 8 != 0:
+    if right.column_stride != 1 or n % 8 != 0:
         memset(packed, 0, inner * SMALL_COLUMNS * sizeof(real))
         for p in range(inner):
             for j in range(n):
-                packed[p * SMALL_COLUMNS + j] = b[p * right.row_step + j * right.column_step]
+                packed[p * SMALL_COLUMNS + j] = b[p * right.row_stride + j * right.column_stride]
         b = packed
-        b_step = SMALL_COLUMNS
+        b_stride = SMALL_COLUMNS
     for i in range(left.rows):
         if is_direct:
-            row = out + i * to.row_step
+            row = out + i * to.row_stride
         for j in range(0, n, 8):
             if real is float:
-                tl_line_sums_32(row + j, a + i * left.row_step, left.column_step, b + j, b_step, inner)
+                tl_line_sums_32(row + j, a + i * left.row_stride, left.column_stride, b + j, b_stride, inner)
             else:
-                tl_line_sums_64(row + j, a + i * left.row_step, left.column_step, b + j, b_step, inner)
+                tl_line_sums_64(row + j, a + i * left.row_stride, left.column_stride, b + j, b_stride, inner)
         if is_direct:
             continue
         for j in range(n):
             if beta == 0:
-                out[i * to.row_step + j * to.column_step] = <real>alpha * sums[j]
+                out[i * to.row_stride + j * to.column_stride] = <real>alpha * sums[j]
             else:
-                out[i * to.row_step + j * to.column_step] = (<real>alpha * sums[j]
-                                                             + <real>beta * out[i * to.row_step + j * to.column_step])
+                out[i * to.row_stride + j * to.column_stride] = (<real>alpha * sums[j]
+                                                                 + <real>beta * out[i * to.row_stride + j * to.column_stride])
 
 
 # ---------------------------------------------------------------- any product
@@ -83,11 +83,11 @@ cdef void plain_product(number* out, number* a, number* b, Matrix* to, Matrix* l
     for i in range(left.rows):
         for j in range(right.columns):
             total = 0
-            x = a + i * left.row_step
-            y = b + j * right.column_step
+            x = a + i * left.row_stride
+            y = b + j * right.column_stride
             for p in range(left.columns):
-                total += x[p * left.column_step] * y[p * right.row_step]
-            x = out + i * to.row_step + j * to.column_step
+                total += x[p * left.column_stride] * y[p * right.row_stride]
+            x = out + i * to.row_stride + j * to.column_stride
             x[0] = factor * total + (keep * x[0] if keep != 0 else 0)
 
 
@@ -98,16 +98,16 @@ cdef void integer_product(integer* out, integer* a, integer* b, Matrix* to, Matr
     cdef integer factor
     cdef integer* row
     cdef integer* source
-    if to.column_step != 1 or right.column_step != 1:
+    if to.column_stride != 1 or right.column_stride != 1:
         plain_product(out, a, b, to, left, right, alpha, beta)
         return
     for i in range(left.rows):
-        row = out + i * to.row_step
+        row = out + i * to.row_stride
         for j in range(right.columns):
             row[j] = <integer>beta * row[j] if beta != 0 else 0
         for p in range(left.columns):
-            factor = <integer>alpha * a[i * left.row_step + p * left.column_step]
-            source = b + p * right.row_step
+            factor = <integer>alpha * a[i * left.row_stride + p * left.column_stride]
+            source = b + p * right.row_stride
             for j in range(right.columns):
                 row[j] += factor * source[j]
 
@@ -126,9 +126,9 @@ cdef void integer_multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double 
 
 
 # ---------------------------------------------------------------- inner product
-cdef number plain_inner(number* x, ssize x_step, number* y, ssize y_step, ssize n) noexcept nogil:
+cdef number plain_inner(number* x, ssize x_stride, number* y, ssize y_stride, ssize n) noexcept nogil:
     cdef number total = 0
     cdef ssize i
     for i in range(n):
-        total += x[i * x_step] * y[i * y_step]
+        total += x[i * x_stride] * y[i * y_stride]
     return total

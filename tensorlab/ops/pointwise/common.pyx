@@ -1,6 +1,6 @@
 """What several families of pointwise ops ask of their operands, and the gradient of flat functions."""
 from tensorlab._core.dtypes cimport FLOAT32, is_floating
-from tensorlab._core.loops cimport fill_with
+from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.tensor cimport TensorBase, empty_like
 
 import warnings

@@ -18,7 +18,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport contiguous_copy
+from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
 from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
 

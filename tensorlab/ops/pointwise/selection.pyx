@@ -7,8 +7,8 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport OpNode, finish_inplace
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, alias
 from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor
@@ -198,4 +198,4 @@ cdef object fill_expanded(TensorBase x, object mask, object value):
     filled = run_ternary(MASKED_FILL, place, wide, alias(<TensorBase>value) if isinstance(value, TensorBase) else value)
     node = start_overlapping(MASKED_FILL, x, (x, mask, value))
     copy_into(<TensorBase>place, filled)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)

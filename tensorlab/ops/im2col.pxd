@@ -19,7 +19,7 @@ cdef struct Geometry:           # of a convolution over three dimensions; fewer 
     ssize[3] padding            # before the first element; what lies behind the last one follows from `out`
     ssize[3] dilation
 
-cdef ssize patch_size(Geometry* geometry) noexcept nogil
+cdef ssize column_size(Geometry* geometry) noexcept nogil
 cdef ssize plane_size(const ssize* sizes) noexcept nogil
-cdef void read_patches(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil
-cdef void add_patches(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil
+cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil
+cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil

@@ -19,7 +19,7 @@ cdef ssize plane_size(const ssize* sizes) noexcept nogil:
     return sizes[0] * sizes[1] * sizes[2]
 
 
-cdef ssize patch_size(Geometry* geometry) noexcept nogil:
+cdef ssize column_size(Geometry* geometry) noexcept nogil:
     """Weights of one output channel."""
     return geometry.in_channels * plane_size(geometry.kernel)
 
@@ -32,7 +32,7 @@ cdef inline void inside(ssize size, ssize out, ssize stride, ssize start, ssize*
     end[0] = max(min(end[0], out), begin[0])
 
 
-cdef void read_patches(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil:
+cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil:
     """Columns of the output rows `first` to `last` (rows of all planes counted through) of one image and group."""
     cdef ssize channel, a, b, c, row, i, depth, height, start, begin, end, width = geometry.out[2]
     cdef ssize step = geometry.stride[2]
@@ -65,7 +65,7 @@ cdef void read_patches(number* columns, const number* x, Geometry* geometry, ssi
                         to += width
 
 
-cdef void add_patches(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil:
+cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil:
     """Add such columns to the image they would have been read from."""
     cdef ssize channel, a, b, c, row, i, depth, height, start, begin, end, width = geometry.out[2]
     cdef ssize step = geometry.stride[2]

@@ -14,13 +14,13 @@ def broadcast(*shapes):
     return tuple(common)
 
 
-def steps_of(shape, strides, common):
+def strides_of(shape, strides, common):
     """Return an operand's step for each dimension of the common shape: 0 where it is repeated."""
     steps = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
     return [0] * (len(common) - len(shape)) + steps
 
 
-def collapse(sizes, *steps):
+def coalesce(sizes, *steps):
     """Describe the same walk with as few dimensions as possible.
 
     `steps` has a list for each operand, the result's first.  Returns a list of (size, the steps of
@@ -40,7 +40,7 @@ def collapse(sizes, *steps):
     return merged
 
 
-def walk(dims, count):
+def iterate(dims, count):
     """Yield (places where a row begins, its size, its steps), for `count` operands."""
     *outer, (size, steps) = dims or [(1, (0,) * count)]
     for index in product(*(range(n) for n, _ in outer)):
@@ -58,9 +58,9 @@ def pointwise(function, *operands):
     result = [None] * length
     if length == 0:
         return result, shape
-    steps = [steps_of(own, stride, shape) for _, own, stride in operands]
-    dims = collapse(shape, strides, *steps)
-    for (place, *places), size, (step, *others) in walk(dims, 1 + len(operands)):
+    steps = [strides_of(own, stride, shape) for _, own, stride in operands]
+    dims = coalesce(shape, strides, *steps)
+    for (place, *places), size, (step, *others) in iterate(dims, 1 + len(operands)):
         for i in range(size):
             numbers = [
                 data[start + i * other]

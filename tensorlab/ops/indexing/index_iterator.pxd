@@ -6,10 +6,10 @@ from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
-ctypedef void (*pick_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                           ssize run_step) noexcept nogil
+ctypedef void (*index_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                            ssize run_stride) noexcept nogil
 
-cdef struct Picks:
+cdef struct IndexIterator:
     # what is picked: the offset of position i in x is the sum over the indices of index[k][i] * stride[k]
     int indices
     const int64_t* index[MAX_NDIM]
@@ -19,22 +19,22 @@ cdef struct Picks:
     # the dimensions that are not indexed: an innermost run, contiguous in x, and a walk over the others
     int ndim
     ssize[MAX_NDIM] sizes
-    ssize[MAX_NDIM] x_steps
-    ssize[MAX_NDIM] flat_steps
+    ssize[MAX_NDIM] x_strides
+    ssize[MAX_NDIM] flat_strides
     ssize run
-    ssize run_step              # of the other side: 1, or 0 if it is broadcast there
-    ssize index_step            # of the other side, from one position to the next
+    ssize run_stride            # of the other side: 1, or 0 if it is broadcast there
+    ssize index_stride          # of the other side, from one position to the next
 
 cdef enum:
     TAKE = 0                    # flat = x
     PUT = 1                     # x = flat
     ADD = 2                     # x += flat
 
-cdef pick_loop loop_for(int mode, int dtype) noexcept nogil
-cdef void add_kept_dim(Picks* picks, ssize size, ssize x_step, ssize flat_step) noexcept nogil
-cdef void finish_kept_dims(Picks* picks) noexcept nogil
-cdef int check_positions(Picks* picks, str where) except -1
-cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str where) except -1
+cdef index_loop loop_for(int mode, int dtype) noexcept nogil
+cdef void add_kept_dim(IndexIterator* iter, ssize size, ssize x_stride, ssize flat_stride) noexcept nogil
+cdef void end_kept_dims(IndexIterator* iter) noexcept nogil
+cdef int check_positions(IndexIterator* iter, str where) except -1
+cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1
 cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
 
 cdef inline int refresh(TensorBase x) except -1:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 import tensorlab as T
 from tests.core.test_layout import shapes, views
 
-PROGRAM = Path(__file__).resolve().parents[2] / "chapters/08-broadcasting-kernels/tiny_walk.py"
+PROGRAM = Path(__file__).resolve().parents[2] / "chapters/08-broadcasting-kernels/tiny_iterator.py"
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    specification = importlib.util.spec_from_file_location("tiny_walk", PROGRAM)
+    specification = importlib.util.spec_from_file_location("tiny_iterator", PROGRAM)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
@@ -53,16 +53,16 @@ def test_values_are_those_of_the_library(tiny, one, two):
 
 
 @given(views())
-def test_a_collapsed_walk_visits_the_same_places(tiny, pair):
+def test_a_coalesced_iterator_visits_the_same_places(tiny, pair):
     x = pair[0]
     if x.numel() == 0:
         return
     contiguous = T.empty(x.shape).stride()
-    dims = tiny.collapse(tuple(x.shape), contiguous, x.stride())
+    dims = tiny.coalesce(tuple(x.shape), contiguous, x.stride())
     assert prod(size for size, _ in dims) == x.numel()
     places = T.arange(2000).as_strided(tuple(x.shape), x.stride()).reshape(-1).tolist()
     seen = {}
-    for starts, size, steps in tiny.walk(dims, 2):
+    for starts, size, steps in tiny.iterate(dims, 2):
         for i in range(size):
             seen[starts[0] + i * steps[0]] = starts[1] + i * steps[1]
     assert [seen[place] for place in range(x.numel())] == places

@@ -16,27 +16,27 @@ cdef struct Operand:            # operand 0 is the result
     char* data                  # first element
     int dtype                   # as stored
     int kernel_dtype            # as the loop wants it
-    ssize[MAX_NDIM] steps       # elements from one index to the next, for each dimension of the walk; 0: broadcast
+    ssize[MAX_NDIM] strides     # elements from one index to the next, for each dimension of the walk; 0: broadcast
 
-cdef struct Walk:
+cdef struct TensorIterator:
     int ndim
     int operands
     bint one_by_one             # the result's elements overlap: tiles of one element, in one thread
     ssize[MAX_NDIM] sizes
     Operand[MAX_OPERANDS] operand
 
-cdef void set_operand(Walk* walk, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
+cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
                       const ssize* strides) noexcept nogil
-cdef int run_walk(Walk* walk, void* loop, ssize grain) except -1
-cdef inline void call_loop(void* loop, int operands, void** rows, ssize n) noexcept nogil:
+cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1
+cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexcept nogil:
     if operands == 2:
-        (<unary_loop>loop)(rows[0], rows[1], n)
+        (<unary_loop>loop)(data[0], data[1], n)
     elif operands == 3:
-        (<binary_loop>loop)(rows[0], rows[1], rows[2], n)
+        (<binary_loop>loop)(data[0], data[1], data[2], n)
     elif operands == 4:
-        (<ternary_loop>loop)(rows[0], rows[1], rows[2], rows[3], n)
+        (<ternary_loop>loop)(data[0], data[1], data[2], data[3], n)
     else:
-        (<quaternary_loop>loop)(rows[0], rows[1], rows[2], rows[3], rows[4], n)
+        (<quaternary_loop>loop)(data[0], data[1], data[2], data[3], data[4], n)
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1
 cdef TensorBase contiguous_copy(TensorBase x)

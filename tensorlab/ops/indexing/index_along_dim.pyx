@@ -5,7 +5,7 @@
     index_copy      x[index[i]] = source[i]
     index_fill      x[index[i]] = value
 
-The walk is that of indexing by tensors (picks.pyx) with a single index. index_select and index_add are each other's
+The walk is that of indexing by tensors (index_iterator.pyx) with a single index. index_select and index_add are each other's
 gradients.
 """
 from libc.stdint cimport int64_t
@@ -16,20 +16,20 @@ from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
 from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
-from tensorlab._core.loops cimport copy_into
-from tensorlab._core.recording cimport OpNode, finish, finish_inplace, start_inplace
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
 from tensorlab.ops.filling cimport fill_number, start_overlapping, zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
-from tensorlab.ops.indexing.picks cimport (
+from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
     PUT,
     TAKE,
-    Picks,
+    IndexIterator,
     add_kept_dim,
     apart_from,
-    finish_kept_dims,
-    run_picks,
+    end_kept_dims,
+    for_each_index,
 )
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError, SliceOutOfRange
@@ -57,20 +57,20 @@ cdef int refuse_matrix(TensorBase index, str where) except -1:
     return 0
 
 
-cdef int set_picks(Picks* picks, TensorBase x, int dim, TensorBase index, TensorBase flat) except -1:
+cdef int set_up_index_iterator(IndexIterator* iter, TensorBase x, int dim, TensorBase index, TensorBase flat) except -1:
     """x's slices along `dim` on one side; on the other `flat`, of x's shape but for `dim`, or 0-d and spread over all."""
     cdef int d
-    picks.indices = 1
-    picks.index[0] = <const int64_t*>memory_of(index)
-    picks.bound[0] = x.sizes[dim] if x.ndim_ > 0 else 1
-    picks.stride[0] = x.strides[dim] if x.ndim_ > 0 else 1
-    picks.n = index.numel_
-    picks.index_step = flat.strides[dim] if flat.ndim_ > 0 else 0
-    picks.ndim = 0
+    iter.indices = 1
+    iter.index[0] = <const int64_t*>memory_of(index)
+    iter.bound[0] = x.sizes[dim] if x.ndim_ > 0 else 1
+    iter.stride[0] = x.strides[dim] if x.ndim_ > 0 else 1
+    iter.n = index.numel_
+    iter.index_stride = flat.strides[dim] if flat.ndim_ > 0 else 0
+    iter.ndim = 0
     for d in range(x.ndim_):
         if d != dim:
-            add_kept_dim(picks, x.sizes[d], x.strides[d], flat.strides[d] if flat.ndim_ > 0 else 0)
-    finish_kept_dims(picks)
+            add_kept_dim(iter, x.sizes[d], x.strides[d], flat.strides[d] if flat.ndim_ > 0 else 0)
+    end_kept_dims(iter)
 
 
 cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1:
@@ -89,7 +89,7 @@ cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, 
 
 cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where):
     cdef ssize[MAX_NDIM] sizes
-    cdef Picks picks
+    cdef IndexIterator iter
     cdef TensorBase out
     cdef int d
     for d in range(x.ndim_):
@@ -102,18 +102,18 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
     out = empty_beside(x, x.dtype_, x.ndim_, sizes)
     if is_meta(out):
         return out
-    set_picks(&picks, x, dim, index, out)
-    run_picks(&picks, TAKE, x, out, where)
+    set_up_index_iterator(&iter, x, dim, index, out)
+    for_each_index(&iter, TAKE, x, out, where)
     return out
 
 
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
     """Write or accumulate; the indices have been checked."""
-    cdef Picks picks
+    cdef IndexIterator iter
     if is_meta(x) or (source.numel_ == 0 and source.ndim_ > 0):
         return 0
-    set_picks(&picks, x, dim, index, source)
-    return run_picks(&picks, mode, x, source, where)
+    set_up_index_iterator(&iter, x, dim, index, source)
+    return for_each_index(&iter, mode, x, source, where)
 
 
 # ---------------------------------------------------------------- index_select
@@ -151,7 +151,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     refuse_matrix(vector, "index_select")
     if out is not None:
         return store_out("index_select", select_forward(input, d, vector, "index_select"), out, needs_grad(input))
-    return finish(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
+    return record(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
 
 
 cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(grad: Tensor, dim: int, index: Tensor, shape: int[]) -> Tensor")
@@ -170,7 +170,7 @@ cdef object run_index_select_backward(TensorBase grad, int dim, TensorBase index
     out = zeros_beside(grad, grad.dtype_, ndim, sizes)
     write_slices(out, dim, index_vector(index, "index_select_backward"), grad, ADD, "index_select_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return finish(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
+    return record(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
 
 
 # ---------------------------------------------------------------- what index_add and index_copy share
@@ -205,12 +205,12 @@ cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBas
         out = empty_like(x, x.dtype_) if keeps_strides else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         copy_into(out, x)
         write_slices(out, dim, vector, source, mode, where)
-        return finish(op, out, arguments)
+        return record(op, out, arguments)
     source = apart_from(x, source, where, "the source")
     vector = apart_from(x, vector, where, "the index")
-    node = start_overlapping(op, x, arguments) if op is INDEX_FILL else start_inplace(op, x, arguments)
+    node = start_overlapping(op, x, arguments) if op is INDEX_FILL else begin_record_inplace(op, x, arguments)
     write_slices(x, dim, vector, source, mode, where)
-    return finish_inplace(node, x)
+    return end_record_inplace(node, x)
 
 
 # ---------------------------------------------------------------- index_add
@@ -393,4 +393,4 @@ def take(TensorBase input not None, index, *, out=None):
     result = index_forward(input.detach().reshape(-1), [index.contiguous()], "take")
     if out is not None:
         return store_out("take", result, out, needs_grad(input))
-    return finish(TAKE_OP, result, (input, index))
+    return record(TAKE_OP, result, (input, index))

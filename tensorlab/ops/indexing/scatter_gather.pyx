@@ -21,10 +21,10 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
+from tensorlab._core.iterator cimport copy_into, thread_count
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.loops cimport copy_into, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.indexing.picks cimport ADD, TAKE
+from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
@@ -39,28 +39,28 @@ ctypedef fused word:            # elements that are only moved need no type, onl
     int64_t
 
 # ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
-cdef bint check_line(void* x, const int64_t* index, void* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                     ssize jump, ssize bound) noexcept nogil:
+cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                     ssize dim_stride, ssize bound) noexcept nogil:
     """The largest one decides; a negative one counts as larger than all."""
     cdef ssize i
     cdef uint64_t largest = 0
-    if index_step == 1:
+    if index_stride == 1:
         for i in range(n):
             largest = <uint64_t>index[i] if <uint64_t>index[i] > largest else largest
     else:
         for i in range(n):
-            largest = <uint64_t>index[i * index_step] if <uint64_t>index[i * index_step] > largest else largest
+            largest = <uint64_t>index[i * index_stride] if <uint64_t>index[i * index_stride] > largest else largest
     return n == 0 or largest < <uint64_t>bound
 
 
-cdef bint take_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                    ssize jump, ssize bound) noexcept nogil:
+cdef bint gather_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                      ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
     cdef word a, b, c, d
-    if not check_line(x, index, flat, n, x_step, index_step, flat_step, jump, bound):
+    if not check_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound):
         return False
-    if index_step == 1 and flat_step == 1:
-        if x_step == 0 and jump == 1:
+    if index_stride == 1 and flat_stride == 1:
+        if x_stride == 0 and dim_stride == 1:
             # four loads before four stores: the compiler must assume that a store changes what is read next
             while i + 4 <= n:
                 a, b, c, d = x[index[i]], x[index[i + 1]], x[index[i + 2]], x[index[i + 3]]
@@ -71,28 +71,28 @@ cdef bint take_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_
                 i += 1
         else:
             for i in range(n):
-                flat[i] = x[i * x_step + index[i] * jump]
+                flat[i] = x[i * x_stride + index[i] * dim_stride]
     else:
         for i in range(n):
-            flat[i * flat_step] = x[i * x_step + index[i * index_step] * jump]
+            flat[i * flat_stride] = x[i * x_stride + index[i * index_stride] * dim_stride]
     return True
 
 
-cdef bint put_line(word* x, const int64_t* index, word* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                   ssize jump, ssize bound) noexcept nogil:
+cdef bint scatter_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                       ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        x[i * x_step + index[i * index_step] * jump] = flat[i * flat_step]
+        x[i * x_stride + index[i * index_stride] * dim_stride] = flat[i * flat_stride]
     return True
 
 
-cdef bint add_line(number* x, const int64_t* index, number* flat, ssize n, ssize x_step, ssize index_step, ssize flat_step,
-                   ssize jump, ssize bound) noexcept nogil:
+cdef bint add_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
+                   ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
     cdef int64_t p, q, r, s
     cdef number a, b, c, d
-    if x_step == 0 and jump == 1 and index_step == 1 and flat_step == 1:
-        while i + 4 <= n:                               # all loads before the stores, as in take_line
+    if x_stride == 0 and dim_stride == 1 and index_stride == 1 and flat_stride == 1:
+        while i + 4 <= n:                               # all loads before the stores, as in gather_loop
             p, q, r, s = index[i], index[i + 1], index[i + 2], index[i + 3]
             a, b, c, d = flat[i], flat[i + 1], flat[i + 2], flat[i + 3]
             x[p] += a
@@ -101,145 +101,151 @@ cdef bint add_line(number* x, const int64_t* index, number* flat, ssize n, ssize
             x[s] += d
             i += 4
     while i < n:
-        x[i * x_step + index[i * index_step] * jump] += flat[i * flat_step]
+        x[i * x_stride + index[i * index_stride] * dim_stride] += flat[i * flat_stride]
         i += 1
     return True
 
 
-cdef bint add_bool_line(uint8_t* x, const int64_t* index, uint8_t* flat, ssize n, ssize x_step, ssize index_step,
-                        ssize flat_step, ssize jump, ssize bound) noexcept nogil:
+cdef bint add_bool_loop(uint8_t* x, const int64_t* index, uint8_t* flat, ssize n, ssize x_stride, ssize index_stride,
+                        ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        x[i * x_step + index[i * index_step] * jump] |= flat[i * flat_step]
+        x[i * x_stride + index[i * index_stride] * dim_stride] |= flat[i * flat_stride]
     return True
 
 
-cdef inline bint add_half_line(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_step, ssize index_step,
-                               ssize flat_step, ssize jump, int dtype) noexcept nogil:
+cdef inline bint add_half_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
+                               ssize flat_stride, ssize dim_stride, int dtype) noexcept nogil:
     """Each sum is rounded to the half type, as if it were added there."""
     cdef float a, b
     cdef ssize i
     cdef uint16_t* to
     for i in range(n):
-        to = x + i * x_step + index[i * index_step] * jump
+        to = x + i * x_stride + index[i * index_stride] * dim_stride
         convert(&a, FLOAT32, 1, to, dtype, 1, 1)
-        convert(&b, FLOAT32, 1, &flat[i * flat_step], dtype, 1, 1)
+        convert(&b, FLOAT32, 1, &flat[i * flat_stride], dtype, 1, 1)
         a += b
         convert(to, dtype, 1, &a, FLOAT32, 1, 1)
     return True
 
 
-cdef bint add_float16_line(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_step, ssize index_step,
-                           ssize flat_step, ssize jump, ssize bound) noexcept nogil:
-    return add_half_line(x, index, flat, n, x_step, index_step, flat_step, jump, FLOAT16)
+cdef bint add_float16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
+                           ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
+    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, FLOAT16)
 
 
-cdef bint add_bfloat16_line(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_step, ssize index_step,
-                            ssize flat_step, ssize jump, ssize bound) noexcept nogil:
-    return add_half_line(x, index, flat, n, x_step, index_step, flat_step, jump, BFLOAT16)
+cdef bint add_bfloat16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
+                            ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
+    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, BFLOAT16)
 
 
-cdef line_loop add_lines[10]
-add_lines[BOOL] = <line_loop>add_bool_line
-add_lines[UINT8] = <line_loop>add_line[uint8_t]
-add_lines[INT8] = <line_loop>add_line[int8_t]
-add_lines[INT16] = <line_loop>add_line[int16_t]
-add_lines[INT32] = <line_loop>add_line[int32_t]
-add_lines[INT64] = <line_loop>add_line[int64_t]
-add_lines[FLOAT16] = <line_loop>add_float16_line
-add_lines[BFLOAT16] = <line_loop>add_bfloat16_line
-add_lines[FLOAT32] = <line_loop>add_line[float]
-add_lines[FLOAT64] = <line_loop>add_line[double]
+cdef scatter_gather_loop add_loops[10]
+add_loops[BOOL] = <scatter_gather_loop>add_bool_loop
+add_loops[UINT8] = <scatter_gather_loop>add_loop[uint8_t]
+add_loops[INT8] = <scatter_gather_loop>add_loop[int8_t]
+add_loops[INT16] = <scatter_gather_loop>add_loop[int16_t]
+add_loops[INT32] = <scatter_gather_loop>add_loop[int32_t]
+add_loops[INT64] = <scatter_gather_loop>add_loop[int64_t]
+add_loops[FLOAT16] = <scatter_gather_loop>add_float16_loop
+add_loops[BFLOAT16] = <scatter_gather_loop>add_bfloat16_loop
+add_loops[FLOAT32] = <scatter_gather_loop>add_loop[float]
+add_loops[FLOAT64] = <scatter_gather_loop>add_loop[double]
 
 
-cdef line_loop line_for(int mode, int dtype) noexcept nogil:
+cdef scatter_gather_loop loop_for(int mode, int dtype) noexcept nogil:
     cdef int size = item_size[dtype]
     if mode == ADD:
-        return add_lines[dtype]
+        return add_loops[dtype]
     if mode == TAKE:
-        return (<line_loop>take_line[uint8_t] if size == 1 else <line_loop>take_line[uint16_t] if size == 2 else
-                <line_loop>take_line[int32_t] if size == 4 else <line_loop>take_line[int64_t])
-    return (<line_loop>put_line[uint8_t] if size == 1 else <line_loop>put_line[uint16_t] if size == 2 else
-            <line_loop>put_line[int32_t] if size == 4 else <line_loop>put_line[int64_t])
+        return (<scatter_gather_loop>gather_loop[uint8_t] if size == 1 else
+                <scatter_gather_loop>gather_loop[uint16_t] if size == 2 else
+                <scatter_gather_loop>gather_loop[int32_t] if size == 4 else
+                <scatter_gather_loop>gather_loop[int64_t])
+    return (<scatter_gather_loop>scatter_loop[uint8_t] if size == 1 else
+            <scatter_gather_loop>scatter_loop[uint16_t] if size == 2 else
+            <scatter_gather_loop>scatter_loop[int32_t] if size == 4 else
+            <scatter_gather_loop>scatter_loop[int64_t])
 
 
 # ---------------------------------------------------------------- the walk
-cdef void set_lines(Lines* lines, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept nogil:
+cdef void set_up_iterator(ScatterGather* iter, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept nogil:
     """A 0-d tensor counts as one element of one dimension; a 0-d `flat` is spread over everything."""
     cdef int d, n = 0
-    lines.dim = -1
-    lines.jump = x.strides[dim] if x.ndim_ > 0 else 1
-    lines.bound = x.sizes[dim] if x.ndim_ > 0 else 1
+    iter.dim = -1
+    iter.dim_stride = x.strides[dim] if x.ndim_ > 0 else 1
+    iter.bound = x.sizes[dim] if x.ndim_ > 0 else 1
     for d in range(index.ndim_):
         if index.sizes[d] == 1:
             continue
-        lines.sizes[n] = index.sizes[d]
-        lines.index_steps[n] = index.strides[d]
-        lines.x_steps[n] = x.strides[d] if d != dim else 0
-        lines.flat_steps[n] = flat.strides[d] if flat.ndim_ > 0 else 0
+        iter.sizes[n] = index.sizes[d]
+        iter.index_strides[n] = index.strides[d]
+        iter.x_strides[n] = x.strides[d] if d != dim else 0
+        iter.flat_strides[n] = flat.strides[d] if flat.ndim_ > 0 else 0
         if d == dim:
-            lines.dim = n
+            iter.dim = n
         n += 1
-    lines.ndim = n
+    iter.ndim = n
 
 
-cdef bint run_part(Lines* lines, line_loop loop, char* x, const int64_t* index, char* flat, int size) noexcept nogil:
+cdef bint run_part(ScatterGather* iter, scatter_gather_loop loop, char* x, const int64_t* index, char* flat,
+                   int size) noexcept nogil:
     cdef ssize[MAX_NDIM] at
-    cdef int d, last = lines.ndim - 1
+    cdef int d, last = iter.ndim - 1
     cdef bint good = True
     if last < 0:
-        return loop(x, index, flat, 1, 0, 0, 0, lines.jump, lines.bound)
+        return loop(x, index, flat, 1, 0, 0, 0, iter.dim_stride, iter.bound)
     for d in range(last):
         at[d] = 0
     while True:
-        good = loop(x, index, flat, lines.sizes[last], lines.x_steps[last], lines.index_steps[last], lines.flat_steps[last],
-                    lines.jump, lines.bound) and good
+        good = loop(x, index, flat, iter.sizes[last], iter.x_strides[last], iter.index_strides[last], iter.flat_strides[last],
+                    iter.dim_stride, iter.bound) and good
         d = last - 1
         while d >= 0:                                   # the odometer
             at[d] += 1
-            x += lines.x_steps[d] * size
-            index += lines.index_steps[d]
-            flat += lines.flat_steps[d] * size
-            if at[d] < lines.sizes[d]:
+            x += iter.x_strides[d] * size
+            index += iter.index_strides[d]
+            flat += iter.flat_strides[d] * size
+            if at[d] < iter.sizes[d]:
                 break
-            x -= lines.sizes[d] * lines.x_steps[d] * size
-            index -= lines.sizes[d] * lines.index_steps[d]
-            flat -= lines.sizes[d] * lines.flat_steps[d] * size
+            x -= iter.sizes[d] * iter.x_strides[d] * size
+            index -= iter.sizes[d] * iter.index_strides[d]
+            flat -= iter.sizes[d] * iter.flat_strides[d] * size
             at[d] = 0
             d -= 1
         if d < 0:
             return good
 
 
-cdef bint run_share(Lines* lines, line_loop loop, char* x, const int64_t* index, char* flat, int size, int axis, ssize part,
-                    ssize parts) noexcept nogil:
+cdef bint run_share(ScatterGather* iter, scatter_gather_loop loop, char* x, const int64_t* index, char* flat, int size,
+                    int axis, ssize part, ssize parts) noexcept nogil:
     """One thread's share of dimension `axis`."""
-    cdef Lines mine = lines[0]
-    cdef ssize begin = lines.sizes[axis] * part // parts
-    mine.sizes[axis] = lines.sizes[axis] * (part + 1) // parts - begin
+    cdef ScatterGather mine = iter[0]
+    cdef ssize begin = iter.sizes[axis] * part // parts
+    mine.sizes[axis] = iter.sizes[axis] * (part + 1) // parts - begin
     if mine.sizes[axis] == 0:
         return True
-    return run_part(&mine, loop, x + begin * lines.x_steps[axis] * size, index + begin * lines.index_steps[axis],
-                    flat + begin * lines.flat_steps[axis] * size, size)
+    return run_part(&mine, loop, x + begin * iter.x_strides[axis] * size, index + begin * iter.index_strides[axis],
+                    flat + begin * iter.flat_strides[axis] * size, size)
 
 
-cdef bint run_lines(Lines* lines, line_loop loop, bint writes, TensorBase x, TensorBase index, TensorBase flat) noexcept:
+cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint writes, TensorBase x, TensorBase index,
+                       TensorBase flat) noexcept:
     """Threads share the first dimension; when x is written, only one other than `dim`, so that they never meet.
 
     All three have memory: callers ask."""
     cdef int size = item_size[x.dtype_], axis = 0, bad = 0, threads
     cdef ssize part
     if index.numel_ < NOGIL_WORK:
-        return run_part(lines, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
-    if writes and lines.dim == 0:
+        return run_part(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
+    if writes and iter.dim == 0:
         axis = 1
-    threads = thread_count(index.numel_, GRAIN) if axis < lines.ndim else 1
+    threads = thread_count(index.numel_, GRAIN) if axis < iter.ndim else 1
     if threads == 1:
         with nogil:
-            bad = not run_part(lines, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
+            bad = not run_part(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
     else:
         for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            bad += not run_share(lines, loop, x.data_, <const int64_t*>index.data_, flat.data_, size, axis, part, threads)
+            bad += not run_share(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size, axis, part, threads)
     return bad == 0
 
 
@@ -297,16 +303,16 @@ cdef TensorBase check_source(TensorBase x, TensorBase index, object src, str whe
     return source
 
 
-cdef int write_lines(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
+cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
     """Write or accumulate, after all indices have been checked."""
-    cdef Lines lines
+    cdef ScatterGather iter
     if index.numel_ == 0 or is_meta(x):
         return 0
     memory_of(index), memory_of(flat)           # raise if one of them has none
-    set_lines(&lines, x, dim, index, flat)
-    if not run_lines(&lines, check_line, False, x, index, flat):
+    set_up_iterator(&iter, x, dim, index, flat)
+    if not run_iterator(&iter, check_loop, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
-    run_lines(&lines, line_for(mode, x.dtype_), True, x, index, flat)
+    run_iterator(&iter, loop_for(mode, x.dtype_), True, x, index, flat)
     return 0
 
 

@@ -61,7 +61,7 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
         half //= 2
     return lane[0] + sum_short(x + i, n - i)
 
-cdef inline total sum_row(total* x, ssize n) noexcept nogil:
+cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
     """The sum of a row; halves of long ones are summed for themselves."""
     cdef ssize half
     if n < FEW:
@@ -69,7 +69,7 @@ cdef inline total sum_row(total* x, ssize n) noexcept nogil:
     if n <= BLOCK:
         return sum_block(x, n)
     half = (n >> 1) & ~<ssize>63
-    return sum_row(x, half) + sum_row(x + half, n - half)
+    return pairwise_sum(x, half) + pairwise_sum(x + half, n - half)
 
 cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
     """The dot product of two rows."""
@@ -118,7 +118,7 @@ cdef inline real largest(real* x, ssize n) noexcept nogil:
         i += 1
     return best
 
-cdef inline real exp_falling(real x) noexcept nogil:
+cdef inline real exp_nonpositive(real x) noexcept nogil:
     """exp(x) for x <= 0, as a softmax needs it. Results below the normal numbers of float32 become 0, which saves a
     fifth of the time: 2**k then is one factor, where tl_expf needs two."""
     cdef uint32_t k_bits
@@ -132,8 +132,8 @@ cdef inline real exp_falling(real x) noexcept nogil:
 cdef inline real log_of(real x) noexcept nogil:
     return tl_logf(x) if real is float else tl_log(x)
 
-cdef inline void exp_row(real* out, real* x, real shift, ssize n) noexcept nogil:
+cdef inline void exp_shifted(real* out, real* x, real shift, ssize n) noexcept nogil:
     """out = exp(x - shift), where no element is above shift"""
     cdef ssize i
     for i in range(n):
-        out[i] = exp_falling(x[i] - shift)
+        out[i] = exp_nonpositive(x[i] - shift)

@@ -29,8 +29,8 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
+from tensorlab._core.iterator cimport contiguous_copy, thread_count
 from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
-from tensorlab._core.loops cimport contiguous_copy, thread_count
 from tensorlab._core.tensor cimport TensorBase, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
@@ -59,11 +59,11 @@ cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
         prefetch(<const char*>row + i)
 
 
-cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                    ssize run_step) noexcept nogil:
+cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                    ssize run_stride) noexcept nogil:
     cdef ssize i = 0, j
     cdef word a, b, c, d
-    if run == 1 and index_step == 1:
+    if run == 1 and index_stride == 1:
         # four loads before four stores: the compiler must assume that a store changes what is read next
         while i + 4 <= count:
             a, b, c, d = x[offsets[i]], x[offsets[i + 1]], x[offsets[i + 2]], x[offsets[i + 3]]
@@ -75,47 +75,47 @@ cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssiz
     elif run < 16:
         for i in range(count):
             for j in range(run):
-                flat[i * index_step + j] = x[offsets[i] + j]
+                flat[i * index_stride + j] = x[offsets[i] + j]
     else:
         for i in range(count):
             fetch_early(x + offsets[min(i + AHEAD, count - 1)], run * sizeof(word))
-            memcpy(flat + i * index_step, x + offsets[i], run * sizeof(word))
+            memcpy(flat + i * index_stride, x + offsets[i], run * sizeof(word))
 
 
-cdef void put_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                   ssize run_step) noexcept nogil:
+cdef void put_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                   ssize run_stride) noexcept nogil:
     cdef ssize i, j
     cdef word value
     if run == 1:
         for i in range(count):
-            x[offsets[i]] = flat[i * index_step]
-    elif run_step == 0:
+            x[offsets[i]] = flat[i * index_stride]
+    elif run_stride == 0:
         for i in range(count):
-            value = flat[i * index_step]
+            value = flat[i * index_stride]
             for j in range(run):
                 x[offsets[i] + j] = value
     elif run < 16:
         for i in range(count):
             for j in range(run):
-                x[offsets[i] + j] = flat[i * index_step + j]
+                x[offsets[i] + j] = flat[i * index_stride + j]
     else:
         for i in range(count):
-            memcpy(x + offsets[i], flat + i * index_step, run * sizeof(word))
+            memcpy(x + offsets[i], flat + i * index_stride, run * sizeof(word))
 
 
-cdef void add_loop(number* x, number* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                   ssize run_step) noexcept nogil:
+cdef void add_loop(number* x, number* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                   ssize run_stride) noexcept nogil:
     cdef ssize i, j
     cdef number* to
     cdef number* source
     if run == 1:
         for i in range(count):
-            x[offsets[i]] += flat[i * index_step]
+            x[offsets[i]] += flat[i * index_stride]
         return
     for i in range(count):
         to = x + offsets[i]
-        source = flat + i * index_step
-        if run_step == 0:
+        source = flat + i * index_stride
+        if run_stride == 0:
             for j in range(run):
                 to[j] += source[0]
         else:
@@ -123,91 +123,91 @@ cdef void add_loop(number* x, number* flat, const ssize* offsets, ssize count, s
                 to[j] += source[j]
 
 
-cdef void add_bool_loop(uint8_t* x, uint8_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                        ssize run_step) noexcept nogil:
+cdef void add_bool_loop(uint8_t* x, uint8_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                        ssize run_stride) noexcept nogil:
     cdef ssize i, j
     for i in range(count):
         for j in range(run):
-            x[offsets[i] + j] |= flat[i * index_step + j * run_step]
+            x[offsets[i] + j] |= flat[i * index_stride + j * run_stride]
 
 
-cdef inline void add_halves(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                            ssize run_step, int dtype) noexcept nogil:
+cdef inline void add_halves(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                            ssize run_stride, int dtype) noexcept nogil:
     """Each sum is rounded to the half type, as if it were added there."""
     cdef float a, b
     cdef ssize i, j
     for i in range(count):
         for j in range(run):
             convert(&a, FLOAT32, 1, &x[offsets[i] + j], dtype, 1, 1)
-            convert(&b, FLOAT32, 1, &flat[i * index_step + j * run_step], dtype, 1, 1)
+            convert(&b, FLOAT32, 1, &flat[i * index_stride + j * run_stride], dtype, 1, 1)
             a += b
             convert(&x[offsets[i] + j], dtype, 1, &a, FLOAT32, 1, 1)
 
 
-cdef void add_float16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                           ssize run_step) noexcept nogil:
-    add_halves(x, flat, offsets, count, index_step, run, run_step, FLOAT16)
+cdef void add_float16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                           ssize run_stride) noexcept nogil:
+    add_halves(x, flat, offsets, count, index_stride, run, run_stride, FLOAT16)
 
 
-cdef void add_bfloat16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_step, ssize run,
-                            ssize run_step) noexcept nogil:
-    add_halves(x, flat, offsets, count, index_step, run, run_step, BFLOAT16)
+cdef void add_bfloat16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
+                            ssize run_stride) noexcept nogil:
+    add_halves(x, flat, offsets, count, index_stride, run, run_stride, BFLOAT16)
 
 
-cdef pick_loop add_loops[10]
-add_loops[BOOL] = <pick_loop>add_bool_loop
-add_loops[UINT8] = <pick_loop>add_loop[uint8_t]
-add_loops[INT8] = <pick_loop>add_loop[int8_t]
-add_loops[INT16] = <pick_loop>add_loop[int16_t]
-add_loops[INT32] = <pick_loop>add_loop[int32_t]
-add_loops[INT64] = <pick_loop>add_loop[int64_t]
-add_loops[FLOAT16] = <pick_loop>add_float16_loop
-add_loops[BFLOAT16] = <pick_loop>add_bfloat16_loop
-add_loops[FLOAT32] = <pick_loop>add_loop[float]
-add_loops[FLOAT64] = <pick_loop>add_loop[double]
+cdef index_loop add_loops[10]
+add_loops[BOOL] = <index_loop>add_bool_loop
+add_loops[UINT8] = <index_loop>add_loop[uint8_t]
+add_loops[INT8] = <index_loop>add_loop[int8_t]
+add_loops[INT16] = <index_loop>add_loop[int16_t]
+add_loops[INT32] = <index_loop>add_loop[int32_t]
+add_loops[INT64] = <index_loop>add_loop[int64_t]
+add_loops[FLOAT16] = <index_loop>add_float16_loop
+add_loops[BFLOAT16] = <index_loop>add_bfloat16_loop
+add_loops[FLOAT32] = <index_loop>add_loop[float]
+add_loops[FLOAT64] = <index_loop>add_loop[double]
 
 
-cdef pick_loop loop_for(int mode, int dtype) noexcept nogil:
+cdef index_loop loop_for(int mode, int dtype) noexcept nogil:
     cdef int size = item_size[dtype]
     if mode == ADD:
         return add_loops[dtype]
     if mode == TAKE:
-        return (<pick_loop>take_loop[uint8_t] if size == 1 else <pick_loop>take_loop[uint16_t] if size == 2 else
-                <pick_loop>take_loop[int32_t] if size == 4 else <pick_loop>take_loop[int64_t])
-    return (<pick_loop>put_loop[uint8_t] if size == 1 else <pick_loop>put_loop[uint16_t] if size == 2 else
-            <pick_loop>put_loop[int32_t] if size == 4 else <pick_loop>put_loop[int64_t])
+        return (<index_loop>take_loop[uint8_t] if size == 1 else <index_loop>take_loop[uint16_t] if size == 2 else
+                <index_loop>take_loop[int32_t] if size == 4 else <index_loop>take_loop[int64_t])
+    return (<index_loop>put_loop[uint8_t] if size == 1 else <index_loop>put_loop[uint16_t] if size == 2 else
+            <index_loop>put_loop[int32_t] if size == 4 else <index_loop>put_loop[int64_t])
 
 
 # ---------------------------------------------------------------- setting up
-cdef void add_kept_dim(Picks* picks, ssize size, ssize x_step, ssize flat_step) noexcept nogil:
+cdef void add_kept_dim(IndexIterator* iter, ssize size, ssize x_stride, ssize flat_stride) noexcept nogil:
     """One more dimension that is not indexed, outermost first; joined with the one before if it continues it."""
-    cdef int d = picks.ndim - 1
+    cdef int d = iter.ndim - 1
     if size == 1:
         return
-    if d >= 0 and picks.x_steps[d] == x_step * size and picks.flat_steps[d] == flat_step * size:
-        picks.sizes[d] *= size
-        picks.x_steps[d] = x_step
-        picks.flat_steps[d] = flat_step
+    if d >= 0 and iter.x_strides[d] == x_stride * size and iter.flat_strides[d] == flat_stride * size:
+        iter.sizes[d] *= size
+        iter.x_strides[d] = x_stride
+        iter.flat_strides[d] = flat_stride
         return
-    picks.sizes[d + 1] = size
-    picks.x_steps[d + 1] = x_step
-    picks.flat_steps[d + 1] = flat_step
-    picks.ndim += 1
+    iter.sizes[d + 1] = size
+    iter.x_strides[d + 1] = x_stride
+    iter.flat_strides[d + 1] = flat_stride
+    iter.ndim += 1
 
 
-cdef void finish_kept_dims(Picks* picks) noexcept nogil:
+cdef void end_kept_dims(IndexIterator* iter) noexcept nogil:
     """Make the last kept dimension the run, if it can be one."""
-    cdef int d = picks.ndim - 1
-    picks.run = 1
-    picks.run_step = 1
-    if d >= 0 and picks.x_steps[d] == 1 and 0 <= picks.flat_steps[d] <= 1:
-        picks.run = picks.sizes[d]
-        picks.run_step = picks.flat_steps[d]
-        picks.ndim = d
+    cdef int d = iter.ndim - 1
+    iter.run = 1
+    iter.run_stride = 1
+    if d >= 0 and iter.x_strides[d] == 1 and 0 <= iter.flat_strides[d] <= 1:
+        iter.run = iter.sizes[d]
+        iter.run_stride = iter.flat_strides[d]
+        iter.ndim = d
 
 
 # ---------------------------------------------------------------- positions
-cdef bint find_offsets(Picks* picks, ssize begin, ssize count, ssize* offsets) noexcept nogil:
+cdef bint find_offsets(IndexIterator* iter, ssize begin, ssize count, ssize* offsets) noexcept nogil:
     """Offsets in x of a block of positions; False if one is out of range."""
     cdef ssize i, bound, stride
     cdef int64_t at
@@ -215,10 +215,10 @@ cdef bint find_offsets(Picks* picks, ssize begin, ssize count, ssize* offsets) n
     cdef bint good = True
     cdef const int64_t* index
     cdef int k
-    for k in range(picks.indices):
-        index = picks.index[k] + begin
-        bound = picks.bound[k]
-        stride = picks.stride[k]
+    for k in range(iter.indices):
+        index = iter.index[k] + begin
+        bound = iter.bound[k]
+        stride = iter.stride[k]
         largest = 0
         if k == 0:
             for i in range(count):
@@ -234,116 +234,116 @@ cdef bint find_offsets(Picks* picks, ssize begin, ssize count, ssize* offsets) n
     return good
 
 
-cdef int raise_bad_position(Picks* picks, str where) except -1:
+cdef int raise_bad_position(IndexIterator* iter, str where) except -1:
     """Say which position is out of range."""
     cdef ssize i
     cdef int k
-    for k in range(picks.indices):
-        for i in range(picks.n):
-            if picks.index[k][i] < -picks.bound[k] or picks.index[k][i] >= picks.bound[k]:
-                raise IndexOutOfRange(f"{where}: index {picks.index[k][i]} is out of range for a dimension of size "
-                                      f"{picks.bound[k]}; valid are {-picks.bound[k]} to {picks.bound[k] - 1}")
+    for k in range(iter.indices):
+        for i in range(iter.n):
+            if iter.index[k][i] < -iter.bound[k] or iter.index[k][i] >= iter.bound[k]:
+                raise IndexOutOfRange(f"{where}: index {iter.index[k][i]} is out of range for a dimension of size "
+                                      f"{iter.bound[k]}; valid are {-iter.bound[k]} to {iter.bound[k] - 1}")
     return 0
 
 
-cdef int check_positions(Picks* picks, str where) except -1:
+cdef int check_positions(IndexIterator* iter, str where) except -1:
     """Raise if a position is out of range."""
     cdef ssize[BLOCK] offsets
     cdef ssize begin
     cdef bint good = True
-    for begin in range(0, picks.n, 512):
-        good = good and find_offsets(picks, begin, min(picks.n - begin, BLOCK), offsets)
+    for begin in range(0, iter.n, 512):
+        good = good and find_offsets(iter, begin, min(iter.n - begin, BLOCK), offsets)
     if not good:
-        raise_bad_position(picks, where)
+        raise_bad_position(iter, where)
     return 0
 
 
 # ---------------------------------------------------------------- the walk
-cdef bint run_block(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize begin, ssize count) noexcept nogil:
+cdef bint run_block(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize begin, ssize count) noexcept nogil:
     """One block of positions, for all indices of the kept dimensions; False if a position is out of range."""
     cdef ssize[BLOCK] offsets
     cdef ssize[MAX_NDIM] index
     cdef int d
-    if not find_offsets(picks, begin, count, offsets):
+    if not find_offsets(iter, begin, count, offsets):
         return False
-    flat += begin * picks.index_step * size
-    for d in range(picks.ndim):
+    flat += begin * iter.index_stride * size
+    for d in range(iter.ndim):
         index[d] = 0
     while True:
-        loop(x, flat, offsets, count, picks.index_step, picks.run, picks.run_step)
-        d = picks.ndim - 1
+        loop(x, flat, offsets, count, iter.index_stride, iter.run, iter.run_stride)
+        d = iter.ndim - 1
         while d >= 0:                                   # the odometer
             index[d] += 1
-            x += picks.x_steps[d] * size
-            flat += picks.flat_steps[d] * size
-            if index[d] < picks.sizes[d]:
+            x += iter.x_strides[d] * size
+            flat += iter.flat_strides[d] * size
+            if index[d] < iter.sizes[d]:
                 break
-            x -= picks.sizes[d] * picks.x_steps[d] * size
-            flat -= picks.sizes[d] * picks.flat_steps[d] * size
+            x -= iter.sizes[d] * iter.x_strides[d] * size
+            flat -= iter.sizes[d] * iter.flat_strides[d] * size
             index[d] = 0
             d -= 1
         if d < 0:
             return True
 
 
-cdef bint run_range(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize begin, ssize end) noexcept nogil:
+cdef bint run_range(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize begin, ssize end) noexcept nogil:
     cdef ssize i
     cdef bint good = True
     for i in range(begin, end, 512):
-        good = run_block(picks, loop, x, flat, size, i, min(end - i, BLOCK)) and good
+        good = run_block(iter, loop, x, flat, size, i, min(end - i, BLOCK)) and good
     return good
 
 
-cdef bint run_share(Picks* picks, pick_loop loop, char* x, char* flat, int size, ssize part, ssize parts,
+cdef bint run_share(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize part, ssize parts,
                     int axis) noexcept nogil:
     """One thread's share: of the positions (axis 0), of the run (1), or of the outermost kept dimension (2)."""
-    cdef Picks mine = picks[0]
-    cdef ssize whole = picks.n if axis == 0 else picks.run if axis == 1 else picks.sizes[0]
+    cdef IndexIterator mine = iter[0]
+    cdef ssize whole = iter.n if axis == 0 else iter.run if axis == 1 else iter.sizes[0]
     cdef ssize begin = whole * part // parts, end = whole * (part + 1) // parts
     if begin == end:
         return True
     if axis == 0:
-        return run_range(picks, loop, x, flat, size, begin, end)
+        return run_range(iter, loop, x, flat, size, begin, end)
     if axis == 1:
         mine.run = end - begin
-        return run_range(&mine, loop, x + begin * size, flat + begin * picks.run_step * size, size, 0, picks.n)
+        return run_range(&mine, loop, x + begin * size, flat + begin * iter.run_stride * size, size, 0, iter.n)
     mine.sizes[0] = end - begin
-    return run_range(&mine, loop, x + begin * picks.x_steps[0] * size, flat + begin * picks.flat_steps[0] * size, size, 0,
-                     picks.n)
+    return run_range(&mine, loop, x + begin * iter.x_strides[0] * size, flat + begin * iter.flat_strides[0] * size, size, 0,
+                     iter.n)
 
 
-cdef int run_picks(Picks* picks, int mode, TensorBase x, TensorBase flat, str where) except -1:
+cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1:
     """Move everything. Writing needs `check_positions` before; reading checks on the way.
 
     Threads share the positions where they only read them. Where they write, a place may be meant by several positions, so
     that a thread must have all of them: then the run or the outermost kept dimension is shared.
     """
-    cdef pick_loop loop = loop_for(mode, x.dtype_)
-    cdef ssize work = picks.n * picks.run, part
+    cdef index_loop loop = loop_for(mode, x.dtype_)
+    cdef ssize work = iter.n * iter.run, part
     cdef int d, axis = -1, threads, size = item_size[x.dtype_], bad = 0
-    for d in range(picks.ndim):
-        work *= picks.sizes[d]
+    for d in range(iter.ndim):
+        work *= iter.sizes[d]
     if work == 0:
         return 0
     if work < NOGIL_WORK:
-        if not run_range(picks, loop, memory_of(x), memory_of(flat), size, 0, picks.n):
-            raise_bad_position(picks, where)
+        if not run_range(iter, loop, memory_of(x), memory_of(flat), size, 0, iter.n):
+            raise_bad_position(iter, where)
         return 0
     threads = thread_count(work, GRAIN)
-    if mode == TAKE and picks.n >= 64 * threads:
+    if mode == TAKE and iter.n >= 64 * threads:
         axis = 0
-    elif picks.run >= 32 * threads:
+    elif iter.run >= 32 * threads:
         axis = 1
-    elif picks.ndim > 0 and picks.sizes[0] >= threads:
+    elif iter.ndim > 0 and iter.sizes[0] >= threads:
         axis = 2
     if axis < 0 or threads == 1:
         with nogil:
-            bad = not run_range(picks, loop, memory_of(x), memory_of(flat), size, 0, picks.n)
+            bad = not run_range(iter, loop, memory_of(x), memory_of(flat), size, 0, iter.n)
     else:
         for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            bad += not run_share(picks, loop, memory_of(x), memory_of(flat), size, part, threads, axis)
+            bad += not run_share(iter, loop, memory_of(x), memory_of(flat), size, part, threads, axis)
     if bad:
-        raise_bad_position(picks, where)
+        raise_bad_position(iter, where)
     return 0
 
 

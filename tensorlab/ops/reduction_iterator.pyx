@@ -17,8 +17,8 @@ from libc.string cimport memcpy
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.iterator cimport thread_count
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
-from tensorlab._core.loops cimport thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
 from tensorlab.errors import ShapeError
@@ -31,7 +31,7 @@ cdef enum:
 
 cdef struct Reduction:
     const Reducer* reducer
-    finish_loop finish
+    finalize_loop finalize
     double parameter
     char* x
     int x_dtype
@@ -40,11 +40,11 @@ cdef struct Reduction:
     char* extra                             # NULL if there is none; steps as the result does
     int kept_ndim
     ssize[MAX_NDIM] kept_sizes
-    ssize[MAX_NDIM] kept_steps              # of the input
-    ssize[MAX_NDIM] out_steps
+    ssize[MAX_NDIM] kept_strides            # of the input
+    ssize[MAX_NDIM] out_strides
     int reduced_ndim
     ssize[MAX_NDIM] reduced_sizes
-    ssize[MAX_NDIM] reduced_steps
+    ssize[MAX_NDIM] reduced_strides
 
 
 # ---------------------------------------------------------------- arguments and results
@@ -92,7 +92,7 @@ cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept:
 # ---------------------------------------------------------------- setting up
 cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
     """Describe the reduction of x; the result is row-major over the kept dimensions."""
-    cdef ssize out_step = 1
+    cdef ssize out_stride = 1
     cdef int i
     r.kept_ndim = 0
     r.reduced_ndim = 0
@@ -100,91 +100,91 @@ cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
         if x.sizes[i] == 1:
             continue
         if mask >> i & 1:
-            insert(r.reduced_sizes, r.reduced_steps, NULL, r.reduced_ndim, x.sizes[i], x.strides[i], 0)
+            insert(r.reduced_sizes, r.reduced_strides, NULL, r.reduced_ndim, x.sizes[i], x.strides[i], 0)
             r.reduced_ndim += 1
         else:
-            insert(r.kept_sizes, r.kept_steps, r.out_steps, r.kept_ndim, x.sizes[i], x.strides[i], out_step)
+            insert(r.kept_sizes, r.kept_strides, r.out_strides, r.kept_ndim, x.sizes[i], x.strides[i], out_stride)
             r.kept_ndim += 1
-            out_step *= x.sizes[i]
-    r.kept_ndim = merge_dims(r.kept_sizes, r.kept_steps, r.out_steps, r.kept_ndim)
-    r.reduced_ndim = merge_dims(r.reduced_sizes, r.reduced_steps, NULL, r.reduced_ndim)
+            out_stride *= x.sizes[i]
+    r.kept_ndim = merge_dims(r.kept_sizes, r.kept_strides, r.out_strides, r.kept_ndim)
+    r.reduced_ndim = merge_dims(r.reduced_sizes, r.reduced_strides, NULL, r.reduced_ndim)
     # A kind without dimensions gets one of size 1, whose step (never taken) makes the other kind the one to read along.
     if r.reduced_ndim == 0:
         r.reduced_ndim = 1
         r.reduced_sizes[0] = 1
-        r.reduced_steps[0] = <ssize>1 << 40
+        r.reduced_strides[0] = <ssize>1 << 40
     if r.kept_ndim == 0:
         r.kept_ndim = 1
         r.kept_sizes[0] = 1
-        r.kept_steps[0] = <ssize>1 << 41
-        r.out_steps[0] = 1
+        r.kept_strides[0] = <ssize>1 << 41
+        r.out_strides[0] = 1
 
 
-cdef void insert(ssize* sizes, ssize* steps, ssize* out_steps, int n, ssize size, ssize step, ssize out_step) noexcept:
+cdef void insert(ssize* sizes, ssize* strides, ssize* out_strides, int n, ssize size, ssize stride, ssize out_stride) noexcept:
     """Put a dimension among n others, the largest step first. Dimensions come from the last to the first."""
     cdef int at = 0, i
-    while at < n and steps[at] > step:
+    while at < n and strides[at] > stride:
         at += 1
     for i in range(n, at, -1):
         sizes[i] = sizes[i - 1]
-        steps[i] = steps[i - 1]
-        if out_steps != NULL:
-            out_steps[i] = out_steps[i - 1]
+        strides[i] = strides[i - 1]
+        if out_strides != NULL:
+            out_strides[i] = out_strides[i - 1]
     sizes[at] = size
-    steps[at] = step
-    if out_steps != NULL:
-        out_steps[at] = out_step
+    strides[at] = stride
+    if out_strides != NULL:
+        out_strides[at] = out_stride
 
 
-cdef int merge_dims(ssize* sizes, ssize* steps, ssize* out_steps, int n) noexcept:
+cdef int merge_dims(ssize* sizes, ssize* strides, ssize* out_strides, int n) noexcept:
     """Make one of neighbours that continue one another, in the input and the result; returns how many are left."""
     cdef int last = 0, i
     for i in range(1, n):
-        if steps[last] == steps[i] * sizes[i] and (out_steps == NULL or out_steps[last] == out_steps[i] * sizes[i]):
+        if strides[last] == strides[i] * sizes[i] and (out_strides == NULL or out_strides[last] == out_strides[i] * sizes[i]):
             sizes[last] *= sizes[i]
         else:
             last += 1
             sizes[last] = sizes[i]
-        steps[last] = steps[i]
-        if out_steps != NULL:
-            out_steps[last] = out_steps[i]
+        strides[last] = strides[i]
+        if out_strides != NULL:
+            out_strides[last] = out_strides[i]
     return last + 1 if n > 0 else 0
 
 
 # ---------------------------------------------------------------- folding
 cdef inline bint reads_columns(Reduction* r) noexcept nogil:
-    return r.kept_steps[r.kept_ndim - 1] < r.reduced_steps[r.reduced_ndim - 1]
+    return r.kept_strides[r.kept_ndim - 1] < r.reduced_strides[r.reduced_ndim - 1]
 
 
 cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const void* extra) noexcept nogil:
     """Fold the last reduced dimension of `width` neighbours in the last kept dimension."""
     cdef char[16384] buffer                             # BUFFER elements of 8 bytes
     cdef const Reducer* reducer = r.reducer
-    cdef ssize kept_step = r.kept_steps[r.kept_ndim - 1], step = r.reduced_steps[r.reduced_ndim - 1]
+    cdef ssize kept_stride = r.kept_strides[r.kept_ndim - 1], stride = r.reduced_strides[r.reduced_ndim - 1]
     cdef ssize n = r.reduced_sizes[r.reduced_ndim - 1], i, j, m
     cdef int size = item_size[r.x_dtype], kernel_size = item_size[reducer.dtype]
     cdef int total_size = item_size[reducer.total_dtype]
     cdef bint same_type = r.x_dtype == reducer.dtype
     if reads_columns(r):
-        if same_type and (kept_step == 1 or width == 1):
-            reducer.columns(totals, x, n, step, width, extra)
+        if same_type and (kept_stride == 1 or width == 1):
+            reducer.columns(totals, x, n, stride, width, extra)
             return
         j = 0
         while j < n:
             m = min(BUFFER // width, n - j)
             for i in range(m):
-                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * step * size, r.x_dtype,
-                        kept_step, width)
+                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * stride * size, r.x_dtype,
+                        kept_stride, width)
             reducer.columns(totals, buffer, m, width, width, extra)
             j += m
-    elif same_type and (step == 1 or n == 1):
-        reducer.rows(totals, x, width, kept_step, n, extra)
+    elif same_type and (stride == 1 or n == 1):
+        reducer.rows(totals, x, width, kept_stride, n, extra)
     else:
         for i in range(width):
             j = 0
             while j < n:
                 m = min(<ssize>BUFFER, n - j)
-                convert(buffer, reducer.dtype, 1, x + (i * kept_step + j * step) * size, r.x_dtype, step, m)
+                convert(buffer, reducer.dtype, 1, x + (i * kept_stride + j * stride) * size, r.x_dtype, stride, m)
                 reducer.rows(totals + i * total_size, buffer, 1, 0, m,
                              <char*>extra + i * total_size if r.extra != NULL else extra)
                 j += m
@@ -203,10 +203,10 @@ cdef void fold_strip(Reduction* r, char* x, ssize width, char* totals, const voi
         d = outer - 1
         while d >= 0:                                   # the odometer
             index[d] += 1
-            x += r.reduced_steps[d] * size
+            x += r.reduced_strides[d] * size
             if index[d] < r.reduced_sizes[d]:
                 break
-            x -= r.reduced_sizes[d] * r.reduced_steps[d] * size
+            x -= r.reduced_sizes[d] * r.reduced_strides[d] * size
             index[d] = 0
             d -= 1
         if d < 0:
@@ -224,7 +224,7 @@ cdef void run_part(Reduction* r) noexcept nogil:
     cdef int total_size = item_size[reducer.total_dtype]
     cdef ssize strip = STRIP, width, i, j, out_at = 0
     cdef char* x = r.x
-    if r.kept_steps[last] != 1:
+    if r.kept_strides[last] != 1:
         strip = 256                                     # gathered by columns: 8 rows of a strip fill the buffer
     elif r.x_dtype != reducer.dtype:
         strip = 512                                     # converted row by row: 4 of them fill it
@@ -239,24 +239,24 @@ cdef void run_part(Reduction* r) noexcept nogil:
             for i in range(width):
                 memcpy(totals + i * total_size, reducer.start, total_size)
             if r.extra != NULL:
-                convert(extra_row, reducer.total_dtype, 1, r.extra + (out_at + j * r.out_steps[last]) * total_size,
-                        reducer.total_dtype, r.out_steps[last], width)
+                convert(extra_row, reducer.total_dtype, 1, r.extra + (out_at + j * r.out_strides[last]) * total_size,
+                        reducer.total_dtype, r.out_strides[last], width)
                 extra = extra_row
-            fold_strip(r, x + j * r.kept_steps[last] * size, width, totals, extra)
-            if r.finish != NULL:
-                r.finish(totals, width, r.parameter)
-            convert(r.out + (out_at + j * r.out_steps[last]) * out_size, r.out_dtype, r.out_steps[last], totals,
+            fold_strip(r, x + j * r.kept_strides[last] * size, width, totals, extra)
+            if r.finalize != NULL:
+                r.finalize(totals, width, r.parameter)
+            convert(r.out + (out_at + j * r.out_strides[last]) * out_size, r.out_dtype, r.out_strides[last], totals,
                     reducer.total_dtype, 1, width)
             j += width
         d = last - 1
         while d >= 0:
             index[d] += 1
-            x += r.kept_steps[d] * size
-            out_at += r.out_steps[d]
+            x += r.kept_strides[d] * size
+            out_at += r.out_strides[d]
             if index[d] < r.kept_sizes[d]:
                 break
-            x -= r.kept_sizes[d] * r.kept_steps[d] * size
-            out_at -= r.kept_sizes[d] * r.out_steps[d]
+            x -= r.kept_sizes[d] * r.kept_strides[d] * size
+            out_at -= r.kept_sizes[d] * r.out_strides[d]
             index[d] = 0
             d -= 1
         if d < 0:
@@ -275,10 +275,10 @@ cdef int largest(const ssize* sizes, int ndim) noexcept nogil:
 cdef void run_kept_share(Reduction* whole, int d, ssize begin, ssize end) noexcept nogil:
     """The totals from `begin` to `end` of kept dimension d."""
     cdef Reduction r = whole[0]
-    r.x += begin * r.kept_steps[d] * item_size[r.x_dtype]
-    r.out += begin * r.out_steps[d] * item_size[r.out_dtype]
+    r.x += begin * r.kept_strides[d] * item_size[r.x_dtype]
+    r.out += begin * r.out_strides[d] * item_size[r.out_dtype]
     if r.extra != NULL:
-        r.extra += begin * r.out_steps[d] * item_size[r.reducer.total_dtype]
+        r.extra += begin * r.out_strides[d] * item_size[r.reducer.total_dtype]
     r.kept_sizes[d] = end - begin
     run_part(&r)
 
@@ -286,11 +286,11 @@ cdef void run_kept_share(Reduction* whole, int d, ssize begin, ssize end) noexce
 cdef void run_reduced_share(Reduction* whole, int d, ssize begin, ssize end, char* partial) noexcept nogil:
     """Partial totals over `begin` to `end` of reduced dimension d."""
     cdef Reduction r = whole[0]
-    r.x += begin * r.reduced_steps[d] * item_size[r.x_dtype]
+    r.x += begin * r.reduced_strides[d] * item_size[r.x_dtype]
     r.reduced_sizes[d] = end - begin
     r.out = partial
     r.out_dtype = r.reducer.total_dtype
-    r.finish = NULL
+    r.finalize = NULL
     run_part(&r)
 
 
@@ -298,8 +298,8 @@ cdef void merge_shares(Reduction* r, char* partials, int shares, ssize count) no
     """Fold the partial totals into the first of them, finish and write the result."""
     cdef int total_size = item_size[r.reducer.total_dtype]
     r.reducer.merge(partials, partials + count * total_size, shares - 1, count, count, &r.parameter)
-    if r.finish != NULL:
-        r.finish(partials, count, r.parameter)
+    if r.finalize != NULL:
+        r.finalize(partials, count, r.parameter)
     convert(r.out, r.out_dtype, 1, partials, r.reducer.total_dtype, 1, count)
 
 
@@ -326,7 +326,7 @@ cdef int run_shares(Reduction* r, int threads, ssize count) except -1:
 
 
 cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, unsigned int mask, TensorBase extra,
-                       finish_loop finish, double parameter) except -1:
+                       finalize_loop finalize, double parameter) except -1:
     """Reduce the dimensions in `mask` into `out`, a new row-major tensor.
 
     `extra`, or None, is row-major too, of the totals' type, with one element for each total.
@@ -336,7 +336,7 @@ cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, uns
     if is_meta(out):
         return 0
     r.reducer = reducer
-    r.finish = finish
+    r.finalize = finalize
     r.parameter = parameter
     r.x = memory_of(x)
     r.x_dtype = x.dtype_

@@ -1,7 +1,7 @@
 """The n-d walk: brings any operands (strided, broadcast, of other types) to inner loops that know only plain rows.
 
 1. Each operand gets one step for each dimension of the result; 0 where it is broadcast.
-2. `collapse` drops dimensions of size 1, puts the result's smallest step innermost, and merges dimensions that continue
+2. `coalesce` drops dimensions of size 1, puts the result's smallest step innermost, and merges dimensions that continue
    one another in every operand. A contiguous operation becomes a single row.
 3. The two innermost dimensions are walked row by row if all rows are plain. A number that is broadcast along a row is
    spread over a short piece of a buffer, and the row is taken in pieces of that length.
@@ -25,8 +25,8 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab._core.modes import in_forked_children
 
 cdef extern from "transpose.h" nogil:
-    void tl_transpose_4(int32_t* out, ssize out_step, const int32_t* x, ssize x_step)
-    void tl_transpose_8(int64_t* out, ssize out_step, const int64_t* x, ssize x_step)
+    void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
+    void tl_transpose_8(int64_t* out, ssize out_stride, const int64_t* x, ssize x_stride)
 
 cdef enum:
     TILE = 512                  # elements of a tile of several rows
@@ -70,69 +70,69 @@ cdef int thread_count(ssize work, ssize grain) noexcept nogil:
 
 
 # ---------------------------------------------------------------- setting up a walk
-cdef void set_operand(Walk* walk, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
+cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
                       const ssize* strides) noexcept nogil:
     """Describe operand k; its dimensions are aligned with the last ones of the walk."""
-    cdef Operand* operand = &walk.operand[k]
-    cdef int i, shift = walk.ndim - ndim
+    cdef Operand* operand = &iter.operand[k]
+    cdef int i, shift = iter.ndim - ndim
     operand.data = data
     operand.dtype = dtype
     operand.kernel_dtype = kernel_dtype
     for i in range(shift):
-        operand.steps[i] = 0
+        operand.strides[i] = 0
     for i in range(ndim):
-        operand.steps[i + shift] = strides[i] if sizes[i] != 1 else 0
+        operand.strides[i + shift] = strides[i] if sizes[i] != 1 else 0
 
 
-cdef void collapse(Walk* walk) noexcept nogil:
+cdef void coalesce(TensorIterator* iter) noexcept nogil:
     """Drop dimensions of size 1, sort by the result's step, merge neighbours that continue one another."""
     cdef int i, j, k, last, ndim = 0
     cdef bint continues
-    for i in range(walk.ndim):
-        if walk.sizes[i] != 1:
+    for i in range(iter.ndim):
+        if iter.sizes[i] != 1:
             if i != ndim:
-                walk.sizes[ndim] = walk.sizes[i]
-                for k in range(walk.operands):
-                    walk.operand[k].steps[ndim] = walk.operand[k].steps[i]
+                iter.sizes[ndim] = iter.sizes[i]
+                for k in range(iter.operands):
+                    iter.operand[k].strides[ndim] = iter.operand[k].strides[i]
             j = ndim                    # insertion sort: the result's largest step first
-            while j > 0 and walk.operand[0].steps[j - 1] < walk.operand[0].steps[j]:
-                swap_dims(walk, j - 1, j)
+            while j > 0 and iter.operand[0].strides[j - 1] < iter.operand[0].strides[j]:
+                swap_dims(iter, j - 1, j)
                 j -= 1
             ndim += 1
     last = 0
     for i in range(1, ndim):
         continues = True
-        for k in range(walk.operands):
-            if walk.operand[k].steps[last] != walk.operand[k].steps[i] * walk.sizes[i]:
+        for k in range(iter.operands):
+            if iter.operand[k].strides[last] != iter.operand[k].strides[i] * iter.sizes[i]:
                 continues = False
         if continues:
-            walk.sizes[last] *= walk.sizes[i]
+            iter.sizes[last] *= iter.sizes[i]
         else:
             last += 1
-            walk.sizes[last] = walk.sizes[i]
-        for k in range(walk.operands):
-            walk.operand[k].steps[last] = walk.operand[k].steps[i]
-    walk.ndim = last + 1 if ndim > 0 else 0
+            iter.sizes[last] = iter.sizes[i]
+        for k in range(iter.operands):
+            iter.operand[k].strides[last] = iter.operand[k].strides[i]
+    iter.ndim = last + 1 if ndim > 0 else 0
 
 
-cdef inline void swap_dims(Walk* walk, int a, int b) noexcept nogil:
+cdef inline void swap_dims(TensorIterator* iter, int a, int b) noexcept nogil:
     cdef int k
-    walk.sizes[a], walk.sizes[b] = walk.sizes[b], walk.sizes[a]
-    for k in range(walk.operands):
-        walk.operand[k].steps[a], walk.operand[k].steps[b] = walk.operand[k].steps[b], walk.operand[k].steps[a]
+    iter.sizes[a], iter.sizes[b] = iter.sizes[b], iter.sizes[a]
+    for k in range(iter.operands):
+        iter.operand[k].strides[a], iter.operand[k].strides[b] = iter.operand[k].strides[b], iter.operand[k].strides[a]
 
 
 # ---------------------------------------------------------------- tiles
 cdef struct Plane:                  # the two innermost dimensions, and a buffer for each operand's tile
-    ssize[MAX_OPERANDS] row_steps
-    ssize[MAX_OPERANDS] steps
+    ssize[MAX_OPERANDS] row_strides
+    ssize[MAX_OPERANDS] strides
     bint[MAX_OPERANDS] is_constant  # the operand is one number, and its buffer is already full of it
     bint is_copy                    # the loop only moves: what is gathered can go straight to where it belongs
     ssize columns                   # of a tile of one row
     char[MAX_OPERANDS][BUFFER] buffers
 
 
-cdef void spread(char* buffer, const char* value, int size, ssize n) noexcept nogil:
+cdef void broadcast_value(char* buffer, const char* value, int size, ssize n) noexcept nogil:
     """Fill a buffer with n times one element."""
     cdef ssize i
     cdef int16_t value_2
@@ -154,14 +154,14 @@ cdef void spread(char* buffer, const char* value, int size, ssize n) noexcept no
         memset(buffer, value[0], n)
 
 
-cdef void gather_row(char* buffer, Operand* operand, char* data, ssize step, ssize n) noexcept nogil:
-    if step != 0:
-        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, step, n)
+cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, ssize n) noexcept nogil:
+    if stride != 0:
+        convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, stride, n)
     elif operand.dtype == operand.kernel_dtype:
-        spread(buffer, data, item_size[operand.dtype], n)
+        broadcast_value(buffer, data, item_size[operand.dtype], n)
     else:
         convert(buffer, operand.kernel_dtype, 1, data, operand.dtype, 1, 1)
-        spread(buffer, buffer, item_size[operand.kernel_dtype], n)
+        broadcast_value(buffer, buffer, item_size[operand.kernel_dtype], n)
 
 
 ctypedef fused word:
@@ -169,7 +169,7 @@ ctypedef fused word:
     int64_t
 
 
-cdef void transpose_tile(word* buffer, const word* data, ssize step, ssize m, ssize n) noexcept nogil:
+cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
     cdef ssize i, j, side = 8 if word is int32_t else 4
     cdef ssize m_whole = m - m % side, n_whole = n - n % side
@@ -178,39 +178,39 @@ cdef void transpose_tile(word* buffer, const word* data, ssize step, ssize m, ss
         j = 0
         while j < n_whole:
             if word is int32_t:
-                tl_transpose_4(buffer + i * n + j, n, data + j * step + i, step)
+                tl_transpose_4(buffer + i * n + j, n, data + j * stride + i, stride)
             else:
-                tl_transpose_8(buffer + i * n + j, n, data + j * step + i, step)
+                tl_transpose_8(buffer + i * n + j, n, data + j * stride + i, stride)
             j += side
         i += side
     for i in range(m):
         for j in range(n_whole if i < m_whole else 0, n):
-            buffer[i * n + j] = data[j * step + i]
+            buffer[i * n + j] = data[j * stride + i]
 
 
-cdef void gather(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
+cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
     """Bring an m by n tile of an operand into a buffer, row after row, in the type the loop computes in."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize i, row = n * kernel_size
     cdef char[BUFFER] column
-    if row_step == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and size >= 4:
+    if row_stride == 1 and m > 1 and n > 1 and operand.dtype == operand.kernel_dtype and size >= 4:
         if size == 4:
-            transpose_tile(<int32_t*>buffer, <int32_t*>data, step, m, n)
+            transpose_tile(<int32_t*>buffer, <int32_t*>data, stride, m, n)
         else:
-            transpose_tile(<int64_t*>buffer, <int64_t*>data, step, m, n)
-    elif m > 1 and row_step == 0:                           # the same row again and again
-        gather_row(buffer, operand, data, step, n)
+            transpose_tile(<int64_t*>buffer, <int64_t*>data, stride, m, n)
+    elif m > 1 and row_stride == 0:                         # the same row again and again
+        gather_row(buffer, operand, data, stride, n)
         repeat(buffer, row, m * row)
-    elif m > 1 and step == 0:                               # one number for each row
-        convert(column, operand.kernel_dtype, 1, data, operand.dtype, row_step, m)
+    elif m > 1 and stride == 0:                             # one number for each row
+        convert(column, operand.kernel_dtype, 1, data, operand.dtype, row_stride, m)
         for i in range(m):
-            spread(buffer + i * row, column + i * kernel_size, kernel_size, n)
-    elif m > 1 and row_step < step:                         # transposed: read along the rows' step
+            broadcast_value(buffer + i * row, column + i * kernel_size, kernel_size, n)
+    elif m > 1 and row_stride < stride:                     # transposed: read along the rows' step
         for i in range(n):
-            convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * step * size, operand.dtype, row_step, m)
+            convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * stride * size, operand.dtype, row_stride, m)
     else:
         for i in range(m):
-            gather_row(buffer + i * row, operand, data + i * row_step * size, step, n)
+            gather_row(buffer + i * row, operand, data + i * row_stride * size, stride, n)
 
 
 cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil:
@@ -222,33 +222,33 @@ cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil:
         filled += more
 
 
-cdef void prepare_buffers(Walk* walk, Plane* plane) noexcept nogil:
+cdef void prepare_buffers(TensorIterator* iter, Plane* plane) noexcept nogil:
     """Find how long a tile may be, and the operands that are one number; spread those."""
     cdef ssize work = 1
     cdef int d, k, widest = 1
-    for d in range(walk.ndim):
-        work *= walk.sizes[d]
-    for k in range(walk.operands):
-        widest = max(widest, item_size[walk.operand[k].kernel_dtype])
+    for d in range(iter.ndim):
+        work *= iter.sizes[d]
+    for k in range(iter.operands):
+        widest = max(widest, item_size[iter.operand[k].kernel_dtype])
     plane.columns = BUFFER // widest
-    for k in range(walk.operands):
+    for k in range(iter.operands):
         plane.is_constant[k] = k > 0
-        for d in range(walk.ndim):
-            if walk.operand[k].steps[d] != 0:
+        for d in range(iter.ndim):
+            if iter.operand[k].strides[d] != 0:
                 plane.is_constant[k] = False
         if plane.is_constant[k]:
-            gather_row(plane.buffers[k], &walk.operand[k], walk.operand[k].data, 0, min(work, plane.columns))
+            gather_row(plane.buffers[k], &iter.operand[k], iter.operand[k].data, 0, min(work, plane.columns))
 
 
-cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_step, ssize step, ssize m, ssize n) noexcept nogil:
+cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_stride, ssize stride, ssize m, ssize n) noexcept nogil:
     """Write a tile of results where they belong."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize i
     for i in range(m):
-        convert(data + i * row_step * size, operand.dtype, step, buffer + i * n * kernel_size, operand.kernel_dtype, 1, n)
+        convert(data + i * row_stride * size, operand.dtype, stride, buffer + i * n * kernel_size, operand.kernel_dtype, 1, n)
 
 
-cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, ssize n, bint together) noexcept nogil:
+cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, ssize m, ssize n, bint together) noexcept nogil:
     """One tile of m rows of n elements: gather what needs it, call the loop, scatter the result if it needs it.
 
     With `together` the tile is small enough for the buffers, and rows that are not next to each other are gathered too, so
@@ -260,14 +260,14 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
     cdef int k, size
     cdef ssize _i
     cdef bint is_row, one_call = True, result_is_buffered = False
-    for k in range(walk.operands):
-        operand = &walk.operand[k]
+    for k in range(iter.operands):
+        operand = &iter.operand[k]
         size = item_size[operand.kernel_dtype]
-        is_row = operand.dtype == operand.kernel_dtype and (plane.steps[k] == 1 or n == 1)
-        if is_row and (m == 1 or plane.row_steps[k] == n or not together):
+        is_row = operand.dtype == operand.kernel_dtype and (plane.strides[k] == 1 or n == 1)
+        if is_row and (m == 1 or plane.row_strides[k] == n or not together):
             rows[k] = data[k]
-            row_bytes[k] = plane.row_steps[k] * size
-            if m > 1 and plane.row_steps[k] != n:
+            row_bytes[k] = plane.row_strides[k] * size
+            if m > 1 and plane.row_strides[k] != n:
                 one_call = False
             continue
         rows[k] = plane.buffers[k]
@@ -277,20 +277,21 @@ cdef void run_tile(Walk* walk, void* loop, Plane* plane, char** data, ssize m, s
         elif not plane.is_constant[k]:
             if plane.is_copy and one_call and not result_is_buffered:
                 rows[k] = rows[0]
-            gather(<char*>rows[k], operand, data[k], plane.row_steps[k], plane.steps[k], m, n)
+            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k], m, n)
     if one_call:
-        call_loop(loop, walk.operands, rows, m * n)
+        call_loop(loop, iter.operands, rows, m * n)
     else:
         for _i in range(m):
-            call_loop(loop, walk.operands, rows, n)
-            for k in range(walk.operands):
+            call_loop(loop, iter.operands, rows, n)
+            for k in range(iter.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
     if result_is_buffered:
-        scatter(plane.buffers[0], &walk.operand[0], data[0], plane.row_steps[0], plane.steps[0], m, n)
+        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0], plane.strides[0], m, n)
 
 
-cdef void run_block(Walk* walk, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row, ssize first_column,
-                    ssize last_column, ssize tile_rows, ssize tile_columns, bint together) noexcept nogil:
+cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row,
+                    ssize first_column, ssize last_column, ssize tile_rows, ssize tile_columns,
+                    bint together) noexcept nogil:
     """Part of a plane, tile after tile."""
     cdef char* data[MAX_OPERANDS]
     cdef ssize i = first_row, j, m, n
@@ -300,14 +301,14 @@ cdef void run_block(Walk* walk, void* loop, Plane* plane, char** base, ssize fir
         j = first_column
         while j < last_column:
             n = min(tile_columns, last_column - j)
-            for k in range(walk.operands):
-                data[k] = base[k] + (i * plane.row_steps[k] + j * plane.steps[k]) * item_size[walk.operand[k].dtype]
-            run_tile(walk, loop, plane, data, m, n, together)
+            for k in range(iter.operands):
+                data[k] = base[k] + (i * plane.row_strides[k] + j * plane.strides[k]) * item_size[iter.operand[k].dtype]
+            run_tile(iter, loop, plane, data, m, n, together)
             j += tile_columns
         i += tile_rows
 
 
-cdef void run_rows(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """A plane of plain rows, some operands perhaps one number for a whole row.
 
     Such a number is spread over an eighth of its buffer only, which then serves piece after piece of the row: to fill the
@@ -319,52 +320,52 @@ cdef void run_rows(Walk* walk, void* loop, Plane* plane, char** base, ssize rows
     cdef int[MAX_OPERANDS] numbers          # the operands that are one number for a row
     cdef ssize _i, left, piece = columns
     cdef int j, k, size, count = 0
-    for k in range(walk.operands):
-        at[k] = base[k] if plane.steps[k] != 0 else plane.buffers[k]
+    for k in range(iter.operands):
+        at[k] = base[k] if plane.strides[k] != 0 else plane.buffers[k]
         if plane.is_constant[k]:
             piece = min(piece, plane.columns)
-        elif plane.steps[k] == 0:
+        elif plane.strides[k] == 0:
             piece = min(piece, plane.columns // 8)
             number_at[count] = base[k]
-            number_bytes[count] = plane.row_steps[k] * item_size[walk.operand[k].dtype]
+            number_bytes[count] = plane.row_strides[k] * item_size[iter.operand[k].dtype]
             numbers[count] = k
             count += 1
-    for k in range(walk.operands):
-        size = item_size[walk.operand[k].dtype]
-        piece_bytes[k] = piece * plane.steps[k] * size
-        rest_bytes[k] = plane.row_steps[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.steps[k] != 0 else 0
+    for k in range(iter.operands):
+        size = item_size[iter.operand[k].dtype]
+        piece_bytes[k] = piece * plane.strides[k] * size
+        rest_bytes[k] = plane.row_strides[k] * size - (columns - 1) // piece * piece_bytes[k] if plane.strides[k] != 0 else 0
     for _i in range(rows):
         for j in range(count):
             k = numbers[j]
-            gather_row(plane.buffers[k], &walk.operand[k], number_at[j], 0, piece)
+            gather_row(plane.buffers[k], &iter.operand[k], number_at[j], 0, piece)
             number_at[j] += number_bytes[j]
         left = columns
         while left > piece:
-            call_loop(loop, walk.operands, <void**>at, piece)
-            for k in range(walk.operands):
+            call_loop(loop, iter.operands, <void**>at, piece)
+            for k in range(iter.operands):
                 at[k] += piece_bytes[k]
             left -= piece
-        call_loop(loop, walk.operands, <void**>at, left)
-        for k in range(walk.operands):
+        call_loop(loop, iter.operands, <void**>at, left)
+        for k in range(iter.operands):
             at[k] += rest_bytes[k]
 
 
-cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
+cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
     """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
     cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
-    cdef bint is_plain = columns >= SHORT_ROW and not walk.one_by_one, is_transposed = False, together = columns < SHORT_ROW
+    cdef bint is_plain = columns >= SHORT_ROW and not iter.one_by_one, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
-    for k in range(walk.operands):
-        if plane.steps[k] != 1 and (plane.steps[k] != 0 or k == 0):
+    for k in range(iter.operands):
+        if plane.strides[k] != 1 and (plane.strides[k] != 0 or k == 0):
             is_plain = False
-        if walk.operand[k].dtype != walk.operand[k].kernel_dtype and plane.steps[k] != 0:
+        if iter.operand[k].dtype != iter.operand[k].kernel_dtype and plane.strides[k] != 0:
             is_plain = False
-        if plane.row_steps[k] != 0 and plane.row_steps[k] < plane.steps[k]:
+        if plane.row_strides[k] != 0 and plane.row_strides[k] < plane.strides[k]:
             is_transposed = True
     if is_plain:
-        run_rows(walk, loop, plane, base, rows, columns)
+        run_rows(iter, loop, plane, base, rows, columns)
         return
-    if walk.one_by_one:
+    if iter.one_by_one:
         tile_columns = 1
         together = False
     elif together:
@@ -374,57 +375,57 @@ cdef void run_plane(Walk* walk, void* loop, Plane* plane, char** base, ssize row
         tile_rows = TILE_ROWS
         tile_columns = TILE // TILE_ROWS
     if not is_transposed or together:
-        run_block(walk, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
+        run_block(iter, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
         return
     while i < rows:                     # not range: with a variable step it would be a Python object
         j = 0
         while j < columns:              # a block of tiles is small enough for the pages of all operands to stay at hand
-            run_block(walk, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns), tile_rows, tile_columns,
+            run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns), tile_rows, tile_columns,
                       False)
             j += BLOCK
         i += BLOCK
 
 
 # ---------------------------------------------------------------- the walk
-cdef void run_part(Walk* walk, void* loop, ssize part, ssize parts) noexcept nogil:
+cdef void run_part(TensorIterator* iter, void* loop, ssize part, ssize parts) noexcept nogil:
     """One thread's share: a slice of the outermost dimension."""
     cdef char* data[MAX_OPERANDS]
     cdef Plane plane
     cdef ssize[MAX_NDIM] sizes, index
     cdef ssize begin, planes = 1, rows, columns
-    cdef int d, k, ndim = walk.ndim
+    cdef int d, k, ndim = iter.ndim
     for d in range(ndim):
-        sizes[d] = walk.sizes[d]
+        sizes[d] = iter.sizes[d]
         index[d] = 0
     begin = share(sizes[0], part, parts) if ndim > 0 else 0
     if ndim > 0:
         sizes[0] = share(sizes[0], part + 1, parts) - begin
         if sizes[0] == 0:
             return
-    for k in range(walk.operands):
-        data[k] = walk.operand[k].data
+    for k in range(iter.operands):
+        data[k] = iter.operand[k].data
         if ndim > 0:
-            data[k] += begin * walk.operand[k].steps[0] * item_size[walk.operand[k].dtype]
-        plane.steps[k] = walk.operand[k].steps[ndim - 1] if ndim > 0 else 0
-        plane.row_steps[k] = walk.operand[k].steps[ndim - 2] if ndim > 1 else 0
-    plane.is_copy = loop == keep(item_size[walk.operand[0].dtype])
+            data[k] += begin * iter.operand[k].strides[0] * item_size[iter.operand[k].dtype]
+        plane.strides[k] = iter.operand[k].strides[ndim - 1] if ndim > 0 else 0
+        plane.row_strides[k] = iter.operand[k].strides[ndim - 2] if ndim > 1 else 0
+    plane.is_copy = loop == copy_loop_for(item_size[iter.operand[0].dtype])
     columns = sizes[ndim - 1] if ndim > 0 else 1
     rows = sizes[ndim - 2] if ndim > 1 else 1
     for d in range(ndim - 2):
         planes *= sizes[d]
-    prepare_buffers(walk, &plane)
+    prepare_buffers(iter, &plane)
     while planes > 0:
-        run_plane(walk, loop, &plane, data, rows, columns)
+        run_plane(iter, loop, &plane, data, rows, columns)
         planes -= 1
         d = ndim - 3
         while d >= 0:                                   # the odometer
             index[d] += 1
-            for k in range(walk.operands):
-                data[k] += walk.operand[k].steps[d] * item_size[walk.operand[k].dtype]
+            for k in range(iter.operands):
+                data[k] += iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
             if index[d] < sizes[d]:
                 break
-            for k in range(walk.operands):
-                data[k] -= sizes[d] * walk.operand[k].steps[d] * item_size[walk.operand[k].dtype]
+            for k in range(iter.operands):
+                data[k] -= sizes[d] * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
             index[d] = 0
             d -= 1
 
@@ -438,63 +439,63 @@ cdef inline ssize share(ssize n, ssize part, ssize parts) noexcept nogil:
     return at if n < 4096 else at & ~<ssize>63
 
 
-cdef int run_walk(Walk* walk, void* loop, ssize grain) except -1:
+cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
     """Call the loop for every element of the walk. Each thread gets at least `grain` elements."""
     cdef ssize work = 1, part
     cdef int threads
-    for part in range(walk.ndim):
-        work *= walk.sizes[part]
+    for part in range(iter.ndim):
+        work *= iter.sizes[part]
     if work == 0:
         return 0
-    collapse(walk)
+    coalesce(iter)
     if work < NOGIL_WORK:
-        run_part(walk, loop, 0, 1)
+        run_part(iter, loop, 0, 1)
         return 0
-    threads = 1 if walk.one_by_one else thread_count(work, grain)
+    threads = 1 if iter.one_by_one else thread_count(work, grain)
     if threads == 1:
         with nogil:
-            run_part(walk, loop, 0, 1)
+            run_part(iter, loop, 0, 1)
         return 0
     for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        run_part(walk, loop, part, threads)
+        run_part(iter, loop, part, threads)
     return 0
 
 
 # ---------------------------------------------------------------- copies
-cdef void keep_loop(void* out, void* x, ssize n, int size) noexcept nogil:
+cdef void copy_loop(void* out, void* x, ssize n, int size) noexcept nogil:
     if out != x:
         memcpy(out, x, n * size)
 
-cdef void keep_1(void* out, void* x, ssize n) noexcept nogil:
-    keep_loop(out, x, n, 1)
+cdef void copy_1(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 1)
 
-cdef void keep_2(void* out, void* x, ssize n) noexcept nogil:
-    keep_loop(out, x, n, 2)
+cdef void copy_2(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 2)
 
-cdef void keep_4(void* out, void* x, ssize n) noexcept nogil:
-    keep_loop(out, x, n, 4)
+cdef void copy_4(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 4)
 
-cdef void keep_8(void* out, void* x, ssize n) noexcept nogil:
-    keep_loop(out, x, n, 8)
+cdef void copy_8(void* out, void* x, ssize n) noexcept nogil:
+    copy_loop(out, x, n, 8)
 
-cdef void* keep(int size) noexcept nogil:
-    return <void*>keep_1 if size == 1 else <void*>keep_2 if size == 2 else <void*>keep_4 if size == 4 else <void*>keep_8
+cdef void* copy_loop_for(int size) noexcept nogil:
+    return <void*>copy_1 if size == 1 else <void*>copy_2 if size == 2 else <void*>copy_4 if size == 4 else <void*>copy_8
 
 
 cdef int copy_into(TensorBase out, TensorBase x) except -1:
     """Write x, broadcast and cast, over out. Their memory must not overlap partly."""
-    cdef Walk walk
+    cdef TensorIterator iter
     cdef int i
     if is_meta(out):
         return 0
-    walk.ndim = out.ndim_
-    walk.operands = 2
-    walk.one_by_one = False
+    iter.ndim = out.ndim_
+    iter.operands = 2
+    iter.one_by_one = False
     for i in range(out.ndim_):
-        walk.sizes[i] = out.sizes[i]
-    set_operand(&walk, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
-    set_operand(&walk, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
-    return run_walk(&walk, keep(item_size[out.dtype_]), 65536)
+        iter.sizes[i] = out.sizes[i]
+    set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
+    set_operand(&iter, 1, memory_of(x), x.dtype_, out.dtype_, x.ndim_, x.sizes, x.strides)
+    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
 
 
 cdef TensorBase contiguous_copy(TensorBase x):
@@ -506,7 +507,7 @@ cdef TensorBase contiguous_copy(TensorBase x):
 
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1:
     """Write one value everywhere."""
-    cdef Walk walk
+    cdef TensorIterator iter
     cdef int i
     if is_meta(out):
         return 0
@@ -514,14 +515,14 @@ cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
         with nogil:
             memset(out.data_, 0, out.numel_ * item_size[out.dtype_])
         return 0
-    walk.ndim = out.ndim_
-    walk.operands = 2
-    walk.one_by_one = False
+    iter.ndim = out.ndim_
+    iter.operands = 2
+    iter.one_by_one = False
     for i in range(out.ndim_):
-        walk.sizes[i] = out.sizes[i]
-    set_operand(&walk, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
-    set_operand(&walk, 1, <char*>value, value_dtype, out.dtype_, 0, NULL, NULL)
-    return run_walk(&walk, keep(item_size[out.dtype_]), 65536)
+        iter.sizes[i] = out.sizes[i]
+    set_operand(&iter, 0, out.data_, out.dtype_, out.dtype_, out.ndim_, out.sizes, out.strides)
+    set_operand(&iter, 1, <char*>value, value_dtype, out.dtype_, 0, NULL, NULL)
+    return for_each(&iter, copy_loop_for(item_size[out.dtype_]), 65536)
 
 
 cdef bint is_zero(const void* value, int dtype) noexcept:

@@ -3,8 +3,8 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dtypes cimport BOOL, INT64, UINT8
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.loops cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
 from tensorlab._core.dispatch cimport store_out

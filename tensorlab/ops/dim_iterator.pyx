@@ -1,0 +1,305 @@
+"""The walk of ops that work along one dimension: brings each line of each operand to a loop that knows one plain line.
+
+A line that is not plain (strided, or of another type) is gathered into a buffer, and a result scattered from one. Where
+lines run across memory (dimension 0 of a matrix), neighbouring lines are gathered together: each cache line that is
+read then serves 16 of them, where line by line it would be fetched 16 times.
+"""
+from cython.parallel cimport prange
+from libc.stdint cimport uintptr_t
+from libc.stdlib cimport free, malloc
+
+from tensorlab._core.conversion cimport convert
+from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.iterator cimport thread_count
+from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
+
+cdef enum:
+    GROUP = 16                  # lines gathered together
+    GROUP_BYTES = 1 << 19       # buffers of a group should stay in the L2 cache
+    PADDING = 16                # elements between buffered lines: lines 2**k bytes apart would fight for one cache set
+    NOGIL_WORK = 8192           # elements from which the GIL is let go
+
+
+# ---------------------------------------------------------------- setting up
+cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
+    """Begin a walk over the lines that run along dimension `dim` of x."""
+    cdef int i
+    iter.writes_meta = iter.reads_meta = False
+    iter.operands = 0
+    iter.ndim = 0
+    iter.scratch = 0
+    iter.strip = NULL
+    for i in range(x.ndim_):
+        if i != dim:
+            iter.sizes[iter.ndim] = x.sizes[i]
+            iter.ndim += 1
+
+
+cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept:
+    """Add an operand whose lines run along `dim`; with dim = -1 each line is one element, and x lacks the dimension."""
+    cdef DimOperand* operand = &iter.operand[iter.operands]
+    cdef int i, at = 0
+    operand.data = x.data_
+    if is_meta(x):                                  # dim_apply does what is to be done about it
+        iter.writes_meta = iter.writes_meta or is_output
+        iter.reads_meta = iter.reads_meta or not is_output
+    operand.dtype = x.dtype_
+    operand.kernel_dtype = kernel_dtype
+    operand.is_output = is_output
+    operand.length = 1
+    operand.stride = 1
+    for i in range(x.ndim_):
+        if i == dim:
+            operand.length = x.sizes[i]
+            operand.stride = x.strides[i]
+        else:
+            operand.strides[at] = x.strides[i]
+            at += 1
+    iter.operands += 1
+
+
+cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept:
+    """Add an operand of which the loop only gets the address of each line's first element, to reach for what it
+    needs."""
+    cdef DimOperand* operand = &iter.operand[iter.operands]
+    add_operand(iter, x, dim, x.dtype_, False)
+    operand.length = 1
+    operand.stride = 1
+
+
+cdef void coalesce(DimIterator* iter) noexcept:
+    """Drop dimensions of size 1, put operand 0's smallest step last, merge dimensions that continue one another."""
+    cdef int i, j, k, last = 0, ndim = 0
+    cdef bint continues
+    for i in range(iter.ndim):
+        if iter.sizes[i] == 1:
+            continue
+        move_dim(iter, i, ndim)
+        j = ndim
+        while j > 0 and iter.operand[0].strides[j - 1] < iter.operand[0].strides[j]:
+            swap_dims(iter, j - 1, j)
+            j -= 1
+        ndim += 1
+    for i in range(1, ndim):
+        continues = True
+        for k in range(iter.operands):
+            if iter.operand[k].strides[last] != iter.operand[k].strides[i] * iter.sizes[i]:
+                continues = False
+        if continues:
+            iter.sizes[i] *= iter.sizes[last]
+        else:
+            last += 1
+        move_dim(iter, i, last)
+    iter.ndim = last + 1
+    if ndim == 0:
+        iter.sizes[0] = 1
+        for k in range(iter.operands):
+            iter.operand[k].strides[0] = 0
+
+
+cdef inline void move_dim(DimIterator* iter, int source, int target) noexcept:
+    cdef int k
+    iter.sizes[target] = iter.sizes[source]
+    for k in range(iter.operands):
+        iter.operand[k].strides[target] = iter.operand[k].strides[source]
+
+
+cdef inline void swap_dims(DimIterator* iter, int a, int b) noexcept:
+    cdef int k
+    iter.sizes[a], iter.sizes[b] = iter.sizes[b], iter.sizes[a]
+    for k in range(iter.operands):
+        iter.operand[k].strides[a], iter.operand[k].strides[b] = iter.operand[k].strides[b], iter.operand[k].strides[a]
+
+
+# ---------------------------------------------------------------- gathering
+cdef inline bint is_buffered(DimOperand* operand) noexcept nogil:
+    return operand.dtype != operand.kernel_dtype or (operand.stride != 1 and operand.length > 1)
+
+
+cdef void move(DimOperand* operand, char* data, ssize line_stride, char* buffer, ssize m, bint is_gather) noexcept nogil:
+    """Gather m neighbouring lines into a buffer, or scatter them from it."""
+    cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
+    cdef ssize pitch = operand.length + PADDING, i
+    if m > 1 and line_stride < operand.stride:          # across memory: a piece of each of the m lines at a time
+        for i in range(operand.length):
+            if is_gather:
+                convert(buffer + i * kernel_size, operand.kernel_dtype, pitch, data + i * operand.stride * size,
+                        operand.dtype, line_stride, m)
+            else:
+                convert(data + i * operand.stride * size, operand.dtype, line_stride, buffer + i * kernel_size,
+                        operand.kernel_dtype, pitch, m)
+    else:
+        for i in range(m):
+            if is_gather:
+                convert(buffer + i * pitch * kernel_size, operand.kernel_dtype, 1, data + i * line_stride * size,
+                        operand.dtype, operand.stride, operand.length)
+            else:
+                convert(data + i * line_stride * size, operand.dtype, operand.stride, buffer + i * pitch * kernel_size,
+                        operand.kernel_dtype, 1, operand.length)
+
+
+cdef void run_group(DimIterator* iter, dim_loop loop, void* parameter, char** data, ssize m, char** buffers,
+                    char* scratch) noexcept nogil:
+    """m lines that are neighbours in the last of the other dimensions."""
+    cdef void* arguments[7]                             # MAX_DIM_OPERANDS and the scratch memory
+    cdef DimOperand* operand
+    cdef int k, last = iter.ndim - 1
+    cdef ssize i
+    for k in range(iter.operands):
+        operand = &iter.operand[k]
+        if buffers[k] != NULL and not operand.is_output:
+            move(operand, data[k], operand.strides[last], buffers[k], m, True)
+    arguments[iter.operands] = scratch
+    for i in range(m):
+        for k in range(iter.operands):
+            operand = &iter.operand[k]
+            if buffers[k] != NULL:
+                arguments[k] = buffers[k] + i * (operand.length + PADDING) * item_size[operand.kernel_dtype]
+            else:
+                arguments[k] = data[k] + i * operand.strides[last] * item_size[operand.dtype]
+        loop(arguments, iter.operand[0].length, parameter)
+    for k in range(iter.operands):
+        operand = &iter.operand[k]
+        if buffers[k] != NULL and operand.is_output:
+            move(operand, data[k], operand.strides[last], buffers[k], m, False)
+
+
+# ---------------------------------------------------------------- the walk
+cdef ssize group_size(DimIterator* iter, ssize* bytes_needed) noexcept nogil:
+    """How many lines to bring to the loop together, and the bytes that all buffers then take."""
+    cdef ssize line_bytes = 0, group = <ssize>1 << 40          # where nothing is buffered: all
+    cdef int k
+    cdef bint across = False
+    for k in range(iter.operands):
+        if is_buffered(&iter.operand[k]):
+            line_bytes += (iter.operand[k].length + PADDING) * item_size[iter.operand[k].kernel_dtype] + 64
+            across = across or iter.operand[k].strides[iter.ndim - 1] < iter.operand[k].stride
+    if line_bytes > 0:
+        group = max(<ssize>1, min(<ssize>GROUP, GROUP_BYTES // line_bytes)) if across else 1
+    bytes_needed[0] = line_bytes * group + iter.scratch + 128
+    return group
+
+
+cdef bint is_strip(DimIterator* iter) noexcept nogil:
+    """May the strip loop be used?"""
+    cdef int k
+    if iter.strip == NULL or iter.sizes[iter.ndim - 1] < 8:
+        return False
+    for k in range(iter.operands):
+        if (iter.operand[k].dtype != iter.operand[k].kernel_dtype or iter.operand[k].strides[iter.ndim - 1] != 1 or
+                (iter.operand[k].stride == 1 and iter.operand[k].length > 1)):
+            return False
+    return True
+
+
+cdef void run_strips(DimIterator* iter, char** data) noexcept nogil:
+    """All lines that are neighbours in the last of the other dimensions, a strip at a time."""
+    cdef void* strip[MAX_DIM_OPERANDS]
+    cdef ssize[MAX_DIM_OPERANDS] strides
+    cdef ssize i = 0, left
+    cdef int k
+    for k in range(iter.operands):
+        strides[k] = iter.operand[k].stride
+    while i < iter.sizes[iter.ndim - 1]:
+        left = iter.sizes[iter.ndim - 1] - i
+        for k in range(iter.operands):
+            strip[k] = data[k] + i * item_size[iter.operand[k].dtype]
+        iter.strip(strip, strides, iter.operand[0].length, min(<ssize>STRIP, left))
+        i += STRIP
+
+
+cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept nogil:
+    """All lines; False if there is no memory for the buffers."""
+    cdef char* data[MAX_DIM_OPERANDS]
+    cdef char* buffers[MAX_DIM_OPERANDS]
+    cdef char* group_data[MAX_DIM_OPERANDS]
+    cdef ssize[MAX_NDIM] index
+    cdef char[4096] small
+    cdef int d, k, last = iter.ndim - 1
+    cdef ssize bytes_needed, i, m, group = group_size(iter, &bytes_needed)
+    cdef char* memory = &small[0]
+    cdef char* free_memory
+    cdef bint by_strips = is_strip(iter)
+    if bytes_needed > 4096 and not by_strips:
+        memory = <char*>malloc(bytes_needed)
+        if memory == NULL:
+            return False
+    free_memory = <char*>((<uintptr_t>memory + 63) & ~<uintptr_t>63)
+    for k in range(iter.operands):
+        data[k] = iter.operand[k].data
+        buffers[k] = NULL
+        if is_buffered(&iter.operand[k]) and not by_strips:
+            buffers[k] = free_memory
+            free_memory += (group * (iter.operand[k].length + PADDING) * item_size[iter.operand[k].kernel_dtype]
+                            + 63) & ~63
+    for d in range(iter.ndim):
+        index[d] = 0
+    while True:
+        i = 0
+        if by_strips:
+            run_strips(iter, data)
+            i = iter.sizes[last]
+        while i < iter.sizes[last]:
+            m = min(group, iter.sizes[last] - i)
+            for k in range(iter.operands):
+                group_data[k] = data[k] + i * iter.operand[k].strides[last] * item_size[iter.operand[k].dtype]
+            run_group(iter, loop, parameter, group_data, m, buffers, free_memory)
+            i += m
+        d = last - 1
+        while d >= 0:                                   # the odometer
+            index[d] += 1
+            for k in range(iter.operands):
+                data[k] += iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
+            if index[d] < iter.sizes[d]:
+                break
+            for k in range(iter.operands):
+                data[k] -= iter.sizes[d] * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
+            index[d] = 0
+            d -= 1
+        if d < 0:
+            break
+    if memory != &small[0]:
+        free(memory)
+    return True
+
+
+cdef bint run_share(DimIterator* whole, dim_loop loop, void* parameter, int d, ssize begin, ssize end) noexcept nogil:
+    """The lines from `begin` to `end` of dimension d."""
+    cdef DimIterator iter = whole[0]
+    cdef int k
+    for k in range(iter.operands):
+        iter.operand[k].data += begin * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
+    iter.sizes[d] = end - begin
+    return run_part(&iter, loop, parameter)
+
+
+cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grain) except -1:
+    """Call the loop for every line. Each thread gets at least `grain` elements of operand 0."""
+    cdef ssize count = 1, n
+    cdef int d = 0, i, threads, part, failures = 0
+    for i in range(iter.ndim):
+        count *= iter.sizes[i]
+    if count == 0 or iter.writes_meta:
+        return 0
+    if iter.reads_meta:
+        refuse_meta()
+    coalesce(iter)
+    n = count * iter.operand[0].length
+    if n < NOGIL_WORK:
+        failures = not run_part(iter, loop, parameter)
+    else:
+        for i in range(1, iter.ndim):
+            if iter.sizes[i] > iter.sizes[d]:
+                d = i
+        threads = min(thread_count(n, grain), <int>min(iter.sizes[d], <ssize>1024))
+        if threads == 1:
+            with nogil:
+                failures = not run_part(iter, loop, parameter)
+        else:
+            n = iter.sizes[d]
+            for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
+                failures += not run_share(iter, loop, parameter, d, n * part // threads, n * (part + 1) // threads)
+    if failures:
+        raise MemoryError("not enough memory for the buffers of lines")
+    return 0
