@@ -376,9 +376,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     if copy is not None and not copy and not (shares and (dtype is None or dtype == dtype_object(out.dtype_))):
         raise ValueError(f"asarray: copy is False, but a {type(obj).__name__} cannot become a tensor of "
                          f"{dtype or dtype_object(out.dtype_)} without a copy")
-    if dtype is not None:
-        out = (<object>out).to(dtype)
-        shares = shares and out is obj
+    if dtype is not None and dtype != dtype_object(out.dtype_):
+        out, shares = (<object>out).to(dtype), False
     if copy and shares:
         out = (<object>out).clone()
     if requires_grad:

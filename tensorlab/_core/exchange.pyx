@@ -1,6 +1,6 @@
 """Values in and out: Python numbers, nested lists and buffers, without copying where that can be. NumPy is in arrays.pyx."""
-from cpython.float cimport PyFloat_Check
-from cpython.long cimport PyLong_Check
+from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
+from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.arrays cimport is_ndarray, tensor_over
@@ -153,8 +153,25 @@ cdef inline object opened(object data):
     return data.tolist() if hasattr(data, "tolist") else data
 
 
+cdef int own_dtype(object one) except -2:
+    """The type of a tensor, an array or a NumPy number inside a sequence; NO_DTYPE of anything else."""
+    if isinstance(one, TensorBase):
+        return (<TensorBase>one).dtype_
+    if not (hasattr(one, "__array__") and hasattr(one, "dtype")):
+        return NO_DTYPE
+    try:
+        return tensor_over(one).dtype_
+    except TypeError:                                   # a type that only NumPy has: its values decide
+        return NO_DTYPE
+
+
+cdef inline bint is_one_element(object one) noexcept:
+    return isinstance(one, TensorBase) and (<TensorBase>one).numel_ == 1
+
+
 cdef int measure(object data, ssize* sizes) except -1:
-    """The shape of nested sequences, read off the first element of each; returns the number of dimensions."""
+    """The shape of nested sequences, read off the first element of each; returns the number of dimensions. A tensor of one
+    element counts as a number."""
     cdef int ndim = 0
     while isinstance(data, (list, tuple)):
         if ndim == MAX_NDIM:
@@ -163,14 +180,26 @@ cdef int measure(object data, ssize* sizes) except -1:
         ndim += 1
         if sizes[ndim - 1] == 0:
             break
-        data = opened(data[0])
+        data = data[0]
+        if is_one_element(data):
+            break
+        data = opened(data)
     return ndim
 
 
 cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) except -1:
-    """Check that all sequences have the shape that the first ones have, and find the type that the numbers need together."""
+    """Check that all sequences have the shape that the first ones have, and find the type that the numbers need together: a
+    tensor or an array brings its own, whatever its values are."""
     cdef object number, one
-    cdef int found
+    cdef int found, of_values = NO_DTYPE
+    if not (PyFloat_CheckExact(data) or PyLong_CheckExact(data) or isinstance(data, (list, tuple))):
+        found = own_dtype(data)
+        if found != NO_DTYPE:
+            dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
+            dtype = &of_values
+        if depth == ndim and is_one_element(data):
+            return 0
+        data = opened(data)
     if depth == ndim:
         number = data if PyFloat_Check(data) else as_number(data)
         if number is None:
@@ -188,7 +217,7 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) 
         raise ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
                          f"one has length {len(data)}")
     for one in data:
-        scan(opened(one), depth + 1, ndim, sizes, dtype)
+        scan(one, depth + 1, ndim, sizes, dtype)
     return 0
 
 
@@ -251,8 +280,10 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
 
     Parameters
     ----------
-    data : number, nested sequence of numbers, Tensor or array; of a Tensor `clone().detach()` makes the same
-    dtype : dtype; inferred from `data` unless given: bool, int64 or the default floating type
+    data : number, nested sequence of numbers, Tensor or array; of a Tensor `clone().detach()` makes the same. In a sequence, a
+        tensor of one element stands for a number
+    dtype : dtype; unless given, what the elements promote to: tensors and NumPy's numbers have their type, Python's are bool,
+        int64 or of the default floating type
     requires_grad : bool
 
     >>> import tensorlab
