@@ -105,6 +105,36 @@ CALLS = {
     "unique_values": lambda xp, a, p, i: xp.sort(xp.unique_values(i)),
     "unique_counts": lambda xp, a, p, i: tuple(xp.unique_counts(i)),
     "unique_inverse": lambda xp, a, p, i: tuple(xp.unique_inverse(i)),
+    "unique_all": lambda xp, a, p, i: tuple(xp.unique_all(i)),
+    "searchsorted": lambda xp, a, p, i: xp.searchsorted(xp.sort(a[0]), p, side="right"),
+    **{
+        f"{name}, no axes": lambda xp, a, p, i, name=name: getattr(xp, name)(a, axis=())
+        for name in ("sum", "mean", "max", "min", "prod", "var", "std", "any", "all")
+    },
+    **{
+        f"{name}, 0-d": lambda xp, a, p, i, name=name: getattr(xp, name)(xp.asarray(a[0, 0]))
+        for name in ("sum", "mean", "max", "min", "prod", "var", "std", "any", "all")
+    },
+    **{
+        f"{name}, int8": lambda xp, a, p, i, name=name: getattr(xp, name)(
+            xp.astype(i, xp.int8), axis=1, dtype=xp.int8
+        )
+        for name in ("sum", "prod")
+    },
+    "vecdot, int8": lambda xp, a, p, i: xp.vecdot(xp.astype(i, xp.int8), xp.astype(i, xp.int8)),
+    "sign, nan": lambda xp, a, p, i: xp.sign(a * xp.nan),
+    "sign, integers": lambda xp, a, p, i: xp.sign(i),
+    "arange, empty": lambda xp, a, p, i: xp.arange(1, 0),
+    "arange, empty downwards": lambda xp, a, p, i: xp.arange(0, 5, -1),
+    "full, row": lambda xp, a, p, i: xp.full(2, 3),
+    "full, dtype": lambda xp, a, p, i: xp.full((2, 1), 3, dtype=xp.float32),
+    "meshgrid, nothing": lambda xp, a, p, i: tuple(xp.meshgrid()),
+    "roll, one shift of two axes": lambda xp, a, p, i: xp.roll(a, 1, axis=(0, 1)),
+    "repeat, int8": lambda xp, a, p, i: xp.repeat(a, xp.asarray([1, 2], dtype=xp.int8), axis=0),
+    "repeat, uint8": lambda xp, a, p, i: xp.repeat(a[0], xp.asarray([3, 0, 2], dtype=xp.uint8)),
+    "take, int8": lambda xp, a, p, i: xp.take(a[0], xp.asarray([2, 0], dtype=xp.int8)),
+    "reshape, copy": lambda xp, a, p, i: xp.reshape(a, (6,), copy=True),
+    "reshape, no copy": lambda xp, a, p, i: xp.reshape(a, (6,), copy=False),
 }
 
 
@@ -132,7 +162,7 @@ def test_every_function_is_tested():
         for dtype in array_api.__array_namespace_info__().dtypes().values()
     }
     elsewhere |= {"asarray", "from_dlpack", "isdtype", "result_type", "can_cast", "finfo", "iinfo"}
-    elsewhere |= {"empty", "empty_like", "ones", "ones_like", "zeros_like", "full"}
+    elsewhere |= {"empty", "empty_like", "ones", "ones_like", "zeros_like"}
     assert names <= tested | elsewhere
 
 
@@ -157,8 +187,46 @@ def test_types_are_described():
     assert xp.result_type(xp.int32, xp.float32) == xp.float32
     assert xp.result_type(xp.ones(2, dtype=xp.int32), 1.5) == xp.float32
     assert xp.can_cast(xp.int32, xp.float32)
+    assert xp.can_cast(xp.ones(2, dtype=xp.int8), xp.int16)
+    assert not xp.can_cast(xp.float64, xp.float32)
+    assert not xp.can_cast(xp.uint8, xp.int8)
+    assert xp.finfo(xp.ones(2, dtype=xp.float64)).bits == 64
+    assert xp.iinfo(xp.ones(2, dtype=xp.int8)).max == xp.iinfo(xp.int8).max == 127
     info = xp.__array_namespace_info__()
     assert info.default_dtypes()["integral"] == xp.int64
     assert set(info.dtypes(kind="real floating")) == {"float16", "bfloat16", "float32", "float64"}
     assert info.devices() == [info.default_device()]
     assert info.capabilities()["boolean indexing"]
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda xp: xp.nonzero(xp.asarray(3)), "nonzero: a 0-d tensor has no axes"),
+        (lambda xp: xp.result_type(), "result_type: no tensors"),
+        (lambda xp: xp.take(xp.ones((2, 2)), xp.asarray([0])), "take: axis is needed"),
+        (lambda xp: xp.cumulative_sum(xp.ones((2, 2))), "cumulative_sum: axis is needed"),
+        (lambda xp: xp.vecdot(xp.ones((2, 3)), xp.ones((2, 1))), "vecdot: axis -1 has size 3 in"),
+        (
+            lambda xp: xp.vecdot(xp.ones((2, 3)), xp.ones(3), axis=0),
+            "vecdot: axis 0 is not between",
+        ),
+        (lambda xp: xp.reshape(xp.ones((2, 3)).T, (6,), copy=False), "reshape: copy is False"),
+    ],
+)
+def test_what_the_standard_refuses_raises_a_value_error(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(array_api)
+
+
+def test_reshape_copies_when_it_is_told_to():
+    x = array_api.ones((2, 3))
+    assert array_api.reshape(x, (6,)).data_ptr() == x.data_ptr()
+    assert array_api.reshape(x, (6,), copy=True).data_ptr() != x.data_ptr()
+
+
+def test_asarray_copies_when_it_is_told_to():
+    for data in (tensorlab.zeros(2), np.zeros(2, dtype=np.float32)):
+        x = array_api.asarray(data, dtype=array_api.float32, copy=True)
+        x += 1
+        assert data.tolist() == [0, 0]

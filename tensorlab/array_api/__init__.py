@@ -13,7 +13,7 @@ import sys
 
 from tensorlab._core import arrays
 from tensorlab._core.dlpack import asarray, from_dlpack
-from tensorlab._core.dtypes import DTYPES, finfo, iinfo
+from tensorlab._core.dtypes import DTYPES
 from tensorlab.array_api.adapters import (
     __array_namespace_info__,
     all,
@@ -24,6 +24,7 @@ from tensorlab.array_api.adapters import (
     argsort,
     astype,
     broadcast_arrays,
+    can_cast,
     clip,
     concat,
     conj,
@@ -31,7 +32,10 @@ from tensorlab.array_api.adapters import (
     diff,
     expand_dims,
     eye,
+    finfo,
     flip,
+    full,
+    iinfo,
     isdtype,
     linspace,
     max,
@@ -43,8 +47,11 @@ from tensorlab.array_api.adapters import (
     prod,
     real,
     repeat,
+    reshape,
     result_type,
     roll,
+    searchsorted,
+    sign,
     sort,
     squeeze,
     stack,
@@ -55,6 +62,7 @@ from tensorlab.array_api.adapters import (
     tile,
     tril,
     triu,
+    unique_all,
     unique_counts,
     unique_inverse,
     unique_values,
@@ -65,7 +73,6 @@ from tensorlab.array_api.adapters import (
 from tensorlab.ops.creation import (
     empty,
     empty_like,
-    full,
     full_like,
     ones,
     ones_like,
@@ -115,10 +122,8 @@ from tensorlab.ops.pointwise.logic import bitwise_not as bitwise_invert
 from tensorlab.ops.pointwise.powers import pow, sqrt, square
 from tensorlab.ops.pointwise.rounding import ceil, floor, round, trunc
 from tensorlab.ops.pointwise.selection import where
-from tensorlab.ops.pointwise.signs import abs, copysign, nextafter, sign, signbit
+from tensorlab.ops.pointwise.signs import abs, copysign, nextafter, signbit
 from tensorlab.ops.pointwise.trigonometry import acos, asin, atan, atan2, cos, hypot, sin, tan
-from tensorlab.ops.reshaping import reshape
-from tensorlab.ops.tensor_info import can_cast
 
 __all__ = [
     "abs",
@@ -232,6 +237,7 @@ __all__ = [
     "result_type",
     "roll",
     "round",
+    "searchsorted",
     "sign",
     "signbit",
     "sin",
@@ -253,6 +259,7 @@ __all__ = [
     "triu",
     "trunc",
     "uint8",
+    "unique_all",
     "unique_counts",
     "unique_inverse",
     "unique_values",

@@ -7,6 +7,7 @@ a reduction go over several axes at once.
 import builtins
 from collections import namedtuple
 
+from tensorlab._core import dtypes
 from tensorlab._core.device import CPU
 from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
 from tensorlab._core.operands import result_type as result_type_of_two
@@ -19,7 +20,9 @@ from tensorlab.ops import (
     ranges,
     rearranging,
     reductions,
+    reshaping,
     scans,
+    searching,
     sorting,
     splitting,
     statistics,
@@ -30,6 +33,7 @@ from tensorlab.ops import meshgrid as meshgrid_ops
 from tensorlab.ops.indexing import index_along_dim
 from tensorlab.ops.indexing import nonzero as nonzero_ops
 from tensorlab.ops.linalg import einsum
+from tensorlab.ops.pointwise import signs as signs_of
 from tensorlab.ops.pointwise.bounds import clamp
 
 BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64 = DTYPES
@@ -39,6 +43,8 @@ BOOL, UINT8, INT8, INT16, INT32, INT64, FLOAT16, BFLOAT16, FLOAT32, FLOAT64 = DT
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """Numbers from `start` up to `stop`, in steps; from 0 if only one is given."""
     first, last = (0, start) if stop is None else (start, stop)
+    if (last - first) * step < 0:  # no elements, where tensorlab's own arange raises
+        last = first
     return ranges.arange(first, last, step, dtype=dtype, device=device)
 
 
@@ -66,9 +72,15 @@ def triu(x, /, *, k=0):
     return triangles.triu(x, k)
 
 
+def full(shape, fill_value, *, dtype=None, device=None):
+    """The same number everywhere."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    return creation.full(shape, fill_value, dtype=dtype, device=device)
+
+
 def meshgrid(*arrays, indexing="xy"):
     """Grids of coordinates, one for each of some axes."""
-    return list(meshgrid_ops.meshgrid(*arrays, indexing=indexing))
+    return list(meshgrid_ops.meshgrid(*arrays, indexing=indexing)) if arrays else []
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -87,7 +99,31 @@ def result_type(*arrays_and_dtypes):
             found = result_type_of_two(creation.empty(1, dtype=found), kind)
         else:
             found = promote_types(found, kind)
+    if found is None:
+        raise ValueError(
+            "result_type: no tensors, types or numbers are given; at least one is needed"
+        )
     return found
+
+
+def type_of(x):
+    """The type of a tensor; a type is its own."""
+    return x.dtype if isinstance(x, Tensor) else x
+
+
+def can_cast(from_, to, /):
+    """Tell whether a type, or that of a tensor, promotes to another one."""
+    return promote_types(type_of(from_), to) == to
+
+
+def finfo(type, /):
+    """The limits of a floating type, or of that of a tensor."""
+    return dtypes.finfo(type_of(type))
+
+
+def iinfo(type, /):
+    """The limits of an integer type, or of that of a tensor."""
+    return dtypes.iinfo(type_of(type))
 
 
 KINDS = {
@@ -145,6 +181,12 @@ def clip(x, /, min=None, max=None):
     return x.clone() if min is None and max is None else clamp(x, min, max)
 
 
+def sign(x, /):
+    """-1, 0 or 1; nan of nan."""
+    signs = signs_of.sign(x)
+    return signs.masked_fill(x != x, float("nan")) if x.is_floating_point() else signs
+
+
 def conj(x, /):
     """The numbers as they are: there are no complex types."""
     return x
@@ -173,6 +215,18 @@ def squeeze(x, /, axis):
     return x.squeeze(axes)
 
 
+def reshape(x, /, shape, *, copy=None):
+    """The elements in another shape; `copy` False is an error where they must move, True moves them always."""
+    result = reshaping.reshape(x, shape)
+    shares = result.data_ptr() == x.data_ptr()
+    if copy is False and not shares:
+        raise ValueError(
+            f"reshape: copy is False, but elements of strides {x.stride()} must move to become "
+            f"{tuple(result.shape)}"
+        )
+    return result.clone() if copy and shares else result
+
+
 def concat(arrays, /, *, axis=0):
     """Arrays one after the other; flattened if `axis` is None."""
     if axis is None:
@@ -198,6 +252,8 @@ def flip(x, /, *, axis=None):
 
 def roll(x, /, shift, *, axis=None):
     """The elements moved along an axis; what leaves at one end enters at the other."""
+    if isinstance(shift, int) and isinstance(axis, tuple):
+        shift = (shift,) * len(axis)
     return rearranging.roll(x, shift, axis)
 
 
@@ -208,6 +264,8 @@ def tile(x, repetitions, /):
 
 def repeat(x, repeats, /, *, axis=None):
     """Each element `repeats` times."""
+    if isinstance(repeats, Tensor) and isdtype(repeats.dtype, "integral"):
+        repeats = repeats.to(INT64)
     return rearranging.repeat_interleave(x, repeats, axis)
 
 
@@ -224,19 +282,36 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def vecdot(x1, x2, /, *, axis=-1):
     """The dot products of vectors that lie along an axis."""
-    return (x1 * x2).sum(axis)
+    if not -builtins.min(x1.ndim, x2.ndim) <= axis < 0:
+        raise ValueError(
+            f"vecdot: axis {axis} is not between -{builtins.min(x1.ndim, x2.ndim)} and -1; it is "
+            f"counted from the end, because the other axes are broadcast"
+        )
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot: axis {axis} has size {x1.shape[axis]} in one and {x2.shape[axis]} in the "
+            f"other; they must be equal"
+        )
+    products = x1 * x2
+    return products.sum(axis, dtype=products.dtype)
 
 
 # ---------------------------------------------------------------- reductions
 def reduce(function, x, axis, keepdims, **settings):
-    """Call a reduction of ours, over all axes if `axis` is None."""
+    """Call a reduction of ours, over all axes if `axis` is None.
+
+    To ours, no axes are all axes. To the standard each element is reduced alone, which an axis of
+    size 1 does.
+    """
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    return function(x, tuple(axes), keepdim=keepdims, **settings) if axes else function(x)
+    if not axes:
+        return function(x.unsqueeze(-1), -1, **settings)
+    return function(x, tuple(axes), keepdim=keepdims, **settings)
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     """The sum along some axes, all if None; small integers become int64."""
-    return reduce(reductions.sum, x if dtype is None else x.to(dtype), axis, keepdims)
+    return reduce(reductions.sum, x, axis, keepdims, dtype=dtype)
 
 
 def mean(x, /, *, axis=None, keepdims=False):
@@ -254,28 +329,29 @@ def min(x, /, *, axis=None, keepdims=False):
     return reduce(extrema.amin, x, axis, keepdims)
 
 
-def one_by_one(function, x, axis, keepdims):
-    """Reduce by an op that takes one axis at a time."""
+def one_by_one(function, x, axis, keepdims, **settings):
+    """Reduce by an op that takes one axis at a time; an axis of size 1 stands for no axes."""
     axes = range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if not axes:
+        return function(x.unsqueeze(-1), -1, **settings)
     for one in sorted((axis % x.ndim for axis in axes), reverse=True):
-        x = function(x, one, keepdim=keepdims)
+        x = function(x, one, keepdim=keepdims, **settings)
     return x
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product along some axes, all if None; small integers become int64."""
-    x = x if dtype is None else x.to(dtype)
-    return products.prod(x) if x.ndim == 0 else one_by_one(products.prod, x, axis, keepdims)
+    return one_by_one(products.prod, x, axis, keepdims, dtype=dtype)
 
 
 def any(x, /, *, axis=None, keepdims=False):
     """Tell whether some element along some axes, all if None, differs from 0."""
-    return products.any(x) if x.ndim == 0 else one_by_one(products.any, x != 0, axis, keepdims)
+    return one_by_one(products.any, x != 0, axis, keepdims)
 
 
 def all(x, /, *, axis=None, keepdims=False):
     """Tell whether every element along some axes, all if None, differs from 0."""
-    return products.all(x) if x.ndim == 0 else one_by_one(products.all, x != 0, axis, keepdims)
+    return one_by_one(products.all, x != 0, axis, keepdims)
 
 
 def var(x, /, *, axis=None, correction=0, keepdims=False):
@@ -290,6 +366,8 @@ def std(x, /, *, axis=None, correction=0, keepdims=False):
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The sums of all elements up to each; `include_initial` puts a 0 before them."""
+    if axis is None and x.ndim > 1:
+        raise ValueError(f"cumulative_sum: axis is needed for a tensor of {x.ndim} dimensions")
     axis = 0 if axis is None else axis
     sums = scans.cumsum(x, axis, dtype=dtype)
     if include_initial:
@@ -317,6 +395,8 @@ def argmin(x, /, *, axis=None, keepdims=False):
 
 def nonzero(x, /):
     """The indices of elements that differ from 0, one tensor for each dimension."""
+    if x.ndim == 0:
+        raise ValueError("nonzero: a 0-d tensor has no axes; test bool(x), or reshape it to (1,)")
     return nonzero_ops.nonzero(x, as_tuple=True)
 
 
@@ -332,9 +412,17 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True):
 
 def take(x, indices, /, *, axis=None):
     """The entries at these indices along an axis."""
-    return index_along_dim.index_select(x, 0 if axis is None else axis, indices)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"take: axis is needed for a tensor of {x.ndim} dimensions")
+    return index_along_dim.index_select(x, 0 if axis is None else axis, indices.to(INT64))
 
 
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where the elements of `x2` would have to stand in the sorted row `x1`."""
+    return searching.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
 UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
 UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices")
 
@@ -342,6 +430,15 @@ UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices"
 def unique_values(x, /):
     """The different values, in order."""
     return uniques.unique(x)
+
+
+def unique_all(x, /):
+    """The different values, in order; of each the first index and the count; and each element's value."""
+    values, inverse, counts = uniques.unique(x, return_inverse=True, return_counts=True)
+    places = ranges.arange(x.numel())
+    first = creation.full(values.shape, x.numel(), dtype=INT64)
+    first = first.scatter_reduce(0, inverse.reshape(-1), places, "amin")
+    return UniqueAllResult(values, first, inverse, counts)
 
 
 def unique_counts(x, /):
