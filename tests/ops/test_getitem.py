@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -498,3 +499,11 @@ def test_indices_of_no_positions_read_and_write_nothing(sizes):
         grads = tensorlab.autograd.grad(written.sum(), [x, values])
         assert grads[0].equal(tensorlab.ones_like(x))
         assert grads[1].shape == out.shape
+
+
+def test_put_refuses_elements_that_share_memory():
+    agree(lambda T: T.ones(1, 3).expand(2, 3).put_(T.tensor([0]), T.tensor([5.0])))
+    x = tensorlab.ones(1, 3)
+    with pytest.raises(RuntimeError, match="put_: several elements of the tensor share one place"):
+        x.expand(2, 3).put_(tensorlab.tensor([0]), tensorlab.tensor([5.0]))
+    assert x.tolist() == [[1, 1, 1]]

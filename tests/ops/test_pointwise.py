@@ -512,3 +512,14 @@ def test_other_functions_refuse_two_numbers(name):
     for T in (tensorlab, torch):
         with pytest.raises(TypeError):
             getattr(T, name)(7, 2)
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-30, -1e-25, 1e-200, 1e-4, 0.5])
+def test_the_slope_of_sinc_is_a_number_near_zero(x):
+    def slope(T):
+        at = T.tensor([x], dtype=T.float64 if abs(x) < 1e-40 else T.float32, requires_grad=True)
+        T.sinc(at).sum().backward()
+        return at.grad
+
+    agree(slope, tolerance=1e-6)
+    assert math.isfinite(slope(tensorlab).item())

@@ -316,7 +316,8 @@ floating_loops(SINC, <void*>sinc_loop[float], <void*>sinc_loop[double])
 @SINC.derivative("x")
 def sinc_derivative(grad, x):
     a = x * math.pi
-    return grad * ((a * a.cos() - a.sin()) / (a * x)).masked_fill(x == 0, 0)
+    square = a * x                      # 0 long before x is
+    return grad * ((a * a.cos() - a.sin()) / square).masked_fill(square == 0, 0)
 
 def sinc(TensorBase input not None, *, out=None):
     """sin(pi x) / (pi x) of each element, and 1 at 0.
