@@ -18,7 +18,7 @@ from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, default_float, dtype_code, dtype_object, is_floating, kernel_dtype
 from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
@@ -29,7 +29,7 @@ from tensorlab._core.iterator cimport (
     set_operand,
     unary_loop,
 )
-from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, is_canonical, is_dense, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
@@ -40,6 +40,7 @@ from tensorlab._core.operands cimport (
     promoted_dtype,
     refuse_internal_overlap,
     refuse_overlap,
+    refuse_shared_memory,
     resize_tensor,
     result_for,
     same_numbers,
@@ -53,7 +54,7 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
     record,
 )
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta, set_layout
 
 import warnings
 
@@ -89,9 +90,9 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     if out is None:
         out = result_for(operands, n, result_dtype, ndim, sizes, op.wraps_numbers)
     else:
-        check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
         if is_meta(out) != (meta is not None):
             raise other_device(op.name, out)
+        check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
         if in_place and result_dtype != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
@@ -122,16 +123,6 @@ cdef object other_device(str where, TensorBase out):
                        f"they must be on one device")
 
 
-cdef int resize_out(str where, TensorBase out, int ndim, ssize* sizes) except -1:
-    """Give out= the shape of the result; a warning if that discards elements."""
-    if out.numel_ > 0:
-        warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to "
-                      f"{shape_text(ndim, sizes)}; pass a tensor of that shape, or one without elements",
-                      UserWarning)
-    resize_tensor(out, ndim, sizes)
-    return 0
-
-
 cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
                       bint in_place) except -1:
     """May the result be written into `out`? (With out=, resize it first if its shape is another.)"""
@@ -140,12 +131,14 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
     if not can_cast(dtype, out.dtype_):
         raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, which cannot be written into a tensor of "
                          f"type {dtype_object(out.dtype_)}")
+    if op.exact_out and not in_place:
+        check_out_dtype(where, dtype, out)
     check_writable(out, where)
     if out.ndim_ != ndim or not same_numbers(ndim, out.sizes, sizes):
         if in_place:
             raise ShapeError(f"{where}: the result has shape {shape_text(ndim, sizes)}, but the tensor to be written has "
                              f"shape {shape_text(out.ndim_, out.sizes)}")
-        resize_out(where, out, ndim, sizes)
+        resize_out(where, out, result_for(operands, n, dtype, ndim, sizes, op.wraps_numbers))
     refuse_internal_overlap(out, where)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):
@@ -338,6 +331,14 @@ cdef object run_out_2(Op op, object x, object y, object out):
     return run_out(op, operands, 2, out)
 
 
+cdef object run_out_3(Op op, object x, object y, object z, object out):
+    cdef PyObject* operands[3]
+    operands[0] = <PyObject*>x
+    operands[1] = <PyObject*>y
+    operands[2] = <PyObject*>z
+    return run_out(op, operands, 3, out)
+
+
 cdef int refuse_recorded_out(Op op, PyObject** operands, int n, TensorBase out) except -1:
     cdef int k
     cdef bint wanted = needs_grad(out)
@@ -404,27 +405,93 @@ cdef object run_inplace(Op op, PyObject** operands, int n):
     return end_record_inplace(node, x)
 
 
-# ---------------------------------------------------------------- out= of other ops
-cdef object store_out(str where, TensorBase result, object out, bint is_recorded):
-    """Give a result to the tensor that the caller passed as out=."""
-    cdef TensorBase target
-    if out is None:
-        return result
+# ---------------------------------------------------------------- out=
+cdef TensorBase tensor_to_write(str where, object out):
+    """out= as a tensor that may be written."""
     if not isinstance(out, TensorBase):
         raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
-    target = <TensorBase>out
-    if is_recorded and thread_state().grad_enabled:
+    check_writable(<TensorBase>out, where)
+    return <TensorBase>out
+
+
+cdef int check_out_dtype(str where, int dtype, object out) except -1:
+    """For ops that do not cast their result."""
+    if tensor_to_write(where, out).dtype_ != dtype:
+        raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, but out= has type {out.dtype}; they must be equal")
+    return 0
+
+
+cdef int accumulate_dtype(object dtype, object out, int default) except -1:
+    """In which type a sum or a product is formed: the type asked for, else that of out=."""
+    return dtype_code(dtype, (<TensorBase>out).dtype_ if isinstance(out, TensorBase) else default)
+
+
+cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1:
+    if out.numel_ > 0:
+        warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to {shape_text(ndim, sizes)}; "
+                      f"pass a tensor of that shape, or one without elements", UserWarning)
+    return 0
+
+
+cdef int resize_out(str where, TensorBase out, TensorBase like) except -1:
+    """Give out= the shape of `like`, if it has another, and then its order of dimensions, too."""
+    if out.ndim_ == like.ndim_ and same_numbers(like.ndim_, out.sizes, like.sizes):
+        return 0
+    warn_of_resizing(where, out, like.ndim_, like.sizes)
+    resize_tensor(out, like.ndim_, like.sizes)
+    if is_dense(like.ndim_, like.sizes, like.strides):
+        set_layout(out, like.ndim_, like.sizes, like.strides)
+    return 0
+
+
+cdef int check_out(str where, TensorBase result, TensorBase out, tuple inputs, int rules) except -1:
+    """Everything that can be said before the tensor is resized."""
+    cdef bint should_record = needs_grad(out)
+    for one in inputs:
+        if isinstance(one, TensorBase) and not rules & NO_DERIVATIVE:
+            should_record = should_record or needs_grad(<TensorBase>one)
+    if should_record and thread_state().grad_enabled:
         raise GradientError(f"{where}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
                             f"leave out= away, or call it under no_grad")
-    if not can_cast(result.dtype_, target.dtype_):
+    if not rules & CASTS:
+        check_out_dtype(where, result.dtype_, out)
+    elif not can_cast(result.dtype_, out.dtype_):
         raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
-                         f"{target.dtype}")
-    if is_meta(target) != is_meta(result):
-        raise other_device(where, target)
-    check_writable(target, where)
-    if target.ndim_ != result.ndim_ or not same_numbers(result.ndim_, target.sizes, result.sizes):
-        resize_out(where, target, result.ndim_, result.sizes)
-    refuse_internal_overlap(target, where)
-    copy_into(target, result)
-    bump_version(target)
-    return target
+                         f"{out.dtype}")
+    if is_meta(out) != is_meta(result):
+        raise other_device(where, out)
+    return 0
+
+
+cdef int check_memory(str where, TensorBase out, tuple inputs, int rules) except -1:
+    refuse_internal_overlap(out, where)
+    for one in inputs:
+        if isinstance(one, TensorBase) and rules & NO_OVERLAP:
+            refuse_shared_memory(out, <TensorBase>one, where)
+        elif isinstance(one, TensorBase) and rules & NO_PARTIAL_OVERLAP:
+            refuse_overlap(out, <TensorBase>one, where)
+    return 0
+
+
+cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=0):
+    """Give the result of an op that is not pointwise to the tensor that the caller passed as out=, if there is one.
+
+    `inputs` are the arguments it was made from, `rules` the flags of dispatch.pxd.
+    """
+    return result if out is None else store_outs(where, (result,), (out,), inputs, rules)[0]
+
+
+cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=0):
+    """The same for several results, of which none is written unless all can be."""
+    cdef int k
+    if not isinstance(outs, (tuple, list)) or len(outs) != len(results):
+        raise TypeError(f"{where}: out must be a tuple of {len(results)} tensors, one for each result")
+    for k in range(len(results)):
+        check_out(where, results[k], tensor_to_write(where, outs[k]), inputs, rules)
+    for k in range(len(results)):
+        resize_out(where, outs[k], results[k])
+        check_memory(where, outs[k], inputs, rules)
+    for k in range(len(results)):
+        copy_into(<TensorBase>outs[k], <TensorBase>results[k])
+        bump_version(<TensorBase>outs[k])
+    return tuple(outs)

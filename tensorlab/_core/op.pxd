@@ -34,6 +34,7 @@ cdef class Op:
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor,
     cdef readonly bint number_edges     # and has an edge to nowhere
     cdef readonly int dtype_rule
+    cdef readonly bint exact_out        # out= must have the type of the result: it is not cast
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see
     # iterator.pxd); NULL: not implemented for that type
     cdef void* loops[NUM_DTYPES]

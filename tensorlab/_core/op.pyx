@@ -44,12 +44,13 @@ cdef class Op:
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
+    exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
     number_edges : bool, whether a number in the place of a tensor has an edge, to nowhere. It has none where PyTorch has an
         overload for numbers, as of fmod. As wraps_numbers unless given
     """
 
     def __init__(self, str schema, *, str dtype=None, node=None, inplace_node=(), dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None):
+                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None, bint exact_out=False):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
@@ -67,6 +68,7 @@ cdef class Op:
         self.wraps_numbers = len(self.params) == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.number_edges = self.wraps_numbers if number_edges is None else number_edges
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
+        self.exact_out = exact_out
         self.grain = grain
         self.derivatives = {}
         self.formulas = []

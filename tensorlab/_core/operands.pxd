@@ -16,6 +16,7 @@ cdef TensorBase meta_operand(str where, PyObject** operands, int n)
 cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, const ssize* sizes, bint wraps_numbers)
 cdef int refuse_internal_overlap(TensorBase out, str where) except -1
 cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1
+cdef int refuse_shared_memory(TensorBase out, TensorBase x, str where) except -1
 cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1
 
 cdef inline bint same_numbers(int n, const ssize* a, const ssize* b) noexcept:

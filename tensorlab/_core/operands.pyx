@@ -276,21 +276,39 @@ cdef int refuse_internal_overlap(TensorBase out, str where) except -1:
     return 0
 
 
-cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1:
-    """Raise if x lies partly over out, so that the result would depend on the order of the loop."""
+cdef enum Overlap:
+    APART = 0                   # or not known: one of the two has gaps
+    PARTLY = 1
+    THE_SAME = 2
+
+
+cdef Overlap overlap_of(TensorBase out, TensorBase x) noexcept:
     cdef ssize out_bytes, x_bytes
-    if out is x or out.storage_ is not x.storage_ or out.numel_ == 0 or x.numel_ == 0:
-        return 0
+    if out.numel_ == 0 or x.numel_ == 0 or out.storage_ is not x.storage_:
+        return APART
+    if out is x:
+        return THE_SAME
     if not is_dense(out.ndim_, out.sizes, out.strides) or not is_dense(x.ndim_, x.sizes, x.strides):
-        return 0
+        return APART
     out_bytes = out.numel_ * item_size[out.dtype_]
     x_bytes = x.numel_ * item_size[x.dtype_]
     if out.data_ == x.data_ and out_bytes == x_bytes:
-        if out.ndim_ == x.ndim_ and same_numbers(out.ndim_, out.strides, x.strides):
-            return 0
-    elif out.data_ >= x.data_ + x_bytes or x.data_ >= out.data_ + out_bytes:
-        return 0
-    raise MemoryLayoutError(f"{where}: the tensor to be written and an input share part of their memory; clone one first")
+        return THE_SAME if out.ndim_ == x.ndim_ and same_numbers(out.ndim_, out.strides, x.strides) else PARTLY
+    return APART if out.data_ >= x.data_ + x_bytes or x.data_ >= out.data_ + out_bytes else PARTLY
+
+
+cdef int refuse_overlap(TensorBase out, TensorBase x, str where) except -1:
+    """Raise if x lies partly over out, so that the result would depend on the order of the loop."""
+    if overlap_of(out, x) == PARTLY:
+        raise MemoryLayoutError(f"{where}: the tensor to be written and an input share part of their memory; clone one first")
+    return 0
+
+
+cdef int refuse_shared_memory(TensorBase out, TensorBase x, str where) except -1:
+    """Raise if x lies over out, partly or exactly: for ops that read an element after they have written others."""
+    if overlap_of(out, x) != APART:
+        raise MemoryLayoutError(f"{where}: the tensor to be written and an input share memory; clone one first")
+    return 0
 
 
 # ---------------------------------------------------------------- resizing

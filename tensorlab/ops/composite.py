@@ -9,6 +9,7 @@ from tensorlab.ops.creation import ones
 from tensorlab.ops.dropout import dropout
 from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.norms import norm
+from tensorlab.ops.pointwise.division import div
 from tensorlab.ops.softmax import softmax
 
 
@@ -21,7 +22,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     tensor([[0.6000, 0.8000]])
     """
     length = norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return input / length if out is None else out.copy_(input / length)
+    return div(input, length, out=out)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):

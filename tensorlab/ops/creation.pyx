@@ -100,6 +100,7 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
     if should_record(target):
         raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= "
                             f"away, or call it under no_grad")
+    apply_flags(target, requires_grad, where)
     if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):
         resize_tensor(target, ndim, sizes)
     bump_version(target)
@@ -132,6 +133,8 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     cdef ssize[MAX_NDIM] numbers, strides
     cdef int ndim = factory_sizes(sizes, size, numbers, "empty")
     cdef TensorBase made
+    if memory_format is not None and out is not None:
+        raise RuntimeError("empty: memory_format and out= are both given, but out= keeps its own; leave one out")
     if memory_format is not None and format_strides(memory_format, None, ndim, numbers, strides, "empty"):
         made = make_empty(check_place(layout, device, "empty"), dtype_code(dtype, default_float()), ndim, numbers, strides)
         return apply_flags(made, requires_grad, "empty")

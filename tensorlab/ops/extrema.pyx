@@ -5,7 +5,7 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -20,7 +20,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.recording cimport record
@@ -177,7 +177,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     """
     result = extreme("amax", input, dim, keepdim, False)
     if out is not None:
-        return store_out("amax", result, out, needs_grad(input))
+        return store_out("amax", result, out, (input,))
     return record(AMAX, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
@@ -197,17 +197,20 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     """
     result = extreme("amin", input, dim, keepdim, True)
     if out is not None:
-        return store_out("amin", result, out, needs_grad(input))
+        return store_out("amin", result, out, (input,))
     return record(AMIN, result, (input, dim, keepdim)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- aminmax
-def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False):
-    """Smallest and largest element, of all or along one dimension, as (min, max)."""
+def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None):
+    """Smallest and largest element, of all or along one dimension, as (min, max); `out` is a pair of tensors."""
     if input.numel_ == 0 and (dim is None or input.sizes[wrap_dim(dim, ndim_of(input), "aminmax")] == 0):
         raise ShapeError("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
     dims = () if dim is None else dim
-    return return_types.aminmax((amin(input, dims, keepdim), amax(input, dims, keepdim)))
+    results = amin(input, dims, keepdim), amax(input, dims, keepdim)
+    if out is not None:
+        results = store_outs("aminmax", results, out, (input,), 0 if dim is None else NO_OVERLAP)
+    return return_types.aminmax(results)
 
 
 # ---------------------------------------------------------------- index of an extreme: loops
@@ -341,13 +344,12 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
     if dim is None:
         result = extreme(where, x, None, False, is_min)
         if out is not None:
-            return store_out(where, result, out, needs_grad(x))
+            return store_out(where, result, out, (x,), CASTS)
         return record(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
     d = wrap_dim(dim, ndim_of(x), where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:
-        first, second = out
-        results = [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
+        results = store_outs(where, results, out, (x,), NO_OVERLAP)
     else:
         results = record(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
     return (return_types.min if is_min else return_types.max)(results)
@@ -382,7 +384,7 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
     tensor([1, 0])
     """
     if isinstance(dim, TensorBase) or other is not None:
-        return input.maximum(dim if other is None else other)
+        return input.maximum(dim if other is None else other, out=out)
     return max_or_min("max", input, dim, keepdim, out, False)
 
 
@@ -407,7 +409,7 @@ def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
     tensor(1.)
     """
     if isinstance(dim, TensorBase) or other is not None:
-        return input.minimum(dim if other is None else other)
+        return input.minimum(dim if other is None else other, out=out)
     return max_or_min("min", input, dim, keepdim, out, True)
 
 
@@ -432,7 +434,7 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
             for i in range(x.ndim_):
                 ones[i] = 1
             result = alias_as(result, x.ndim_, ones, ones, result.data_)
-    return store_out(where, result, out, False)
+    return store_out(where, result, out, (x,), NO_DERIVATIVE)
 
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.

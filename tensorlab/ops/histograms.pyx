@@ -2,7 +2,7 @@
 
 Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
 """
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out, store_outs
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, dtype_object, is_floating
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase
@@ -56,16 +56,20 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
 
 
 # ---------------------------------------------------------------- histc, histogram
+cdef int check_ends(double low, double high, str where) except -1:
+    if not (low - low == 0 and high - high == 0):
+        raise RuntimeError(f"{where}: the range from {low} to {high} is not finite")
+    if low > high:
+        raise RuntimeError(f"{where}: the lower end {low} is above the upper end {high}")
+    return 0
+
 cdef tuple ends_of(object x, double low, double high, str where):
     """The outer edges: as given, or the extremes of the tensor; a little apart if they are equal."""
     if low == high and x.numel() > 0:
         low, high = x.min().item(), x.max().item()
     if low == high:
         low, high = low - (1 if x.numel() > 0 or low != 0 else 0), high + 1
-    if not (low - low == 0 and high - high == 0):
-        raise RuntimeError(f"{where}: the range from {low} to {high} is not finite")
-    if low > high:
-        raise RuntimeError(f"{where}: the lower end {low} is above the upper end {high}")
+    check_ends(low, high, where)
     return low, high
 
 def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=None):
@@ -94,9 +98,18 @@ def histc(TensorBase input not None, Py_ssize_t bins=100, min=0, max=0, *, out=N
     x = x[(x >= low) & (x <= high)]                     # nan is neither
     at = ((x - low) / (high - low) * bins).to(dtype_object(INT64)).clamp_(max=bins - 1)
     result = x.new_zeros((bins,)).index_add_(0, at, x.new_ones(x.shape))
-    return result if out is None else store_out("histc", result, out, False)
+    return store_out("histc", result, out, (input,), NO_DERIVATIVE)
 
-def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint density=False):
+cdef tuple range_of(TensorBase x, object given):
+    """The outer edges of a histogram: as given, or the extremes; if they are equal, half a unit below and above."""
+    if given is not None:
+        low, high = given
+    else:
+        low, high = (x.min().item(), x.max().item()) if x.numel() > 0 else (0.0, 1.0)
+    check_ends(low, high, "histogram")
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint density=False, out=None):
     """How much falls between each two edges, and the edges.
 
     Parameters
@@ -127,8 +140,7 @@ def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint 
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram: bins is {bins}; expected at least 1")
-        low, high = (0.0, 0.0) if range is None else range
-        low, high = ends_of(x, low, high, "histogram")
+        low, high = range_of(x, range)
         edges = linspace(low, high, bins + 1, dtype=input.dtype)
     counted = x.new_ones(x.shape)
     if weight is not None:
@@ -141,4 +153,6 @@ def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint 
     hist = x.new_zeros((n,)).index_add_(0, at, counted[inside])
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:n]))
+    if out is not None:
+        return return_types.histogram(store_outs("histogram", (hist, edges), out, (input, bins, weight)))
     return return_types.histogram(without_derivative("histogram", (input, bins, weight), (hist, edges)))

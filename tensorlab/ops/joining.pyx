@@ -1,7 +1,7 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
@@ -195,7 +195,7 @@ cdef object join_out(str where, TensorBase result, object out, object tensors):
             refuse_overlap(<TensorBase>out, <TensorBase>one, where)
             if one is out and (<TensorBase>out).numel_ > 0:
                 raise ShapeError(f"{where}: out= is one of the tensors to be joined; give another one")
-    return store_out(where, result, out, any_needs_grad(list(tensors)))
+    return store_out(where, result, out, tuple(tensors), CASTS)
 
 
 # ---------------------------------------------------------------- stack

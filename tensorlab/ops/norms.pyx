@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
@@ -206,7 +206,7 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
         reducer = &smallest_reducers[kernel == FLOAT64]
     run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
     if out is not None:
-        return store_out("norm", result, out, needs_grad(input))
+        return store_out("norm", result, out, (input,))
     return record(NORM, result, (input, power_of, dim, keepdim, dtype))
 
 cdef finalize_loop norm_root(double p, int kernel) noexcept:

@@ -5,7 +5,7 @@ the worst of the kept ones; in a long line almost no block has a better one, so 
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -20,7 +20,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta
@@ -179,8 +179,7 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     dim_apply(&iter, top_loop_of, &parameters, GRAIN)
     results = [values, indices]
     if out is not None:
-        first, second = out
-        results = [store_out("topk", values, first, needs_grad(input)), store_out("topk", indices, second, False)]
+        results = store_outs("topk", results, out, (input,), NO_OVERLAP)
     else:
         results = record(TOPK, results, (input, d, indices))
     return return_types.topk(results)
@@ -269,8 +268,7 @@ cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, o
 cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keepdim, object out):
     results = kth_elements(where, x, d, k, keepdim)
     if out is not None:
-        first, second = out
-        return [store_out(where, results[0], first, needs_grad(x)), store_out(where, results[1], second, False)]
+        return store_outs(where, results, out, (x,), NO_OVERLAP)
     return record(op, results, (x, d, keepdim, results[1]))
 
 
@@ -335,7 +333,7 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     tensor(2.)
     """
     if dim is None:
-        return median_of_all("median", input, -1)
+        return store_out("median", median_of_all("median", input, -1), out, (input,))
     return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "median"), -1,
                                           keepdim, out))
 
@@ -347,6 +345,6 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     tensor(3.)
     """
     if dim is None:
-        return median_of_all("nanmedian", input, -2)
+        return store_out("nanmedian", median_of_all("nanmedian", input, -2), out, (input,))
     return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "nanmedian"),
                                              -2, keepdim, out))

@@ -1,7 +1,7 @@
 """Products, and the products and sums of truth: prod, all, any."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_DERIVATIVE, accumulate_dtype, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -10,11 +10,10 @@ from tensorlab._core.dtypes cimport (
     INT64,
     NUM_DTYPES,
     UINT8,
-    dtype_code,
     is_floating,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
@@ -109,16 +108,18 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).prod(1)
     tensor([ 2., 12.])
     """
-    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef int code = accumulate_dtype(dtype, out, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef unsigned int mask = read_dims(None, ndim_of(input), "prod")
     cdef TensorBase result
     if dim is not None:
         mask = <unsigned int>1 << wrap_dim(dim, ndim_of(input), "prod")        # one dimension: a tuple is refused
+    if code == BOOL and input.dtype_ != BOOL:
+        input = input != 0                              # cast first: 0.5 * 0.5 is True
     result = reduced_tensor(code, input, mask, keepdim)
     run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None,
                   NULL, 0)
     if out is not None:
-        return store_out("prod", result, out, needs_grad(input))
+        return store_out("prod", result, out, (input,))
     return record(PROD, result, (input, dim, keepdim, dtype))
 
 
@@ -189,7 +190,9 @@ cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, b
     # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
     cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
     run_reduction(reducer, result, x, mask, None, NULL, 0)
-    return store_out(where, result, out, False)
+    if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ == BOOL + UINT8 - result.dtype_:
+        result = result.to(out.dtype)                   # either type of truth may be written
+    return store_out(where, result, out, (x,), NO_DERIVATIVE)
 
 
 # ---------------------------------------------------------------- any

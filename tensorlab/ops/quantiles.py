@@ -3,9 +3,8 @@
 Made of sort, gather and arithmetic, whose derivatives are theirs.
 """
 
-import warnings
-
 from tensorlab import return_types
+from tensorlab._core.dispatch import NO_OVERLAP, store_out, store_outs
 from tensorlab._core.exchange import tensor
 from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
@@ -85,21 +84,6 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
     return values.squeeze(0) if wanted.ndim == 0 else values
 
 
-def store(where, result, out):
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        if out.numel() > 0:
-            warnings.warn(
-                f"{where}: out= has shape {tuple(out.shape)} and is resized to "
-                f"{tuple(result.shape)}; pass a tensor of that shape, or one without elements",
-                UserWarning,
-                stacklevel=3,
-            )
-        out.resize_(result.shape)
-    return out.copy_(result)
-
-
 @accepts_numpy_names
 def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=None):
     """Return the values below which a share `q` of the elements lies.
@@ -120,8 +104,8 @@ def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear", out=N
     >>> tensorlab.quantile(tensorlab.tensor([1.0, 2.0, 4.0]), 0.75)
     tensor(3.)
     """
-    values = at_quantiles(input, q, dim, keepdim, interpolation, False, "quantile")
-    return store("quantile", values, out)
+    result = at_quantiles(input, q, dim, keepdim, interpolation, False, "quantile")
+    return store_out("quantile", result, out, (input, q))
 
 
 @accepts_numpy_names
@@ -132,8 +116,8 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear", ou
     >>> tensorlab.nanquantile(tensorlab.tensor([1.0, float("nan"), 2.0]), 0.5)
     tensor(1.5000)
     """
-    values = at_quantiles(input, q, dim, keepdim, interpolation, True, "nanquantile")
-    return store("nanquantile", values, out)
+    result = at_quantiles(input, q, dim, keepdim, interpolation, True, "nanquantile")
+    return store_out("nanquantile", result, out, (input, q))
 
 
 @accepts_numpy_names
@@ -177,5 +161,5 @@ def mode(input, dim=-1, keepdim=False, *, out=None):
             (values, indices.unsqueeze(dim)) if keepdim else (values.squeeze(dim), indices)
         )
     if out is not None:
-        values, indices = store("mode", values, out[0]), store("mode", indices, out[1])
+        values, indices = store_outs("mode", (values, indices), out, (input,), NO_OVERLAP)
     return return_types.mode((values, indices))

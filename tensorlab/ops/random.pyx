@@ -6,7 +6,7 @@ order of its memory, whatever the order of its dimensions, as PyTorch does; so e
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out, tensor_to_write
 from tensorlab._core.op cimport Op
 from tensorlab._core.distributions cimport (
     NORMAL_BLOCK,
@@ -39,7 +39,6 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
@@ -362,7 +361,8 @@ def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
         made = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
         copy_into(made, draw_bernoulli(input.detach(), made, generator_or_default(generator, "bernoulli")))
     if out is not None:
-        return store_out("bernoulli", made, out, needs_grad(input))
+        made = made.to(tensor_to_write("bernoulli", out).dtype)         # 0 and 1 fit in every type
+        return store_out("bernoulli", made, out, (input,), NO_PARTIAL_OVERLAP)
     return record(BERNOULLI_OP, made, (input,))
 
 

@@ -2,7 +2,7 @@
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (
@@ -20,6 +20,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.operands cimport refuse_internal_overlap
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.recording cimport record
@@ -51,6 +52,7 @@ cdef TensorBase new_random(tuple sizes, object size, object out, object dtype, o
     check_floating(dtype_code(dtype, default_float()), where, False)
     made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, where)
     check_floating(made.dtype_, where, False)
+    refuse_internal_overlap(made, where)
     return made
 
 
@@ -115,6 +117,7 @@ def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtyp
     ndim = factory_sizes((), size, numbers, "randint")
     check_integer_bounds(dtype_code(dtype, INT64 if out is None else (<TensorBase?>out).dtype_), low, high, "randint")
     made = start_factory(ndim, numbers, out, dtype, INT64, layout, device, requires_grad, "randint")
+    refuse_internal_overlap(made, "randint")
     fill_between(made, generator_or_default(generator, "randint"), low, high)
     return made
 
@@ -138,7 +141,7 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     if is_floating(code) and count > (2048 if code == FLOAT16 else 256 if code == BFLOAT16
                                       else (1 << 24) if code == FLOAT32 else (1 << 53)) + 1:
         raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
-    check_number(count, code, "randperm")
+    check_number(max(count - 1, 0), code, "randperm")
     made = start_factory(1, &count, out, dtype, INT64, layout, device, requires_grad, "randperm")
     if is_meta(made):
         return made
@@ -234,7 +237,7 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     fill_normally(made, source, 0, 1)
     (<object>made).data.mul_(detached(std)).add_(detached(mean))       # .data: the result begins at version 0
     if out is not None:
-        return store_out("normal", made, out, needs_grad_of(mean) or needs_grad_of(std))
+        return store_out("normal", made, out, (mean, std), CASTS | NO_PARTIAL_OVERLAP)
     return record(NORMAL, made, (mean, std))
 
 
@@ -331,15 +334,15 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
     rows = input.detach()
     if is_meta(input):                      # which index is drawn depends on values, how many are drawn does not
         drawn = input.new_empty((*input.shape[:input.ndim_ - 1], samples), dtype=dtype_object(INT64))
-        return store_out("multinomial", drawn, out, False)
+        return store_out("multinomial", drawn, out, ())
     if input.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
         raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
     if replacement and samples > 1:
-        return store_out("multinomial", sample_with_replacement(input, samples, source), out, False)
+        return store_out("multinomial", sample_with_replacement(input, samples, source), out, ())
     if input.numel_ > 0 and not (rows.sum(-1) > 0).all().item():
         raise ShapeError("multinomial: the probabilities of a row are all 0")
     race = empty_like(input, input.dtype_)
     fill_tensor(race, EXPONENTIAL, source, 1, 0)
     rows = rows / race
     drawn = rows.argmax(-1, keepdim=True) if samples == 1 else rows.topk(samples)[1]
-    return store_out("multinomial", drawn, out, False)
+    return store_out("multinomial", drawn, out, ())

@@ -4,7 +4,8 @@ from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.math cimport ceil, isfinite, pow
 from libc.stdint cimport int64_t
 
-from tensorlab._core.operands cimport as_number
+from tensorlab._core.dispatch cimport warn_of_resizing
+from tensorlab._core.operands cimport as_number, refuse_internal_overlap
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -18,7 +19,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport start_factory
 from tensorlab.ops.filling cimport fill_number, fill_zero
 
@@ -43,6 +44,18 @@ cdef TensorBase compute_target(TensorBase out):
     """Where the loops write: `out` itself if it is contiguous and of a fitting type, else a tensor to copy from."""
     cdef int dtype = INT64 if not is_floating(out.dtype_) else kernel_dtype(out.dtype_)
     return out if out.is_contiguous_ and out.dtype_ == dtype else empty_beside(out, dtype, out.ndim_, out.sizes)
+
+
+cdef TensorBase start_row(ssize n, object out, object dtype, int default, object layout, object device, bint requires_grad,
+                          str where):
+    """A row of n elements; or out=, which keeps its shape if it has so many."""
+    cdef TensorBase made
+    if isinstance(out, TensorBase):
+        refuse_internal_overlap(<TensorBase>out, where)
+        if (<TensorBase>out).numel_ == n:
+            made = <TensorBase>out
+            return start_factory(made.ndim_, made.sizes, out, dtype, default, layout, device, requires_grad, where)
+    return start_factory(1, &n, out, dtype, default, layout, device, requires_grad, where)
 
 
 # ---------------------------------------------------------------- arange
@@ -126,7 +139,9 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
     if code == BOOL:
         raise UnsupportedDType("arange: not implemented for bool")
     n = range_length(start, end, step, code)
-    made = start_factory(1, &n, out, dtype, code, layout, device, requires_grad, "arange")
+    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ != n:
+        warn_of_resizing("arange", <TensorBase>out, 1, &n)
+    made = start_row(n, out, dtype, code, layout, device, requires_grad, "arange")
     if is_meta(made):
         return made
     target = compute_target(made)
@@ -175,7 +190,7 @@ cdef object space(object start, object end, object steps, object base, object ou
     code = dtype_code(dtype, default_float() if not isinstance(out, TensorBase) else (<TensorBase>out).dtype_)
     if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
-    made = start_factory(1, &n, out, dtype, code, layout, device, requires_grad, where)
+    made = start_row(n, out, dtype, code, layout, device, requires_grad, where)
     if is_meta(made):
         return made
     if not is_floating(code):
@@ -183,7 +198,7 @@ cdef object space(object start, object end, object steps, object base, object ou
     if base is None and made.dtype_ == FLOAT32 and made.is_contiguous_:
         interpolate[float](<float*>memory_of(made), n, start, end)
         return made
-    target = made if made.dtype_ == FLOAT64 and made.is_contiguous_ else empty_tensor(FLOAT64, 1, &n)
+    target = made if made.dtype_ == FLOAT64 and made.is_contiguous_ else empty_beside(made, FLOAT64, made.ndim_, made.sizes)
     interpolate[double](<double*>memory_of(target), n, start, end)
     if base is not None:
         raise_to(<double*>memory_of(target), n, base)

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, accumulate_dtype, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -16,7 +16,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
@@ -315,10 +315,13 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     (tensor(10.), tensor([4., 6.]))
     """
     cdef unsigned int mask = read_dims(dim, ndim_of(input), "sum")
-    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef TensorBase result = sum_into(input, mask, keepdim, code, NULL, 0)
+    cdef int code = accumulate_dtype(dtype, out, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef TensorBase result
+    if code == BOOL and input.dtype_ != BOOL:
+        input = input != 0                              # cast first: 0.5 + 0.5 is True
+    result = sum_into(input, mask, keepdim, code, NULL, 0)
     if out is not None:
-        return store_out("sum", result, out, needs_grad(input))
+        return store_out("sum", result, out, (input,))
     return record(SUM, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
@@ -383,7 +386,7 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     cdef unsigned int mask = read_dims(dim, ndim_of(input), "mean")
     cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
     if out is not None:
-        return store_out("mean", result, out, needs_grad(input))
+        return store_out("mean", result, out, (input,), CASTS)
     return record(MEAN, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
 
 
@@ -397,7 +400,7 @@ def nansum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=Non
     """
     if not is_floating(input.dtype_):
         return sum(input, dim, keepdim, dtype=dtype, out=out)
-    return sum(input.masked_fill(input != input, 0), dim, keepdim, dtype=dtype, out=out)
+    return store_out("nansum", sum(input.masked_fill(input != input, 0), dim, keepdim, dtype=dtype), out, (input,), CASTS)
 
 def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
     """Mean of the elements that are not nan; see `mean`.
@@ -408,7 +411,7 @@ def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=No
     """
     mean_dtype(input, dtype, "nanmean")
     result = nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
-    return result if out is None else store_out("nanmean", result, out, needs_grad(input))
+    return store_out("nanmean", result, out, (input,), CASTS)
 
 
 # ---------------------------------------------------------------- count_nonzero

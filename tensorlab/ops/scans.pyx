@@ -4,7 +4,13 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport (
+    CASTS,
+    NO_PARTIAL_OVERLAP,
+    accumulate_dtype,
+    store_out,
+    store_outs,
+)
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -16,7 +22,6 @@ from tensorlab._core.dtypes cimport (
     INT64,
     NUM_DTYPES,
     UINT8,
-    dtype_code,
     is_floating,
     kernel_dtype,
     number,
@@ -47,6 +52,14 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, x, dim, kernel, False)
     return dim_apply(&iter, loop, NULL, GRAIN)
+
+
+cdef int running_dtype(TensorBase x, object dtype, object out, str where) except -1:
+    """The type of a running sum or product: the one asked for, that of out=, or that of x, int64 for integers."""
+    cdef int code = accumulate_dtype(dtype, out, x.dtype_ if is_floating(x.dtype_) else INT64)
+    if code == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; give another dtype")
+    return code
 
 
 cdef int scan_dtype(int code) noexcept:
@@ -131,12 +144,11 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
     tensor([1., 3., 6.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "cumsum")
-    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef int d = wrap_dim(dim, ndim_of(input), "cumsum"), code = running_dtype(input, dtype, out, "cumsum")
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumsum_loops[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
     if out is not None:
-        return store_out("cumsum", result, out, needs_grad(input))
+        return store_out("cumsum", result, out, (input,), NO_PARTIAL_OVERLAP)
     return record(CUMSUM, result, (input, d, dtype))
 
 cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
@@ -230,7 +242,7 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     scan(input, result, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else
          <dim_loop>logcumsumexp_loop[double])
     if out is not None:
-        return store_out("logcumsumexp", result, out, needs_grad(input))
+        return store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
     return record(LOGCUMSUMEXP, result, (input, d))
 
 
@@ -275,12 +287,11 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
     tensor([1., 2., 6.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "cumprod")
-    cdef int code = dtype_code(dtype, input.dtype_ if is_floating(input.dtype_) else INT64)
+    cdef int d = wrap_dim(dim, ndim_of(input), "cumprod"), code = running_dtype(input, dtype, out, "cumprod")
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumprod_loops[scan_dtype(code)])
     if out is not None:
-        return store_out("cumprod", result, out, needs_grad(input))
+        return store_out("cumprod", result, out, (input,), NO_PARTIAL_OVERLAP)
     return record(CUMPROD, result, (input, d, dtype))
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
@@ -409,8 +420,7 @@ cdef object running(str where, Op op, TensorBase x, object dim, dim_loop* loops,
     add_operand(&iter, x, d, kernel, False)
     dim_apply(&iter, loops[kernel], NULL, GRAIN)
     if out is not None:
-        first, second = out
-        return [store_out(where, values, first, needs_grad(x)), store_out(where, indices, second, False)]
+        return store_outs(where, (values, indices), out, (x,))
     return record(op, [values, indices], (x, d, indices))
 
 def cummax(TensorBase input not None, dim, *, out=None):
@@ -433,7 +443,7 @@ def cummin(TensorBase input not None, dim, *, out=None):
 
 
 # ---------------------------------------------------------------- diff: from other ops
-def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None):
+def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None, *, out=None):
     """Differences of neighbours along a dimension, taken n times.
 
     Parameters
@@ -463,4 +473,4 @@ def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None):
         length = x.size(d)
         later, earlier = x.narrow(d, 1, length - 1), x.narrow(d, 0, length - 1)
         x = later != earlier if input.dtype_ == BOOL else later - earlier
-    return x
+    return store_out("diff", x, out, (prepend, input, append), CASTS)

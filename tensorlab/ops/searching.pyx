@@ -4,7 +4,7 @@ A binary search halves what is left at each step, so a place among n numbers tak
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -168,7 +168,7 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
         if sorter.numel() and not sorter.is_meta and not (0 <= sorter.min().item() and sorter.max().item() < length):
             raise IndexError(f"searchsorted: the sorter has indices outside 0 to {length - 1}")
     result = places(sorted_sequence, values, sorter, right, out_int32)
-    return result if out is None else store_out("searchsorted", result, out, False)
+    return store_out("searchsorted", result, out, (sorted_sequence, input), NO_DERIVATIVE)
 
 
 def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bint right=False, out=None):
@@ -184,7 +184,7 @@ def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bi
                          f"{shape_text(boundaries.ndim_, boundaries.sizes)}")
     boundaries, values = common_type(boundaries, input, "bucketize")
     result = places(boundaries, values, None, right, out_int32)
-    return result if out is None else store_out("bucketize", result, out, False)
+    return store_out("bucketize", result, out, (input, boundaries), NO_DERIVATIVE)
 
 
 # ---------------------------------------------------------------- isin
@@ -222,4 +222,4 @@ def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False
         at = places(row, elements, None, False, False).clamp(max=row.numel() - 1)
         result = row[at] == elements                    # nan equals nothing, itself neither
     result = ~result if invert else result
-    return result if out is None else store_out("isin", result, out, False)
+    return store_out("isin", result, out, (elements, test_elements), NO_DERIVATIVE)

@@ -3,6 +3,7 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
+from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
@@ -113,7 +114,7 @@ cdef Op SOFTMAX = Op("softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
 def softmax_derivative(grad, out, dim):
     return softmax_backward(grad, out, dim)
 
-def softmax(TensorBase input not None, dim, dtype=None):
+def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     """exp(x) / sum(exp(x)) along a dimension: numbers between 0 and 1 whose sum is 1.
 
     Parameters
@@ -138,8 +139,10 @@ def softmax(TensorBase input not None, dim, dtype=None):
     tensor([0., 0., 1.])
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "softmax"), code = softmax_dtype(input, dtype, "softmax")
-    out = run_along(input, None, d, code, &softmax_loops)
-    return record(SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
+    result = run_along(input, None, d, code, &softmax_loops)
+    if out is not None:
+        return store_out("softmax", result, out, (input,))
+    return record(SOFTMAX, result, (input, d, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- softmax_backward
@@ -225,7 +228,7 @@ cdef Op LOG_SOFTMAX = Op("log_softmax(x: Tensor, dim: int, dtype: dtype?) -> Ten
 def log_softmax_derivative(grad, out, dim):
     return log_softmax_backward(grad, out, dim)
 
-def log_softmax(TensorBase input not None, dim, dtype=None):
+def log_softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     """Logarithm of the softmax along a dimension: x - log(sum(exp(x))), without overflow.
 
     Parameters
@@ -250,8 +253,10 @@ def log_softmax(TensorBase input not None, dim, dtype=None):
     tensor([-1000., -1000.,     0.])
     """
     cdef int d = wrap_dim(dim, ndim_of(input), "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
-    out = run_along(input, None, d, code, &log_softmax_loops)
-    return record(LOG_SOFTMAX, out, (input, d, dtype)) if may_need_grad(input) else out
+    result = run_along(input, None, d, code, &log_softmax_loops)
+    if out is not None:
+        return store_out("log_softmax", result, out, (input,))
+    return record(LOG_SOFTMAX, result, (input, d, dtype)) if may_need_grad(input) else result
 
 
 # ---------------------------------------------------------------- log_softmax_backward

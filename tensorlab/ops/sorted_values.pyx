@@ -5,9 +5,9 @@ the sort with indices does it, and so it does for autograd, which needs the indi
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_floating, item_size, kernel_dtype
-from tensorlab._core.graph cimport ndim_of, needs_grad, should_record
+from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
@@ -99,5 +99,5 @@ def msort(TensorBase input not None, *, out=None):
     """
     wrap_dim(0, ndim_of(input), "msort")
     if out is not None:
-        return store_out("msort", sorted_values(input.detach(), 0), out, needs_grad(input))
+        return store_out("msort", sorted_values(input.detach(), 0), out, (input,), NO_PARTIAL_OVERLAP)
     return sorted_values(input, 0)

@@ -10,12 +10,12 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_like
@@ -226,9 +226,7 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     cdef int d = wrap_dim(dim, ndim_of(input), "sort")
     results = sort_along_dim(input, d, descending)
     if out is not None:
-        first, second = out
-        results = [store_out("sort", results[0], first, needs_grad(input)),
-                   store_out("sort", results[1], second, False)]
+        results = store_outs("sort", results, out, (input,), NO_PARTIAL_OVERLAP)
     else:
         results = record(STABLE_SORT if stable else SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)

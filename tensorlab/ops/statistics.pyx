@@ -6,7 +6,7 @@ mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where 
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     FLOAT32,
@@ -17,7 +17,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
@@ -167,7 +167,7 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     minus = correction_of(unbiased, correction)
     result = spread_of("var", input, dim, keepdim, minus, False)
     if out is not None:
-        return store_out("var", result, out, needs_grad(input))
+        return store_out("var", result, out, (input,), CASTS)
     return record(VAR, result, (input, dim, keepdim, minus))
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
@@ -182,7 +182,7 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     minus = correction_of(unbiased, correction)
     result = spread_of("std", input, dim, keepdim, minus, True)
     if out is not None:
-        return store_out("std", result, out, needs_grad(input))
+        return store_out("std", result, out, (input,), CASTS)
     return record(STD, result, (input, dim, keepdim, minus))
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
@@ -270,5 +270,5 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
                       <finalize_loop>log_loop[double] if kernel == FLOAT64 else <finalize_loop>log_loop[float], 0)
         result = (result + shift).masked_fill(top == INFINITY, INFINITY).to(x.dtype)
     if out is not None:
-        return store_out("logsumexp", result, out, needs_grad(x))
+        return store_out("logsumexp", result, out, (x,), CASTS)
     return record(LOGSUMEXP, result, (x, dim, keepdim))

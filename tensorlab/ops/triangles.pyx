@@ -10,7 +10,6 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
@@ -96,7 +95,7 @@ cdef object run_triangle(Op op, TensorBase x, object diagonal, object out):
     result = contiguous_copy(x)
     clear_triangle(result, diagonal, op is TRIL)
     if out is not None:
-        return store_out(op.name, result, out, needs_grad(x))
+        return store_out(op.name, result, out, (x,))
     return record(op, result, (x, diagonal))
 
 
@@ -269,7 +268,7 @@ def diag(TensorBase input not None, diagonal=0, *, out=None):
     else:
         raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
                          f"diagonal or diag_embed for batches")
-    return store_out("diag", result, out, needs_grad(input))
+    return store_out("diag", result, out, (input,))
 
 
 cdef Op TRACE = Op("trace(x: Tensor) -> Tensor")

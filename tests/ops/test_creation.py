@@ -25,6 +25,13 @@ FACTORIES = {
     "out": lambda T: T.ones(3, out=T.zeros(3)),
     "out resized": lambda T: T.zeros(3, out=T.ones(0)),
     "out of another dtype": lambda T: T.zeros(3, out=T.ones(3), dtype=T.int64),
+    "out requires grad": lambda T: T.ones(3, out=T.zeros(3), requires_grad=True).requires_grad,
+    "out of integers requires no grad": lambda T: T.ones(
+        3, out=T.zeros(3, dtype=T.int64), requires_grad=True
+    ),
+    "out and memory_format": lambda T: T.empty(
+        1, 2, 3, 4, out=T.empty(0), memory_format=T.channels_last
+    ),
     "device": lambda T: T.zeros(2, device="cpu"),
     "device object": lambda T: T.zeros(2, device=T.device("cpu")),
     "no such device": lambda T: T.zeros(2, device="nowhere"),
@@ -72,6 +79,15 @@ FACTORIES = {
     "Tensor of a shape": lambda T: T.Tensor(T.zeros(2, 3).shape).shape,
 }
 
+
+def into_a_view(T, function, arguments):
+    """What a range leaves around a view of as many elements that it is written into; the view, sorted."""
+    base = T.zeros(4, 4)
+    for view in (base[1:3, 1:3], base.t()[2:3], base[:, 0:1]):
+        function(*arguments, out=view)
+    return base.sort()[0]
+
+
 RANGES = {
     "end": lambda T: T.arange(5),
     "float end": lambda T: T.arange(5.0),
@@ -96,6 +112,21 @@ RANGES = {
     "requires grad": lambda T: T.arange(3.0, requires_grad=True),
     "integers require no grad": lambda T: T.arange(3, requires_grad=True),
     "out": lambda T: T.arange(3, out=T.zeros(3)),
+    **{
+        f"{name} into a view": lambda T, name=name, arguments=arguments: into_a_view(
+            T, getattr(T, name), arguments
+        )
+        for name, arguments in (
+            ("arange", (4.0,)),
+            ("linspace", (0, 3, 4)),
+            ("logspace", (0, 1, 4)),
+            ("eye", (2,)),
+            ("randperm", (4,)),
+        )
+    },
+    "randperm uint8": lambda T: T.randperm(256, dtype=T.uint8).sum(),
+    "randperm uint8 too many": lambda T: T.randperm(257, dtype=T.uint8),
+    "randperm int8": lambda T: T.randperm(128, dtype=T.int8).sum(),
     "uint8": lambda T: T.arange(0, 300, 100, dtype=T.uint8),
     "nothing": lambda T: T.arange(),
     "text": lambda T: T.arange("a"),

@@ -10,6 +10,7 @@ from tensorlab._core.iterator import get_loop_threads, set_loop_threads
 
 import tensorlab
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
+from tests.ops.agreement import agree
 
 SHAPES = [(5,), (3, 1, 5), (100, 10), (10, 300), (5, 6, 7), (2, 3, 4, 5), (9000,), (3000, 3)]
 
@@ -299,3 +300,39 @@ def test_unique_slices_are_sorted_by_their_elements():
 def test_errors_say_what_was_given_and_how_to_mend_it(call, error, text):
     with pytest.raises(error, match=text):
         call(tensorlab.ones(2, 3))
+
+
+HISTOGRAMS = {
+    "one value": lambda T: T.histogram(T.tensor([1.0, 1.0]), 4),
+    "zero": lambda T: T.histogram(T.tensor([0.0]), 2),
+    "empty range": lambda T: T.histogram(T.tensor([1.0, 1.0]), 4, range=(2.0, 2.0)),
+    "empty range among values": lambda T: T.histogram(T.tensor([1.0, 3.0]), 2, range=(2.0, 2.0)),
+    "empty range at zero": lambda T: T.histogram(T.tensor([1.0, 3.0]), 2, range=(0.0, 0.0)),
+    "no values": lambda T: T.histogram(T.empty(0), 4),
+    "no values and an empty range": lambda T: T.histogram(T.empty(0), 4, range=(1.0, 1.0)),
+    "density": lambda T: T.histogram(T.tensor([1.0, 1.0]), 4, density=True),
+    "the wrong way round": lambda T: T.histogram(T.tensor([1.0]), 4, range=(3.0, 2.0)),
+    "nan": lambda T: T.histogram(T.tensor([1.0, math.nan]), 4),
+    "histc one value": lambda T: T.histc(T.tensor([1.0, 1.0]), 4),
+    "histc empty range": lambda T: T.histc(T.tensor([1.0, 3.0]), 2, 2, 2),
+    "histc no values": lambda T: T.histc(T.empty(0), 4, 3, 3),
+}
+
+
+@pytest.mark.parametrize("name", HISTOGRAMS)
+def test_a_histogram_has_the_edges_of_pytorch(name):
+    def lists(T):
+        made = HISTOGRAMS[name](T)
+        return [one.tolist() for one in (made if isinstance(made, tuple) else (made,))]
+
+    agree(lists, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_a_reduction_to_bool_casts_before_it_reduces(name):
+    agree(lambda T: getattr(T, name)(T.tensor([[0.5, 0.25], [0.0, 2.0]]), 1, dtype=T.bool))
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_reductions_are_not_defined_for_bool(name):
+    agree(lambda T: getattr(T, name)(T.tensor([0.5, 0.25]), 0, dtype=T.bool))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tensorlab.errors import MemoryLayoutError
 from tests.ops.every_sample import (
     SAMPLES,
     call_quietly,
@@ -201,9 +202,15 @@ def test_out_refuses_what_needs_a_gradient(sample):
 
 @pytest.mark.parametrize("sample", named(WITH_OUT))
 def test_out_may_be_one_of_the_inputs(sample):
-    """As far as it has the result's shape and type: an op that reads what it has written would show."""
+    """As far as it has the result's shape and type: an op that reads what it has written would show.
+
+    Those that PyTorch refuses are in test_out.py.
+    """
     expected = result_of(sample, tensors_of(sample.arrays()))
     for number, x in enumerate(tensors_of(sample.arrays())):
         if (x.shape, x.dtype) == (expected.shape, expected.dtype):
             tensors = tensors_of(sample.arrays())
-            assert bits(written(sample, tensors[number], tensors)) == bits(expected)
+            try:
+                assert bits(written(sample, tensors[number], tensors)) == bits(expected)
+            except MemoryLayoutError:
+                assert bits(tensors[number]) == bits(x)

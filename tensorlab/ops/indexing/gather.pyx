@@ -8,11 +8,11 @@ One walk serves all three (scatter_gather.pyx). gather and scatter_add are each 
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
-from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
@@ -79,7 +79,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     cdef int d = wrap_dim(dim, ndim_of(input), "gather")
     cdef TensorBase wide = check_index(input, d, index, "gather")
     if out is not None:
-        return store_out("gather", gather_forward(input, d, wide), out, needs_grad(input))
+        return store_out("gather", gather_forward(input, d, wide), out, (input, index), NO_OVERLAP)
     return record(GATHER, gather_forward(input, d, wide), (input, d, index))
 
 
@@ -169,7 +169,7 @@ cdef object scatter_any(TensorBase x, object dim, object index, object src, obje
         return reducing[in_place](x, dim, index, src, "sum" if reduce == "add" else "prod")
     return run_scatter(SCATTER if isinstance(src, TensorBase) else SCATTER_VALUE, x, dim, index, src, in_place, PUT, where)
 
-def scatter(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
+def scatter(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None, out=None):
     """A copy of `input` with elements replaced along one dimension, by an index for each element of `src`.
 
     Parameters
@@ -194,7 +194,8 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None, redu
     tensor([[0., 0., 1.],
             [1., 0., 0.]])
     """
-    return scatter_any(input, dim, index, src, value, reduce, False)
+    result = scatter_any(input, dim, index, src, value, reduce, False)
+    return store_out("scatter", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
 
 def scatter_(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
     """`scatter`, written over `input`. A call that raises has changed nothing."""
@@ -212,7 +213,7 @@ def scatter_add_derivative_x(grad):
 def scatter_add_derivative_src(grad, dim, index, src_shape):
     return padded(gather(grad, dim, index), src_shape)
 
-def scatter_add(TensorBase input not None, dim, index, src):
+def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     """A copy of `input` with elements added along one dimension, by an index for each element of `src`.
 
     Parameters
@@ -230,7 +231,8 @@ def scatter_add(TensorBase input not None, dim, index, src):
     >>> tensorlab.scatter_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3))
     tensor([1., 0., 2.])
     """
-    return run_scatter(SCATTER_ADD, input, dim, index, src, False, ADD, "scatter_add")
+    result = run_scatter(SCATTER_ADD, input, dim, index, src, False, ADD, "scatter_add")
+    return store_out("scatter_add", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
 
 def scatter_add_(TensorBase input not None, dim, index, src):
     """`scatter_add`, written over `input`. A call that raises has changed nothing."""

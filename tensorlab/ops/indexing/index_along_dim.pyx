@@ -10,11 +10,11 @@ gradients.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
-from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
+from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
@@ -150,7 +150,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     cdef TensorBase vector = index_vector(index, "index_select")
     refuse_matrix(vector, "index_select")
     if out is not None:
-        return store_out("index_select", select_forward(input, d, vector, "index_select"), out, needs_grad(input))
+        return store_out("index_select", select_forward(input, d, vector, "index_select"), out, (input, index), NO_OVERLAP)
     return record(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
 
 
@@ -238,7 +238,7 @@ cdef object run_index_add(TensorBase x, object dim, object index, object source,
         scaled = (given.detach() * alpha).to(x.dtype)
     return run_write(INDEX_ADD, x, d, vector, scaled, (x, d, index, given, alpha), in_place, ADD, where, False)
 
-def index_add(TensorBase input not None, dim, index, source, *, alpha=1):
+def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=None):
     """A copy of `input` with slices of `source`, times `alpha`, added to those that a vector of indices names.
 
     Parameters
@@ -253,7 +253,8 @@ def index_add(TensorBase input not None, dim, index, source, *, alpha=1):
     >>> tensorlab.index_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3), alpha=2)
     tensor([2., 0., 4.])
     """
-    return run_index_add(input, dim, index, source, alpha, False, "index_add")
+    result = run_index_add(input, dim, index, source, alpha, False, "index_add")
+    return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
     """`index_add`, written over `input`. A call that raises has changed nothing."""
@@ -280,7 +281,7 @@ cdef object run_index_copy(TensorBase x, object dim, object index, object source
     refuse_negative(x, d, vector, IndexOutOfRange, where)
     return run_write(INDEX_COPY, x, d, vector, given, (x, d, index, given), in_place, PUT, where, False)
 
-def index_copy(TensorBase input not None, dim, index, source):
+def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     """A copy of `input` with slices of `source` in place of those that a vector of indices names.
 
     Parameters
@@ -294,7 +295,8 @@ def index_copy(TensorBase input not None, dim, index, source):
     >>> tensorlab.index_copy(tensorlab.zeros(3), 0, tensorlab.tensor([2, 0]), tensorlab.tensor([5., 7.]))
     tensor([7., 0., 5.])
     """
-    return run_index_copy(input, dim, index, source, False, "index_copy")
+    result = run_index_copy(input, dim, index, source, False, "index_copy")
+    return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_copy_(TensorBase input not None, dim, index, source):
     """`index_copy`, written over `input`. A call that raises has changed nothing."""
@@ -392,5 +394,5 @@ def take(TensorBase input not None, index, *, out=None):
         raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
     result = index_forward(input.detach().reshape(-1), [index.contiguous()], "take")
     if out is not None:
-        return store_out("take", result, out, needs_grad(input))
+        return store_out("take", result, out, (input, index), NO_OVERLAP)
     return record(TAKE_OP, result, (input, index))

@@ -1,8 +1,7 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
@@ -67,7 +66,7 @@ def masked_select(TensorBase input not None, mask, *, out=None):
     shape = common_shape(input, given, "masked_select")
     result = index_forward(expanded(input.detach(), shape), [expanded(given, shape)], "masked_select")
     if out is not None:
-        return store_out("masked_select", result, out, needs_grad(input))
+        return store_out("masked_select", result, out, (input, mask), NO_OVERLAP)
     return record(MASKED_SELECT, result, (input, given))
 
 

@@ -7,7 +7,7 @@ from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out
 
 
 # ---------------------------------------------------------------- positions of what is not zero
@@ -129,7 +129,9 @@ def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):
     cdef ssize one = 1
     cdef int d
     if not as_tuple:
-        return store_out("nonzero", nonzero_matrix(input), out, False)
+        return store_out("nonzero", nonzero_matrix(input), out, (input,), NO_DERIVATIVE)
+    if out is not None:
+        raise TypeError("nonzero: out= takes one matrix; leave it out, or as_tuple")
     if input.ndim_ == 0:
         return (flat_nonzero(input),)                   # counts as a vector of one element
     columns = nonzero_columns(input)

@@ -5,10 +5,11 @@ a program without in-place writes. put writes to positions in the tensor read as
 made of other ops, so none needs a derivative of its own.
 """
 
+from tensorlab._core.dispatch import store_out
 from tensorlab._core.exchange import tensor
 from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
 from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat
@@ -51,7 +52,7 @@ def select_scatter(input, src, dim, index):
 
 
 @accepts_numpy_names
-def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1, *, out=None):
     """Return a copy of `input` with `src` in a slice of a dimension.
 
     >>> import tensorlab
@@ -67,7 +68,8 @@ def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
             )
         return out[(slice(None),) * d + (slice(start, end, step),)]
 
-    return replaced(input, view_of, src, "slice_scatter")
+    result = replaced(input, view_of, src, "slice_scatter")
+    return store_out("slice_scatter", result, out, (input, src))
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
@@ -96,10 +98,10 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 
 
 @accepts_numpy_names
-def narrow_copy(input, dim, start, length):
+def narrow_copy(input, dim, start, length, *, out=None):
     """Return `narrow` as a tensor with memory of its own."""
     part = check_tensor(input, "input", "narrow_copy").narrow(dim, start, length)
-    return part.new_empty(part.shape).copy_(part)
+    return store_out("narrow_copy", part.new_empty(part.shape).copy_(part), out, (input,))
 
 
 # ------------------------------------------------------------------------------------------------ positions in one row
@@ -173,7 +175,13 @@ def put(input, index, source, accumulate=False):
 
 def put_(input, index, source, accumulate=False):
     """Write `put` over `input`; a call that raises has changed nothing."""
-    return written(input, *put_arguments(input, index, source, "put_"), accumulate, "put_")
+    index, source = put_arguments(input, index, source, "put_")
+    if any(step == 0 and size > 1 for step, size in zip(input.stride(), input.shape, strict=True)):
+        raise MemoryLayoutError(
+            f"put_: several elements of the tensor share one place in memory (strides "
+            f"{input.stride()}); clone it first"
+        )
+    return written(input, index, source, accumulate, "put_")
 
 
 def written(input, at, values, accumulate, where):

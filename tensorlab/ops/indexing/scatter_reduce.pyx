@@ -24,7 +24,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of, needs_grad
 from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
@@ -243,9 +243,6 @@ cdef object run_scatter_reduce(TensorBase x, object dim, object index, object sr
     copy_into(x, result)
     return end_record_inplace(node, x)
 
-cdef object given_out(str where, TensorBase result, object out):
-    return store_out(where, result.detach(), out, needs_grad(result))
-
 def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True, out=None):
     """A copy of `input` into which the elements of `src` are reduced along one dimension, by an index for each of them.
 
@@ -272,7 +269,7 @@ def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint i
     tensor([5., 2., 3.])
     """
     result = run_scatter_reduce(input, dim, index, src, reduce, include_self, False, "scatter_reduce")
-    return result if out is None else given_out("scatter_reduce", result, out)
+    return store_out("scatter_reduce", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
 
 def scatter_reduce_(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True):
     """`scatter_reduce`, written over `input`. A call that raises has changed nothing."""
@@ -333,7 +330,7 @@ def index_reduce(TensorBase input not None, dim, index, source, reduce, *, bint 
     """
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce")
     result = run_scatter_reduce(input, d, each, source, reduce, include_self, False, "index_reduce")
-    return result if out is None else given_out("index_reduce", result, out)
+    return store_out("index_reduce", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_reduce_(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True):
     """`index_reduce`, written over `input`. A call that raises has changed nothing."""

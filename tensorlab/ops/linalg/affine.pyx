@@ -5,11 +5,10 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.dispatch cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport is_floating
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
@@ -112,7 +111,7 @@ cdef object run_added(Op op, TensorBase x, object first, object second, object b
     factor = as_factor(alpha, a, op.name, "alpha")
     result = added_product(x, a, b, keep, factor, op.name)
     if out is not None:
-        return store_out(op.name, result, out, needs_grad(x) or needs_grad(a) or needs_grad(b))
+        return store_out(op.name, result, out, (x, a, b))
     return record(op, result, (x, a, b, keep, factor))
 
 cdef object run_added_(Op op, TensorBase x, object first, object second, object beta, object alpha, int ndim, tuple names):
@@ -185,7 +184,7 @@ def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     """`baddbmm`, written over `input`."""
     return run_added_(BADDBMM, input, batch1, batch2, beta, alpha, 3, ("batch1", "batch2"))
 
-def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
+def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta * input` plus `alpha` times the sum over the batch of `batch1 @ batch2`.
 
     Parameters
@@ -203,12 +202,13 @@ def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     check_ndim(b, 3, "addbmm", "batch2")
     check_sizes(a, b, "addbmm")
     # the sum over the batch is part of the inner sum of one product
-    return addmm(input, a.transpose(0, 1).reshape(a.sizes[1], a.sizes[0] * a.sizes[2]),
-                 b.reshape(b.sizes[0] * b.sizes[1], b.sizes[2]), beta=beta, alpha=alpha)
+    result = addmm(input, a.transpose(0, 1).reshape(a.sizes[1], a.sizes[0] * a.sizes[2]),
+                   b.reshape(b.sizes[0] * b.sizes[1], b.sizes[2]), beta=beta, alpha=alpha)
+    return store_out("addbmm", result, out, (input, a, b))
 
 
 # ---------------------------------------------------------------- addmv, outer, addr, inner
-def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
+def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * mat @ vec`.
 
     Parameters
@@ -220,9 +220,8 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1):
     cdef TensorBase product = mv(as_tensor_argument(mat, "addmv", "mat"), vec)
     cdef double keep = as_factor(beta, product, "addmv", "beta"), factor = as_factor(alpha, product, "addmv", "alpha")
     check_added(input, product, "addmv", "input")
-    if keep == 0:
-        return scaled(product, factor)
-    return scaled(input, keep) + scaled(product, factor)
+    result = scaled(product, factor) if keep == 0 else scaled(input, keep) + scaled(product, factor)
+    return store_out("addmv", result, out, (input, mat, vec))
 
 def outer(TensorBase input not None, vec2, *, out=None):
     """Every element of one vector times every element of another.
@@ -245,12 +244,13 @@ def outer(TensorBase input not None, vec2, *, out=None):
     check_ndim(input, 1, "outer", "input")
     check_ndim(y, 1, "outer", "vec2")
     result = input.unsqueeze(1) * y
-    return result if out is None else store_out("outer", result, out, needs_grad(input) or needs_grad(y))
+    return store_out("outer", result, out, (input, y), CASTS)
 
-def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1):
+def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * outer(vec1, vec2)`."""
     product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
-    return product * alpha if beta == 0 else input * beta + product * alpha
+    result = product * alpha if beta == 0 else input * beta + product * alpha
+    return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
 
 def inner(TensorBase input not None, other, *, out=None):
     """Sum of products over the last dimension of both.
@@ -278,7 +278,7 @@ def inner(TensorBase input not None, other, *, out=None):
                              f"{shape_text(y.ndim_, y.sizes)} must be equally large")
         result = matmul(input.reshape(-1, input.sizes[input.ndim_ - 1]), y.reshape(-1, y.sizes[y.ndim_ - 1]).transpose(0, 1))
         result = result.reshape(tuple(input.shape[:input.ndim_ - 1]) + tuple(y.shape[:y.ndim_ - 1]))
-    return result if out is None else store_out("inner", result, out, needs_grad(input) or needs_grad(y))
+    return store_out("inner", result, out, (input, y))
 
 def vdot(TensorBase input not None, other, *, out=None):
     """Inner product of two vectors: `dot`, as there are no complex numbers here."""

@@ -13,6 +13,7 @@ a pair, each dimension is one of
 right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted operand need not be
 copied: the product takes them as they are.
 """
+from tensorlab._core.dispatch cimport CASTS, store_out
 from tensorlab._core.layout cimport wrap_dim
 from tensorlab._core.tensor cimport TensorBase
 
@@ -286,7 +287,7 @@ def einsum(*args):
 
 
 # ---------------------------------------------------------------- tensordot and kron
-def tensordot(TensorBase a not None, TensorBase b not None, dims=2):
+def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None):
     """Sum of products over some dimensions of two tensors.
 
     Parameters
@@ -331,12 +332,13 @@ def tensordot(TensorBase a not None, TensorBase b not None, dims=2):
     a_free = [i for i in range(a.ndim_) if i not in a_dims]
     b_free = [i for i in range(b.ndim_) if i not in b_dims]
     inner = product_of([x.shape[i] for i in a_dims])
-    out = matmul(x.permute(a_free + a_dims).reshape(product_of([a.shape[i] for i in a_free]), inner),
-                 y.permute(b_dims + b_free).reshape(inner, product_of([b.shape[i] for i in b_free])))
-    return out.reshape([a.shape[i] for i in a_free] + [b.shape[i] for i in b_free])
+    result = matmul(x.permute(a_free + a_dims).reshape(product_of([a.shape[i] for i in a_free]), inner),
+                    y.permute(b_dims + b_free).reshape(inner, product_of([b.shape[i] for i in b_free])))
+    result = result.reshape([a.shape[i] for i in a_free] + [b.shape[i] for i in b_free])
+    return store_out("tensordot", result, out, (a, b))
 
 
-def kron(TensorBase input not None, TensorBase other not None):
+def kron(TensorBase input not None, TensorBase other not None, *, out=None):
     """Kronecker product: each element of `input` times all of `other`, as one block.
 
     Returns
@@ -352,4 +354,5 @@ def kron(TensorBase input not None, TensorBase other not None):
     y_shape = [1] * (ndim - other.ndim_) + list(other.shape)
     x = input.reshape([size for one in x_shape for size in (one, 1)])
     y = other.reshape([size for one in y_shape for size in (1, one)])
-    return (x * y).reshape([a * b for a, b in zip(x_shape, y_shape)])
+    result = (x * y).reshape([a * b for a, b in zip(x_shape, y_shape)])
+    return store_out("kron", result, out, (input, other), CASTS)

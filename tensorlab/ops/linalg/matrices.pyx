@@ -11,7 +11,7 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
-from tensorlab._core.graph cimport bump_version, needs_grad, should_record
+from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.recording cimport OpNode, begin_record, end_record, record
 from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, is_meta, memory_of
@@ -159,15 +159,8 @@ def mm(TensorBase input not None, mat2, *, out=None):
     check_product("mm", input, y)
     check_inner("mm", input, y, input.sizes[1], y.sizes[0])
     if out is not None:
-        return store_product("mm", mm_forward(input, y), out, needs_grad(input) or needs_grad(y))
+        return store_out("mm", mm_forward(input, y), out, (input, y))
     return run_mm(input, y)
-
-
-cdef object store_product(str where, TensorBase result, object out, bint is_recorded):
-    """out=, which for products must have exactly the type of the result."""
-    if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ != result.dtype_:
-        raise DTypeError(f"{where}: the result has type {result.dtype}, but out has type {out.dtype}")
-    return store_out(where, result, out, is_recorded)
 
 
 # ---------------------------------------------------------------- dot
@@ -219,7 +212,7 @@ def dot(TensorBase input not None, tensor, *, out=None):
     if input.numel_ != y.numel_:
         raise ShapeError(f"dot: the vectors have {input.numel_} and {y.numel_} elements; they must be equally long")
     if out is not None:
-        return store_product("dot", dot_forward(input, y), out, needs_grad(input) or needs_grad(y))
+        return store_out("dot", dot_forward(input, y), out, (input, y))
     return record(DOT, dot_forward(input, y), (input, y))
 
 
@@ -273,7 +266,7 @@ def mv(TensorBase input not None, vec, *, out=None):
     check_product("mv", input, y)
     check_inner("mv", input, y, input.sizes[1], y.sizes[0])
     if out is not None:
-        return store_product("mv", mv_forward(input, y), out, needs_grad(input) or needs_grad(y))
+        return store_out("mv", mv_forward(input, y), out, (input, y))
     return run_mv(input, y)
 
 
@@ -365,7 +358,7 @@ def bmm(TensorBase input not None, mat2, *, out=None):
                          f"broadcasts)")
     check_inner("bmm", input, y, input.sizes[2], y.sizes[1])
     if out is not None:
-        return store_product("bmm", batch_forward(input, y, 1, input.sizes), out, needs_grad(input) or needs_grad(y))
+        return store_out("bmm", batch_forward(input, y, 1, input.sizes), out, (input, y))
     return run_bmm(input, y)
 
 
@@ -467,7 +460,7 @@ def matmul(TensorBase input not None, other, *, out=None):
     """
     cdef TensorBase y = as_tensor_argument(other, "matmul", "other")
     if out is not None:
-        return store_product("matmul", run_any(input, y), out, needs_grad(input) or needs_grad(y))
+        return store_out("matmul", run_any(input, y), out, (input, y))
     return run_any(input, y)
 
 def matmul_operator(TensorBase x not None, y):

@@ -344,7 +344,7 @@ cdef void neg_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = -x[i]
 
-cdef Op NEG = Op("neg(x: Tensor) -> Tensor", dtype="promote")
+cdef Op NEG = Op("neg(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(NEG, <void*>neg_loop[float], <void*>neg_loop[double])
 integer_loops(NEG, <void*>neg_loop[uint8_t], <void*>neg_loop[int8_t], <void*>neg_loop[int16_t], <void*>neg_loop[int32_t],
               <void*>neg_loop[int64_t])

@@ -4,10 +4,11 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport (
+    check_out_dtype,
     run_binary,
     run_binary_inplace,
-    run_out,
     run_out_2,
+    run_out_3,
     run_quaternary,
     run_ternary,
     run_ternary_inplace,
@@ -15,6 +16,7 @@ from tensorlab._core.dispatch cimport (
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.operands cimport promoted_dtype
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport at_least, at_most
 
@@ -48,16 +50,16 @@ cdef object run_clamp(object x, object low, object high, object out):
     cdef PyObject* operands[3]
     if low is None and high is None:
         raise RuntimeError("clamp: min and max are both None; give at least one bound")
+    if out is not None and not isinstance(low, TensorBase) and not isinstance(high, TensorBase):
+        operands[0] = <PyObject*>x
+        operands[1] = <PyObject*>(high if low is None else low)
+        operands[2] = <PyObject*>(low if high is None else high)
+        check_out_dtype("clamp", promoted_dtype(operands, 3, "clamp"), out)             # with numbers nothing is cast
     if low is None:
         return run_binary(CLAMP_HIGH, x, high) if out is None else run_out_2(CLAMP_HIGH, x, high, out)
     if high is None:
         return run_binary(CLAMP_LOW, x, low) if out is None else run_out_2(CLAMP_LOW, x, low, out)
-    if out is None:
-        return run_ternary(CLAMP, x, low, high)
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>low
-    operands[2] = <PyObject*>high
-    return run_out(CLAMP, operands, 3, out)
+    return run_ternary(CLAMP, x, low, high) if out is None else run_out_3(CLAMP, x, low, high, out)
 
 def clamp(TensorBase input not None, min=None, max=None, *, out=None):
     """Each element, moved to the nearer bound if it lies outside of [min, max].

@@ -285,7 +285,7 @@ cdef void isposinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISPOSINF = Op("isposinf(x: Tensor) -> Tensor", dtype="compare")
+cdef Op ISPOSINF = Op("isposinf(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(ISPOSINF, <void*>isposinf_loop[float], <void*>isposinf_loop[double])
 integer_loops(ISPOSINF, <void*>isposinf_loop[uint8_t], <void*>isposinf_loop[int8_t], <void*>isposinf_loop[int16_t],
               <void*>isposinf_loop[int32_t], <void*>isposinf_loop[int64_t])
@@ -310,7 +310,7 @@ cdef void isneginf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISNEGINF = Op("isneginf(x: Tensor) -> Tensor", dtype="compare")
+cdef Op ISNEGINF = Op("isneginf(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(ISNEGINF, <void*>isneginf_loop[float], <void*>isneginf_loop[double])
 integer_loops(ISNEGINF, <void*>isneginf_loop[uint8_t], <void*>isneginf_loop[int8_t], <void*>isneginf_loop[int16_t],
               <void*>isneginf_loop[int32_t], <void*>isneginf_loop[int64_t])

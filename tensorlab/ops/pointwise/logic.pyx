@@ -131,7 +131,7 @@ cdef void bitwise_not_bool_loop(uint8_t* out, uint8_t* x, ssize n) noexcept nogi
     for i in range(n):
         out[i] = x[i] ^ 1
 
-cdef Op BITWISE_NOT = Op("bitwise_not(x: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_NOT = Op("bitwise_not(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 integer_loops(BITWISE_NOT, <void*>bitwise_not_loop[uint8_t], <void*>bitwise_not_loop[int8_t], <void*>bitwise_not_loop[int16_t],
               <void*>bitwise_not_loop[int32_t], <void*>bitwise_not_loop[int64_t])
 BITWISE_NOT.loops[BOOL] = <void*>bitwise_not_bool_loop

@@ -7,6 +7,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
     run_binary,
+    run_out_2,
+    run_out_3,
     run_quaternary,
     run_ternary,
     run_ternary_inplace,
@@ -183,24 +185,26 @@ integer_loops(THRESHOLD, <void*>threshold_loop[uint8_t], <void*>threshold_loop[i
 def threshold_derivative(grad, x, threshold):
     return run_ternary(THRESHOLD_BACKWARD, grad, x, threshold)
 
-cdef object run_threshold(str where, TensorBase x, object threshold, object value, bint inplace):
+cdef object run_threshold(str where, TensorBase x, object threshold, object value, bint inplace, object out):
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; convert with .to(float) first")
     threshold, value = in_category(x, threshold), in_category(x, value)
+    if out is not None:
+        return run_out_3(THRESHOLD, x, threshold, value, out)
     return run_ternary_inplace(THRESHOLD, x, threshold, value) if inplace else run_ternary(THRESHOLD, x, threshold, value)
 
-def threshold(TensorBase input not None, threshold, value, bint inplace=False):
+def threshold(TensorBase input not None, threshold, value, bint inplace=False, *, out=None):
     """x where it is above `threshold`, `value` elsewhere.
 
     >>> import tensorlab
     >>> tensorlab.threshold(tensorlab.tensor([0., 1., 2.]), 1, -5)
     tensor([-5., -5.,  2.])
     """
-    return run_threshold("threshold", input, threshold, value, inplace)
+    return run_threshold("threshold", input, threshold, value, inplace, out)
 
 def threshold_(TensorBase input not None, threshold, value):
     """`threshold`, written over `input`."""
-    return run_threshold("threshold_", input, threshold, value, True)
+    return run_threshold("threshold_", input, threshold, value, True, None)
 
 
 # ---------------------------------------------------------------- threshold_backward
@@ -260,14 +264,14 @@ cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
     for i in range(n):
         out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
 
-cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False)
+cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
 floating_loops(HARDSHRINK, <void*>hardshrink_loop[float], <void*>hardshrink_loop[double])
 
 @HARDSHRINK.derivative("x")
 def hardshrink_derivative(grad, x, lambd):
     return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
 
-def hardshrink(TensorBase input not None, double lambd=0.5):
+def hardshrink(TensorBase input not None, double lambd=0.5, *, out=None):
     """x, and 0 where it is within `lambd` of 0.
 
     >>> import tensorlab
@@ -275,7 +279,7 @@ def hardshrink(TensorBase input not None, double lambd=0.5):
     tensor([-2.,  0.,  2.])
     """
     check_floating("hardshrink", input)
-    return run_binary(HARDSHRINK, input, lambd)
+    return run_binary(HARDSHRINK, input, lambd) if out is None else run_out_2(HARDSHRINK, input, lambd, out)
 
 
 # ---------------------------------------------------------------- shrink_backward

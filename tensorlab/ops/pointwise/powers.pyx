@@ -7,6 +7,7 @@ from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
+    check_out_dtype,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -267,6 +268,8 @@ def float_power(input, exponent, *, out=None):
     >>> tensorlab.float_power(tensorlab.tensor([2, 3]), -1)
     tensor([0.5000, 0.3333], dtype=tensorlab.float64)
     """
+    if out is not None:
+        check_out_dtype("float_power", FLOAT64, out)
     return pow(wide(input), wide(exponent), out=out)
 
 def float_power_(TensorBase input not None, exponent):

@@ -9,6 +9,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from tensorlab._core.dispatch cimport (
     run_out,
     run_out_1,
+    run_out_3,
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
@@ -39,7 +40,7 @@ cdef void floor_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_floor(x[i])
 
-cdef Op FLOOR = Op("floor(x: Tensor) -> Tensor", dtype="promote")
+cdef Op FLOOR = Op("floor(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(FLOOR, <void*>floor_loop[float], <void*>floor_loop[double])
 integer_loops(FLOOR, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -68,7 +69,7 @@ cdef void ceil_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_ceil(x[i])
 
-cdef Op CEIL = Op("ceil(x: Tensor) -> Tensor", dtype="promote")
+cdef Op CEIL = Op("ceil(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(CEIL, <void*>ceil_loop[float], <void*>ceil_loop[double])
 integer_loops(CEIL, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -97,7 +98,7 @@ cdef void trunc_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_trunc(x[i])
 
-cdef Op TRUNC = Op("trunc(x: Tensor) -> Tensor", dtype="promote")
+cdef Op TRUNC = Op("trunc(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(TRUNC, <void*>trunc_loop[float], <void*>trunc_loop[double])
 integer_loops(TRUNC, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -126,7 +127,7 @@ cdef void round_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>rint(x[i])
 
-cdef Op ROUND = Op("round(x: Tensor) -> Tensor", dtype="promote")
+cdef Op ROUND = Op("round(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(ROUND, <void*>round_loop[float], <void*>round_loop[double])
 integer_loops(ROUND, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -141,7 +142,7 @@ cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, s
         out[i] = <real>rint(x[i] * factor[i] / divisor[i]) / factor[i] * divisor[i]
 
 cdef Op ROUND_DECIMALS = Op("round_decimals(x: Tensor, factor: number, divisor: number) -> Tensor", dtype="promote",
-                            node="RoundBackward1")
+                            node="RoundBackward1", exact_out=True)
 floating_loops(ROUND_DECIMALS, <void*>round_decimals_loop[float], <void*>round_decimals_loop[double])
 
 @ROUND_DECIMALS.derivative("x")
@@ -168,16 +169,12 @@ def round(TensorBase input not None, *, int decimals=0, out=None):
     >>> tensorlab.round(tensorlab.tensor([3.14159]), decimals=2)
     tensor([3.1400])
     """
-    cdef PyObject* operands[3]
     if decimals == 0:
         return run_unary(ROUND, input) if out is None else run_out_1(ROUND, input, out)
     factor, divisor = powers_of_ten("round", input, decimals)
-    if out is None:
-        return run_ternary(ROUND_DECIMALS, input, factor, divisor)
-    operands[0] = <PyObject*>input
-    operands[1] = <PyObject*>factor
-    operands[2] = <PyObject*>divisor
-    return run_out(ROUND_DECIMALS, operands, 3, out)
+    if out is not None:
+        return run_out_3(ROUND_DECIMALS, input, factor, divisor, out)
+    return run_ternary(ROUND_DECIMALS, input, factor, divisor)
 
 def round_(TensorBase input not None, *, int decimals=0):
     """`round`, written over `input`."""
@@ -193,7 +190,7 @@ cdef void frac_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - <real>c_trunc(x[i])
 
-cdef Op FRAC = Op("frac(x: Tensor) -> Tensor", dtype="promote")
+cdef Op FRAC = Op("frac(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(FRAC, <void*>frac_loop[float], <void*>frac_loop[double])
 
 @FRAC.derivative("x")
@@ -226,7 +223,8 @@ cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, n
         else:
             out[i] = x[i]
 
-cdef Op NAN_TO_NUM = Op("nan_to_num(x: Tensor, nan: number, posinf: number, neginf: number) -> Tensor", dtype="promote")
+cdef Op NAN_TO_NUM = Op("nan_to_num(x: Tensor, nan: number, posinf: number, neginf: number) -> Tensor", dtype="promote",
+                        exact_out=True)
 floating_loops(NAN_TO_NUM, <void*>nan_to_num_loop[float], <void*>nan_to_num_loop[double])
 integer_loops(NAN_TO_NUM, <void*>nan_to_num_loop[uint8_t], <void*>nan_to_num_loop[int8_t], <void*>nan_to_num_loop[int16_t],
               <void*>nan_to_num_loop[int32_t], <void*>nan_to_num_loop[int64_t])

@@ -1,8 +1,7 @@
 """Choosing between elements by a mask: where and masked_fill."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_out, run_ternary, run_ternary_inplace
+from tensorlab._core.dispatch cimport run_out_3, run_ternary, run_ternary_inplace
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
@@ -26,7 +25,8 @@ cdef void where_loop(number* out, number* condition, number* x, number* y, ssize
         out[i] = x[i] if condition[i] != 0 else y[i]
 
 # A bool promotes to every type, so the condition does not change the type of the result.
-cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote", wraps_numbers=True)
+cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote", wraps_numbers=True,
+                   exact_out=True)
 floating_loops(WHERE, <void*>where_loop[float], <void*>where_loop[double])
 integer_loops(WHERE, <void*>where_loop[uint8_t], <void*>where_loop[int8_t], <void*>where_loop[int16_t],
               <void*>where_loop[int32_t], <void*>where_loop[int64_t])
@@ -63,8 +63,7 @@ def where(TensorBase condition not None, input=None, other=None, *, out=None):
     >>> tensorlab.where(x > 0, x, 0)
     tensor([0., 2.])
     """
-    cdef PyObject* operands[3]
-    if input is None and other is None:
+    if input is None and other is None and out is None:
         return condition.nonzero(as_tuple=True)
     if not is_operand(input) or not is_operand(other):
         raise TypeError(f"where: input is {type(input).__name__} and other is {type(other).__name__}; each must be a Tensor "
@@ -73,12 +72,7 @@ def where(TensorBase condition not None, input=None, other=None, *, out=None):
         condition = condition != 0
     if condition.dtype_ != BOOL:
         raise DTypeError(f"where: condition is {condition.dtype}; it must be a tensor of bools. Did you mean condition != 0?")
-    if out is None:
-        return run_ternary(WHERE, condition, input, other)
-    operands[0] = <PyObject*>condition
-    operands[1] = <PyObject*>input
-    operands[2] = <PyObject*>other
-    return run_out(WHERE, operands, 3, out)
+    return run_ternary(WHERE, condition, input, other) if out is None else run_out_3(WHERE, condition, input, other, out)
 
 def where_method(TensorBase self not None, TensorBase condition not None, other):
     """`where` as a method: elements of `self` where `condition` is True, and of `other` elsewhere."""

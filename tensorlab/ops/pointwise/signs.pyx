@@ -11,12 +11,14 @@ from libc.math cimport (
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
+    NO_PARTIAL_OVERLAP,
     run_binary,
     run_binary_inplace,
     run_out_1,
     run_out_2,
     run_unary,
     run_unary_inplace,
+    store_outs,
 )
 from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
@@ -43,7 +45,7 @@ cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = -x[i] if x[i] < 0 else x[i]
 
-cdef Op ABS = Op("abs(x: Tensor) -> Tensor", dtype="promote")
+cdef Op ABS = Op("abs(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(ABS, <void*>abs_loop[float], <void*>abs_loop[double])
 integer_loops(ABS, <void*>abs_loop[uint8_t], <void*>abs_loop[int8_t], <void*>abs_loop[int16_t], <void*>abs_loop[int32_t],
               <void*>abs_loop[int64_t])
@@ -72,7 +74,7 @@ cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <number>((x[i] > 0) - (x[i] < 0))
 
-cdef Op SIGN = Op("sign(x: Tensor) -> Tensor", dtype="promote")
+cdef Op SIGN = Op("sign(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(SIGN, <void*>sign_loop[float], <void*>sign_loop[double])
 integer_loops(SIGN, <void*>sign_loop[uint8_t], <void*>sign_loop[int8_t], <void*>sign_loop[int16_t],
               <void*>sign_loop[int32_t], <void*>sign_loop[int64_t])
@@ -137,7 +139,7 @@ cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = x[i] < 0
 
-cdef Op SIGNBIT = Op("signbit(x: Tensor) -> Tensor", dtype="compare")
+cdef Op SIGNBIT = Op("signbit(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(SIGNBIT, <void*>signbit_loop[float], <void*>signbit_loop[double])
 integer_loops(SIGNBIT, <void*>signbit_loop[uint8_t], <void*>signbit_loop[int8_t], <void*>signbit_loop[int16_t],
               <void*>signbit_loop[int32_t], <void*>signbit_loop[int64_t])
@@ -159,7 +161,7 @@ cdef void heaviside_loop(number* out, number* x, number* values, ssize n) noexce
     for i in range(n):
         out[i] = values[i] if x[i] == 0 else <number>(x[i] > 0)
 
-cdef Op HEAVISIDE = Op("heaviside(x: Tensor, values: Tensor) -> Tensor", dtype="promote")
+cdef Op HEAVISIDE = Op("heaviside(x: Tensor, values: Tensor) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(HEAVISIDE, <void*>heaviside_loop[float], <void*>heaviside_loop[double])
 integer_loops(HEAVISIDE, <void*>heaviside_loop[uint8_t], <void*>heaviside_loop[int8_t], <void*>heaviside_loop[int16_t],
               <void*>heaviside_loop[int32_t], <void*>heaviside_loop[int64_t])
@@ -256,7 +258,7 @@ floating_loops(EXPONENT, <void*>exponent_loop[float], <void*>exponent_loop[doubl
 
 FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
 
-def frexp(TensorBase input not None):
+def frexp(TensorBase input not None, *, out=None):
     """Mantissa in [0.5, 1) and exponent of each element: `mantissa * 2**exponent` is `input`.
 
     Returns
@@ -270,7 +272,8 @@ def frexp(TensorBase input not None):
     if not is_floating(input.dtype_):
         raise DTypeError(f"frexp: input is {input.dtype}; it must be floating")
     exponent = run_unary(EXPONENT, (<object>input).detach())
-    return FrexpResult(run_unary(MANTISSA, input), exponent.to(DTYPES[4]))
+    results = run_unary(MANTISSA, input), exponent.to(DTYPES[4])
+    return FrexpResult(*(results if out is None else store_outs("frexp", results, out, (input,), NO_PARTIAL_OVERLAP)))
 
 cdef void ldexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     cdef ssize i

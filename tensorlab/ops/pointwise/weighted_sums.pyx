@@ -3,7 +3,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
+    check_out_dtype,
     run_out,
+    run_out_3,
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
@@ -196,14 +198,10 @@ def lerp(TensorBase input not None, TensorBase end not None, weight, *, out=None
     >>> tensorlab.lerp(tensorlab.tensor([0., 10.]), tensorlab.tensor([4., 20.]), 0.25)
     tensor([ 1.0000, 12.5000])
     """
-    cdef PyObject* operands[3]
     check_lerp("lerp", input, end, weight)
-    if out is None:
-        return run_ternary(LERP, input, end, weight)
-    operands[0] = <PyObject*>input
-    operands[1] = <PyObject*>end
-    operands[2] = <PyObject*>weight
-    return run_out(LERP, operands, 3, out)
+    if out is not None and isinstance(weight, TensorBase):
+        check_out_dtype("lerp", input.dtype_, out)      # only with a number is the result cast
+    return run_ternary(LERP, input, end, weight) if out is None else run_out_3(LERP, input, end, weight, out)
 
 def lerp_(TensorBase input not None, TensorBase end not None, weight):
     """`lerp`, written over `input`."""
