@@ -99,7 +99,7 @@ class SummedBack(Exercise):
             return grad
     """
     reason = """
-        What is stretched by a step of 0 on the way forward is added up on the way back. The library
+        What is stretched by a stride of 0 on the way forward is added up on the way back. The library
         has this as `sum_to_size`, and its engine calls it for every operand; an op's derivative
         need not think of it.
     """
@@ -223,9 +223,9 @@ class Distances(Exercise):
 class CollapseTested(BugHunt):
     """A test for coalesce
 
-    Four people wrote `coalesce(sizes, *steps)` of `tiny_iterator.py` anew, each with a bug. Write
+    Four people wrote `coalesce(sizes, *strides)` of `tiny_iterator.py` anew, each with a bug. Write
     `test(coalesce)`, which passes on the right one and fails on theirs. It returns a list of (size,
-    steps of all operands), the outermost dimension first.
+    strides of all operands), the outermost dimension first.
     """
 
     idea = "Fewer dimensions"
@@ -234,7 +234,7 @@ class CollapseTested(BugHunt):
             assert coalesce((4, 4), (4, 1), (4, 1)) == [(16, (1, 1))]
     """
     hints = [
-        "What may a walk do to its dimensions? Try each, and a case where it must *not* be done.",
+        "What may an iterator do to its dimensions? Try each, and a case where it must *not* be done.",
         "Sizes of 1; operands that disagree; a result that lies in another order; sizes that differ.",
         "One asks only the result, one keeps sizes of 1, one does not sort, one takes a wrong size.",
     ]
@@ -270,31 +270,33 @@ class CollapseTested(BugHunt):
         ),
     ]
 
-    def right(sizes, *steps):
-        return coalesce(sizes, *steps)
+    def right(sizes, *strides):
+        return coalesce(sizes, *strides)
 
-    def asks_the_result(sizes, *steps):
+    def asks_the_result(sizes, *strides):
         """only the result is asked whether two dimensions may merge"""
         return merged(
-            sorted_dims(sizes, steps), lambda outer, size, inner: outer[0] == size * inner[0]
+            sorted_dims(sizes, strides), lambda outer, size, inner: outer[0] == size * inner[0]
         )
 
-    def keeps_ones(sizes, *steps):
+    def keeps_ones(sizes, *strides):
         """dimensions of size 1 are kept"""
-        dims = sorted(zip(sizes, zip(*steps, strict=True), strict=True), key=lambda dim: -dim[1][0])
+        dims = sorted(
+            zip(sizes, zip(*strides, strict=True), strict=True), key=lambda dim: -dim[1][0]
+        )
         return merged(dims, continues)
 
-    def never_sorts(sizes, *steps):
+    def never_sorts(sizes, *strides):
         """the dimensions stay in their order"""
         return merged(
-            [dim for dim in zip(sizes, zip(*steps, strict=True), strict=True) if dim[0] != 1],
+            [dim for dim in zip(sizes, zip(*strides, strict=True), strict=True) if dim[0] != 1],
             continues,
         )
 
-    def wrong_size(sizes, *steps):
+    def wrong_size(sizes, *strides):
         """the outer size is multiplied in, not the inner one"""
         found = []
-        for size, column in sorted_dims(sizes, steps):
+        for size, column in sorted_dims(sizes, strides):
             if found and all(
                 far == found[-1][0] * near for far, near in zip(found[-1][1], column, strict=True)
             ):
@@ -306,8 +308,8 @@ class CollapseTested(BugHunt):
     bugs = [asks_the_result, keeps_ones, never_sorts, wrong_size]
 
 
-def sorted_dims(sizes, steps):
-    dims = [dim for dim in zip(sizes, zip(*steps, strict=True), strict=True) if dim[0] != 1]
+def sorted_dims(sizes, strides):
+    dims = [dim for dim in zip(sizes, zip(*strides, strict=True), strict=True) if dim[0] != 1]
     return sorted(dims, key=lambda dim: -dim[1][0])
 
 

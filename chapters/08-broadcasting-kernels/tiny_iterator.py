@@ -1,4 +1,4 @@
-"""The n-d walk on Python lists: broadcast, collapse, and a loop that knows only rows."""
+"""A tensor iterator on Python lists: broadcast, coalesce, and a loop that knows only rows."""
 
 from itertools import product
 
@@ -15,20 +15,20 @@ def broadcast(*shapes):
 
 
 def strides_of(shape, strides, common):
-    """Return an operand's step for each dimension of the common shape: 0 where it is repeated."""
-    steps = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
-    return [0] * (len(common) - len(shape)) + steps
+    """Return an operand's stride for each dimension of the common shape: 0 where it is repeated."""
+    own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
+    return [0] * (len(common) - len(shape)) + own
 
 
-def coalesce(sizes, *steps):
-    """Describe the same walk with as few dimensions as possible.
+def coalesce(sizes, *strides):
+    """Describe the same iteration with as few dimensions as possible.
 
-    `steps` has a list for each operand, the result's first.  Returns a list of (size, the steps of
-    all operands), the outermost dimension first.
+    `strides` has a list for each operand, the result's first.  Returns a list of (size, the strides
+    of all operands), the outermost dimension first.
     """
-    columns = zip(*steps, strict=True)
+    columns = zip(*strides, strict=True)
     dims = [(size, column) for size, column in zip(sizes, columns, strict=True) if size != 1]
-    dims.sort(key=lambda dim: -dim[1][0])  # the result's largest step first
+    dims.sort(key=lambda dim: -dim[1][0])  # the result's largest stride first
     merged = []
     for size, column in dims:
         if merged:
@@ -41,11 +41,13 @@ def coalesce(sizes, *steps):
 
 
 def iterate(dims, count):
-    """Yield (places where a row begins, its size, its steps), for `count` operands."""
-    *outer, (size, steps) = dims or [(1, (0,) * count)]
+    """Yield (places where a row begins, its size, its strides), for `count` operands."""
+    *outer, (size, strides) = dims or [(1, (0,) * count)]
     for index in product(*(range(n) for n, _ in outer)):
-        moves = [[i * step for step in column] for i, (_, column) in zip(index, outer, strict=True)]
-        yield [sum(column) for column in zip([0] * count, *moves, strict=True)], size, steps
+        moves = [
+            [i * stride for stride in column] for i, (_, column) in zip(index, outer, strict=True)
+        ]
+        yield [sum(column) for column in zip([0] * count, *moves, strict=True)], size, strides
 
 
 def pointwise(function, *operands):
@@ -58,13 +60,13 @@ def pointwise(function, *operands):
     result = [None] * length
     if length == 0:
         return result, shape
-    steps = [strides_of(own, stride, shape) for _, own, stride in operands]
-    dims = coalesce(shape, strides, *steps)
-    for (place, *places), size, (step, *others) in iterate(dims, 1 + len(operands)):
+    inputs = [strides_of(own, stride, shape) for _, own, stride in operands]
+    dims = coalesce(shape, strides, *inputs)
+    for (place, *places), size, (stride, *others) in iterate(dims, 1 + len(operands)):
         for i in range(size):
             numbers = [
                 data[start + i * other]
                 for (data, _, _), start, other in zip(operands, places, others, strict=True)
             ]
-            result[place + i * step] = function(*numbers)
+            result[place + i * stride] = function(*numbers)
     return result, shape

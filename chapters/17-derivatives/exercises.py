@@ -128,7 +128,7 @@ class SumBack(Exercise):
     """
     reason = """
         Leading axes first: then the axes of gradient and operand have the same numbers. Summing them one by one
-        walks over the memory several times. `sum_to_size` collects all axes in a mask and walks once.
+        reads the memory several times. `sum_to_size` collects all axes in a mask and reads it once.
     """
     wrong = [
         Wrong(

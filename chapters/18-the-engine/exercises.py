@@ -94,9 +94,9 @@ class Needed(Exercise):
     hints = [
         "A node is needed if one of the nodes it points to is. In which order must you look at the nodes, "
         "so that those it points to are judged already?",
-        "`steps(root)` yields `(node, missing, ready)` in an order in which each node comes before all "
+        "`steps(root)` yields `(node, dependencies, ready)` in an order in which each node comes before all "
         "that it points to. Backwards, that is the order you want.",
-        "Put the nodes of `steps(root)` in a list, walk it with `reversed`, and add a node where "
+        "Put the nodes of `steps(root)` in a list, go through it with `reversed`, and add a node where "
         "`any(target in found for target, _ in node.next_functions)`.",
     ]
     solution = """
@@ -435,7 +435,7 @@ class HuntInTheEngine(BugHunt):
 
     def skips_zeros(root):
         """an edge with slope 0 is skipped, and the node behind it waits for ever"""
-        missing, ready, waiting = count(root), [root], {root: 1.0}
+        dependencies, ready, waiting = count(root), [root], {root: 1.0}
         while ready:
             node = max(ready, key=lambda node: node.number)
             ready.remove(node)
@@ -444,8 +444,8 @@ class HuntInTheEngine(BugHunt):
                 if slope == 0.0:
                     continue
                 waiting[next_node] = waiting.get(next_node, 0.0) + node.grad * slope
-                missing[next_node] -= 1
-                if missing[next_node] == 0:
+                dependencies[next_node] -= 1
+                if dependencies[next_node] == 0:
                     ready.append(next_node)
 
     bugs = [overwrites, hurries, skips_zeros]

@@ -25,31 +25,31 @@ class Node:
 
 def count(root):
     """Return {node: edges that arrive at it} for every node that can be reached from the root."""
-    missing, stack = {root: 0}, [root]
+    dependencies, stack = {root: 0}, [root]
     while stack:
         for node, _ in stack.pop().next_functions:
             if node is None:
                 continue
-            if node not in missing:
-                missing[node] = 0
+            if node not in dependencies:
+                dependencies[node] = 0
                 stack.append(node)
-            missing[node] += 1
-    return missing
+            dependencies[node] += 1
+    return dependencies
 
 
 def steps(root):
     """Yield (node that runs, counts after it, ready queue after it), until nothing is ready."""
-    missing, ready = count(root), [root]
+    dependencies, ready = count(root), [root]
     while ready:
         ready.sort(key=lambda node: node._sequence_nr())
         node = ready.pop()  # the one made last
         for next_node, _ in node.next_functions:
             if next_node is None:
                 continue
-            missing[next_node] -= 1
-            if missing[next_node] == 0:
+            dependencies[next_node] -= 1
+            if dependencies[next_node] == 0:
                 ready.append(next_node)
-        yield node, missing, ready
+        yield node, dependencies, ready
 
 
 def backward(root, gradient=1.0):

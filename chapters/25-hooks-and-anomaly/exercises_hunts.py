@@ -479,7 +479,7 @@ class HuntTheHook(BugHunt):
         "Three promises: it changes nothing, it goes away, it goes away after an error as well. "
         "Your test can ask for "
         "each.",
-        "What if the gradient has a negative number in it? And who hears of a backward *after* `watch`?",
+        "What if the gradient has a negative number in it? And what happens in a backward *after* `watch`?",
         "Call `watch` with a `run` that raises, catch that, run backward once more, and assert "
         "that nothing was noted.",
     ]

@@ -59,7 +59,7 @@ class WhichExhibit(Exercise):
         Wrong(
             'exhibits = {"A": 12, "B": 13, "C": 23, "D": 19, "E": 14, "F": 21, "G": 10}',
             says="Time or memory",
-            why="A total that holds graphs costs memory; a graph that backward walks again costs time.",
+            why="A total that holds graphs costs memory; a graph that backward goes through again costs time.",
         ),
         Wrong(
             'exhibits = {"A": 12, "B": 10, "C": 23, "D": 20, "E": 11, "F": 22, "G": 13}',

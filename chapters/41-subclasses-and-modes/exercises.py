@@ -18,7 +18,7 @@ class WhoseClass(Exercise):
     """
 
     kind = "warm-up"
-    idea = "Who is asked"
+    idea = "Whose hook is called"
     stub = """
         answers = {
             "parent * 2": None,
@@ -236,7 +236,7 @@ class Forbidden(Exercise):
     hints = [
         "A mode's hook is an ordinary method: `__torch_function__(self, func, types, args=(), kwargs=None)`.",
         "Look at `func.__name__` first, and raise. Otherwise call `func` with what you were given.",
-        "`return func(*args, **(kwargs or {}))`; inside its own hook a mode does not hear that call.",
+        "`return func(*args, **(kwargs or {}))`; inside its own hook a mode does not intercept that call.",
     ]
     solution = """
         class Forbid(T.overrides.TorchFunctionMode):
@@ -250,7 +250,7 @@ class Forbidden(Exercise):
     """
     reason = """
         Modes of this kind find the `item()` in a training loop that makes every step wait. The mode
-        is off while its hook runs, so `func(...)` does not come back to it; modes around it still hear the call.
+        is off while its hook runs, so `func(...)` does not come back to it; modes around it still intercept the call.
     """
     wrong = [
         Wrong(

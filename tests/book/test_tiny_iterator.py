@@ -1,4 +1,4 @@
-"""The small walk of chapter 8 does what the library does."""
+"""The small iterator of chapter 8 does what the library does."""
 
 import importlib.util
 from math import prod
@@ -62,7 +62,7 @@ def test_a_coalesced_iterator_visits_the_same_places(tiny, pair):
     assert prod(size for size, _ in dims) == x.numel()
     places = T.arange(2000).as_strided(tuple(x.shape), x.stride()).reshape(-1).tolist()
     seen = {}
-    for starts, size, steps in tiny.iterate(dims, 2):
+    for starts, size, strides in tiny.iterate(dims, 2):
         for i in range(size):
-            seen[starts[0] + i * steps[0]] = starts[1] + i * steps[1]
+            seen[starts[0] + i * strides[0]] = starts[1] + i * strides[1]
     assert [seen[place] for place in range(x.numel())] == places
