@@ -88,7 +88,7 @@ _OPERATORS = {
     },
 }
 
-# Factories: their arguments are data or settings, so only modes hear of them.
+# Factories: their arguments are data or settings, so only modes intercept them.
 _FACTORIES = {
     *("arange", "as_tensor", "asarray", "empty", "empty_strided", "eye", "frombuffer"),
     *("from_dlpack", "from_numpy", "full", "linspace", "logspace", "normal", "ones", "rand"),
@@ -181,7 +181,7 @@ def get_overridable_functions():
 
 
 def get_ignored_functions():
-    """List the public functions that no class hears of: factories and what is no call on tensors."""
+    """List the public functions that no class can override: factories and what is no call on tensors."""
     tensorlab = importlib.import_module("tensorlab")
     names = sorted(_IGNORED | _FACTORIES)
     found = [getattr(place, name, None) for place in (tensorlab, Tensor) for name in names]
@@ -285,7 +285,7 @@ def get_default_nowrap_functions():
 class TorchFunctionMode:
     """A block in which every call of a public function goes to `__tensor_function__` of this object.
 
-    Inside the hook the mode is off, so it can call what it likes; modes around it still hear that.
+    Inside the hook the mode is off, so it can call what it likes; modes around it still intercept that.
 
     Examples
     --------

@@ -240,8 +240,8 @@ def test_as_subclass_is_a_view_that_shares_the_version():
         x.as_subclass(int)
 
 
-# ---------------------------------------------------------------- quiet blocks and modes
-def test_a_quiet_block_sees_plain_tensors():
+# ---------------------------------------------------------------- blocks without overrides, and modes
+def test_with_overrides_disabled_tensors_are_plain():
     x = tensorlab.ones(2).as_subclass(Left)
     with overrides.DisableTorchFunctionSubclass():
         assert type(x + 1) is tensorlab.Tensor
@@ -250,7 +250,7 @@ def test_a_quiet_block_sees_plain_tensors():
     assert overrides.has_torch_function((1, x))
 
 
-def test_data_of_a_factory_are_not_asked():
+def test_data_of_a_factory_are_not_intercepted():
     logger = make_logger(tensorlab)
     x = tensorlab.ones(2).as_subclass(logger)
     with pytest.warns(UserWarning, match=r"clone\(\).detach\(\)"):

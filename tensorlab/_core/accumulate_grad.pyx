@@ -114,8 +114,8 @@ cdef class AccumulateGrad(Node):
             raise GradientError(f"AccumulateGrad: a leaf on {'meta' if is_meta(variable) else 'cpu'} got a gradient on "
                                 f"{'meta' if is_meta(new) else 'cpu'}; a custom backward function must have returned it")
         if variable.gradient is None:
-            # 2 references, the engine's and apply's: nobody else holds this tensor, so it is taken over without a copy. (As in
-            # PyTorch, it may be a view of memory that somebody holds: of the gradient given to backward, say.)
+            # 2 references, the engine's and apply's: nothing else holds this tensor, so it is taken over without a copy. (As in
+            # PyTorch, it may be a view of memory that is held elsewhere: of the gradient given to backward, say.)
             if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
                 variable.gradient = alias(new) if new.base is not None or needs_grad(new) else new
             else:
@@ -150,9 +150,9 @@ cdef object copy_in_layout(TensorBase grad, TensorBase variable):
     return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)
 
 
-# ---------------------------------------------------------------- taking turns
+# ---------------------------------------------------------------- the lock
 # Backward passes of several threads may reach one leaf at the same time, and a thread may be interrupted between reading .grad
-# and writing it. So they take turns; one lock for all leaves, because it is held for so short a time.
+# and writing it. One lock serves all leaves, because it is held for so short a time.
 cdef PyThread_type_lock lock = PyThread_allocate_lock()
 cdef long lock_owner = 0            # the thread that has it,
 cdef int lock_depth = 0             # and how often: adding gradients of a subclass may run any code, another backward included
@@ -179,7 +179,7 @@ cdef int release_lock() except -1:
 
 
 def renew_lock():
-    """In a forked child, which has only the thread that forked: nobody else has the turn, whoever had it before."""
+    """In a forked child, which has only the thread that forked: no other has the lock, whichever had it before."""
     global lock, lock_depth
     lock = PyThread_allocate_lock()             # the old one may be locked for ever
     if lock_depth > 0 and lock_owner == PyThread_get_thread_ident():
@@ -191,7 +191,7 @@ in_forked_children(renew_lock)
 
 
 cdef int transfer_lock(long owner, long borrower) noexcept:
-    """If `owner` has the turn, and will wait for the thread `borrower`, that one has it meanwhile."""
+    """If `owner` has the lock, and will wait for the thread `borrower`, that one has it meanwhile."""
     global lock_owner
     if lock_depth > 0 and lock_owner == owner:
         lock_owner = borrower

@@ -47,7 +47,7 @@ def get_gradient_edge(TensorBase tensor not None):
 
 
 cdef list first_gradients(list ends, object given, str where):
-    """The gradients to start from: those given, or 1 for a single element. Nobody hears of what is called for them."""
+    """The gradients to start from: those given, or 1 for a single element. Overrides are disabled meanwhile."""
     cdef bint were_disabled = set_overrides_disabled(True)
     try:
         return checked_gradients(ends, given, where)

@@ -1,4 +1,4 @@
-"""The pointer that every call of a compiled function goes through (PEP 590), and how to turn it to another C function."""
+"""The pointer that every call of a compiled function goes through (PEP 590), and how to set it to another C function."""
 from cpython.object cimport PyObject
 
 cdef extern from *:

@@ -1,7 +1,7 @@
 """Conversion: a row of numbers copied into another row, of the same type or of any other.
 
-`convert` knows every pair of types. Half types go by way of float32; a row of the same type is only moved. The walk, the
-reductions and the indexing ops meet other types and steps through this one function.
+`convert` knows every pair of types. Half types go by way of float32; a row of the same type is only moved. The iterator, the
+reductions and the indexing ops meet other types and strides through this one function.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy

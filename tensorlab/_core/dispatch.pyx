@@ -7,7 +7,7 @@ A call of a pointwise op (`run_unary`, `run_binary`, ...) goes through these ste
         result_for          a tensor of the broadcast shape                   (layout)
         for_each            the loop over all elements                        (in iterator.pyx)
     begin_record,       everything about gradients, if one is wanted:
-    end_record           a node with its edges and what it saves           (in recording.pyx)
+    end_record              a node with its edges and what it saves           (in recording.pyx)
 
 A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
 

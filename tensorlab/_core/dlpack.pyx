@@ -250,7 +250,7 @@ cdef TensorBase borrow(object capsule):
     cdef Borrowed owner
     cdef TensorBase out
     cdef ssize[MAX_NDIM] sizes, strides
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int i, dtype
     cdef bint is_read_only = False
     cdef DLManagedTensor* old = NULL
@@ -276,8 +276,8 @@ cdef TensorBase borrow(object capsule):
         raise ShapeError(f"from_dlpack: {lent.ndim} dimensions, at most {MAX_NDIM} are supported")
     for i in range(lent.ndim - 1, -1, -1):
         sizes[i] = lent.shape[i]
-        strides[i] = step if lent.strides == NULL else lent.strides[i]
-        step *= sizes[i]
+        strides[i] = stride if lent.strides == NULL else lent.strides[i]
+        stride *= sizes[i]
         if sizes[i] < 0 or (strides[i] < 0 and sizes[i] > 1):
             raise MemoryLayoutError("from_dlpack: a size or stride is negative; make a copy of the array first")
         if strides[i] < 0:                              # of a dimension of size 1: it is never used

@@ -4,7 +4,8 @@ A backward pass is a *graph task*. Its first two steps, `count` and `select`, ar
 gradients each of them waits for. The third is here:
 
 run          a ready queue of nodes all of whose gradients have arrived, latest-made first. Take one, let it turn its incoming
-             gradient into those of its edges, add each to what waits at the next node, and count that node down.
+             gradient into those of its edges, add each to the input buffer of the next node, and count down that node's
+             dependencies.
 """
 from cpython.list cimport PyList_GET_ITEM
 from cpython.object cimport PyObject
@@ -79,7 +80,7 @@ cdef bint is_expandable(InputMetadata* metadata, TensorBase g) noexcept:
 
 
 cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number, object grad) except -1:
-    """Add a gradient to what waits at a node, whose slot is given."""
+    """Add a gradient to the input buffer of a node, whose slot is given."""
     cdef list several
     if node.output_count == 1:
         add_to(task.input_buffers, slot, grad)
@@ -92,7 +93,7 @@ cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number, ob
 
 
 cdef int add_to(list gradients, Py_ssize_t i, object grad) except -1:
-    """gradients[i] += grad; in the memory of the first, if nobody else can see that."""
+    """gradients[i] += grad; in the memory of the first, if nothing else can see that."""
     cdef TensorBase waiting = <TensorBase>PyList_GET_ITEM(gradients, i)
     if waiting is None:
         gradients[i] = grad
@@ -196,7 +197,7 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
 
 
 cdef tuple validate_outputs(Node node, tuple out):
-    """The gradients that a node gives its edges, each in the form of what it belongs to, as hooks shall see them."""
+    """The gradients that a node gives its edges, each validated, as hooks shall see them."""
     cdef list validated = list(out)
     cdef Py_ssize_t i
     cdef Node next_node
@@ -210,7 +211,7 @@ cdef tuple validate_outputs(Node node, tuple out):
 
 
 cdef inline object take(tuple out, Py_ssize_t i):
-    """Move item i out of a tuple that nobody else holds, so that its reference count tells who else wants it."""
+    """Move item i out of a tuple that nothing else holds, so that its reference count tells whether anything else wants it."""
     cdef object one = <object>PyTuple_GET_ITEM(out, i)
     Py_INCREF(None)
     PyTuple_SET_ITEM(out, i, None)              # does not count down what was there: that reference is freed here
@@ -371,7 +372,7 @@ cdef list execute_in_new_thread(list arguments):
 
 
 def execute_as(size_t state, long caller, list arguments, list outcome):
-    """In a new thread: run `execute` in the modes, and with the turn, of the thread that waits; its state is at this address."""
+    """In a new thread: run `execute` in the modes, and with the lock, of the thread that waits; its state is at this address."""
     cdef ThreadState* mine = thread_state()
     mine[0] = (<ThreadState*>state)[0]
     mine.backward_depth = 0

@@ -53,7 +53,7 @@ cdef inline bint has_shape_of(TensorBase x, const InputMetadata* metadata) noexc
     return True
 
 cdef inline int ndim_of(TensorBase x) except -1:
-    """x's number of dimensions. A stale view whose history cannot be mended raises here, before any other complaint."""
+    """x's number of dimensions. A stale view whose history cannot be recovered raises here, before any other complaint."""
     if x.base is not None and x.creation != 0 and thread_state().grad_enabled and needs_grad(x):
         grad_fn_of(x)
     return x.ndim_
@@ -64,7 +64,7 @@ cdef inline bint needs_grad(TensorBase x) noexcept:
             or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
 
 cdef inline bint should_record(TensorBase x) noexcept:
-    """Does autograd follow what is done with x now?"""
+    """Is an op on x to be recorded now: does x need a gradient, and is grad mode on?"""
     return needs_grad(x) and thread_state().grad_enabled
 
 cdef Node grad_fn_of(TensorBase x)

@@ -6,16 +6,16 @@ A leaf that requires gradients has no node of its own; an edge to it points at i
 
 Views. A view knows its base, how it was made (its `creation`) and at which version its node was right. Writing to a view
 changes the base, so the base gets a new node, CopySlices; every other view of that base is then *stale*: its node describes
-values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. Whoever wants to follow a
-tensor's node must ask it; other code only tests whether there is one, or replaces it. This is the most dangerous place of the
+values that are gone. `grad_fn_of` notices by comparing versions and makes a new node from the base. Code that wants to follow
+a tensor's node must ask it; other code only tests whether there is one, or replaces it. This is the most dangerous place of the
 whole engine.
 
 Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
 what it holds aside, and the outermost one lets go of that, one thing after the other. The count is one for all threads: what
 one puts aside while another frees may wait for that one.
 
-Quiet and aloud. Subclasses and modes may listen to calls (overrides.pyx). What the engine calls for itself, it calls quietly;
-what the user wrote, a hook say, aloud: see modes.pyx.
+Overrides. Subclasses and modes may intercept calls (overrides.pyx). The engine disables that for the ops that it calls
+itself, and enables it again for what the user wrote, such as a hook: see modes.pyx.
 """
 cimport cython
 from cpython.weakref cimport PyWeakref_NewRef
@@ -71,7 +71,7 @@ cdef int release(Node node) except -1:
 cdef unsigned long long sequence_counter = 0
 
 cdef int set_sequence_number(Node node) except -1:
-    """Number a new node; in anomaly mode, note where in the user's program it was made."""
+    """Give a new node its sequence number; in anomaly mode, note where in the user's program it was made."""
     global sequence_counter
     sequence_counter += 1
     node.sequence_number = sequence_counter

@@ -1,6 +1,6 @@
 """A graph task: which nodes a backward pass runs, and in what order.
 
-1. count     walk from the roots over all edges; for each node, how many edges arrive at it
+1. count     go from the roots over all edges; for each node, how many edges arrive at it
 2. select    with `inputs=`, mark the nodes from which some input can be reached; the others are not run
 
 Then the engine runs it (engine.pyx). Nothing here recurses, so depth costs nothing but memory. A node's position in the task's

@@ -1,12 +1,12 @@
-"""Walking n dimensions: one walk serves every pointwise op, every copy and every cast."""
+"""The tensor iterator: it serves every pointwise op, every copy and every cast."""
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase
 
 cdef enum:
     MAX_OPERANDS = 5            # the result and up to four inputs
 
-# An inner loop sees plain rows: n elements next to each other, in the type it computes in. The walk brings everything
-# else (strides, broadcasting, casts) into that form.
+# An inner loop sees contiguous rows: n elements next to each other, in the type it computes in. The iterator brings
+# everything else (strides, broadcasting, casts) into that form.
 ctypedef void (*unary_loop)(void* out, void* x, ssize n) noexcept nogil
 ctypedef void (*binary_loop)(void* out, void* x, void* y, ssize n) noexcept nogil
 ctypedef void (*ternary_loop)(void* out, void* x, void* y, void* z, ssize n) noexcept nogil
@@ -16,7 +16,7 @@ cdef struct Operand:            # operand 0 is the result
     char* data                  # first element
     int dtype                   # as stored
     int kernel_dtype            # as the loop wants it
-    ssize[MAX_NDIM] strides     # elements from one index to the next, for each dimension of the walk; 0: broadcast
+    ssize[MAX_NDIM] strides     # elements from one index to the next, for each dimension of the iterator; 0: broadcast
 
 cdef struct TensorIterator:
     int ndim

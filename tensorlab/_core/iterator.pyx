@@ -1,17 +1,18 @@
-"""The n-d walk: brings any operands (strided, broadcast, of other types) to inner loops that know only plain rows.
+"""The tensor iterator: brings any operands (strided, broadcast, of other types) to inner loops that know only contiguous rows.
 
-1. Each operand gets one step for each dimension of the result; 0 where it is broadcast.
-2. `coalesce` drops dimensions of size 1, puts the result's smallest step innermost, and merges dimensions that continue
+1. Each operand gets one stride for each dimension of the result; 0 where it is broadcast.
+2. `coalesce` drops dimensions of size 1, puts the result's smallest stride innermost, and merges dimensions that continue
    one another in every operand. A contiguous operation becomes a single row.
-3. The two innermost dimensions are walked row by row if all rows are plain. A number that is broadcast along a row is
-   spread over a short piece of a buffer, and the row is taken in pieces of that length.
-4. Otherwise they are walked in tiles of at most TILE elements. An operand that is not a plain row of the type the loop
+3. The two innermost dimensions are run row by row if all rows are contiguous. A number that is broadcast along a row is
+   written to a short piece of a buffer, and the row is taken in pieces of that length.
+4. Otherwise they are run in tiles of at most TILE elements. An operand that is not a contiguous row of the type the loop
    computes in is gathered into a buffer first (and the result scattered from one): strides, broadcasting, casts and half
    types cost a pass through the L1 cache, and no op has to know of them. A transposed operand is gathered in tiles of 16
-   rows, so that each cache line is read once, and turned block by block in registers.
-5. Large walks are split over threads along the outermost dimension.
+   rows, so that each cache line is read once, and transposed block by block in registers.
+5. Large iterations are split over threads along the outermost dimension.
 
-Leaves out: choosing between loops by capability (that is done at import), and reductions, which have their own walk.
+Leaves out: choosing between loops by capability (that is done at import), and reductions, which have an iterator of their own
+(ops/reduction_iterator.pyx), as have ops that work along one dimension (ops/dim_iterator.pyx).
 """
 from cython.parallel cimport prange
 from libc.stdint cimport int16_t, int32_t, int64_t
@@ -69,10 +70,10 @@ cdef int thread_count(ssize work, ssize grain) noexcept nogil:
     return <int>most if most < threads_wanted else threads_wanted
 
 
-# ---------------------------------------------------------------- setting up a walk
+# ---------------------------------------------------------------- setting up
 cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
                       const ssize* strides) noexcept nogil:
-    """Describe operand k; its dimensions are aligned with the last ones of the walk."""
+    """Describe operand k; its dimensions are aligned with the last ones of the iterator."""
     cdef Operand* operand = &iter.operand[k]
     cdef int i, shift = iter.ndim - ndim
     operand.data = data
@@ -85,7 +86,7 @@ cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int ke
 
 
 cdef void coalesce(TensorIterator* iter) noexcept nogil:
-    """Drop dimensions of size 1, sort by the result's step, merge neighbours that continue one another."""
+    """Drop dimensions of size 1, sort by the result's stride, merge neighbours that continue one another."""
     cdef int i, j, k, last, ndim = 0
     cdef bint continues
     for i in range(iter.ndim):
@@ -94,7 +95,7 @@ cdef void coalesce(TensorIterator* iter) noexcept nogil:
                 iter.sizes[ndim] = iter.sizes[i]
                 for k in range(iter.operands):
                     iter.operand[k].strides[ndim] = iter.operand[k].strides[i]
-            j = ndim                    # insertion sort: the result's largest step first
+            j = ndim                    # insertion sort: the result's largest stride first
             while j > 0 and iter.operand[0].strides[j - 1] < iter.operand[0].strides[j]:
                 swap_dims(iter, j - 1, j)
                 j -= 1
@@ -205,7 +206,7 @@ cdef void gather(char* buffer, Operand* operand, char* data, ssize row_stride, s
         convert(column, operand.kernel_dtype, 1, data, operand.dtype, row_stride, m)
         for i in range(m):
             broadcast_value(buffer + i * row, column + i * kernel_size, kernel_size, n)
-    elif m > 1 and row_stride < stride:                     # transposed: read along the rows' step
+    elif m > 1 and row_stride < stride:                     # transposed: read along the rows' stride
         for i in range(n):
             convert(buffer + i * kernel_size, operand.kernel_dtype, n, data + i * stride * size, operand.dtype, row_stride, m)
     else:
@@ -223,7 +224,7 @@ cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil:
 
 
 cdef void prepare_buffers(TensorIterator* iter, Plane* plane) noexcept nogil:
-    """Find how long a tile may be, and the operands that are one number; spread those."""
+    """Find how long a tile may be, and the operands that are one number; fill their buffers."""
     cdef ssize work = 1
     cdef int d, k, widest = 1
     for d in range(iter.ndim):
@@ -309,9 +310,9 @@ cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base,
 
 
 cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
-    """A plane of plain rows, some operands perhaps one number for a whole row.
+    """A plane of contiguous rows, some operands perhaps one number for a whole row.
 
-    Such a number is spread over an eighth of its buffer only, which then serves piece after piece of the row: to fill the
+    Such a number fills an eighth of its buffer only, which then serves piece after piece of the row: to fill the
     buffer for every row would cost half as much as an addition of the rows.
     """
     cdef char* at[MAX_OPERANDS]             # where each operand's next piece begins
@@ -351,18 +352,18 @@ cdef void run_rows(TensorIterator* iter, void* loop, Plane* plane, char** base, 
 
 
 cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize rows, ssize columns) noexcept nogil:
-    """The two innermost dimensions: long plain rows as they are, anything else in tiles."""
+    """The two innermost dimensions: long contiguous rows as they are, anything else in tiles."""
     cdef ssize i = 0, j, tile_rows = 1, tile_columns = plane.columns
-    cdef bint is_plain = columns >= SHORT_ROW and not iter.one_by_one, is_transposed = False, together = columns < SHORT_ROW
+    cdef bint is_contiguous = columns >= SHORT_ROW and not iter.one_by_one, is_transposed = False, together = columns < SHORT_ROW
     cdef int k
     for k in range(iter.operands):
         if plane.strides[k] != 1 and (plane.strides[k] != 0 or k == 0):
-            is_plain = False
+            is_contiguous = False
         if iter.operand[k].dtype != iter.operand[k].kernel_dtype and plane.strides[k] != 0:
-            is_plain = False
+            is_contiguous = False
         if plane.row_strides[k] != 0 and plane.row_strides[k] < plane.strides[k]:
             is_transposed = True
-    if is_plain:
+    if is_contiguous:
         run_rows(iter, loop, plane, base, rows, columns)
         return
     if iter.one_by_one:
@@ -377,7 +378,7 @@ cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base,
     if not is_transposed or together:
         run_block(iter, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
         return
-    while i < rows:                     # not range: with a variable step it would be a Python object
+    while i < rows:                     # not range: with a variable step, it would be a Python object
         j = 0
         while j < columns:              # a block of tiles is small enough for the pages of all operands to stay at hand
             run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns), tile_rows, tile_columns,
@@ -386,7 +387,7 @@ cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base,
         i += BLOCK
 
 
-# ---------------------------------------------------------------- the walk
+# ---------------------------------------------------------------- running
 cdef void run_part(TensorIterator* iter, void* loop, ssize part, ssize parts) noexcept nogil:
     """One thread's share: a slice of the outermost dimension."""
     cdef char* data[MAX_OPERANDS]
@@ -440,7 +441,7 @@ cdef inline ssize share(ssize n, ssize part, ssize parts) noexcept nogil:
 
 
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
-    """Call the loop for every element of the walk. Each thread gets at least `grain` elements."""
+    """Call the loop for every element of the result. Each thread gets at least `grain` elements."""
     cdef ssize work = 1, part
     cdef int threads
     for part in range(iter.ndim):

@@ -9,7 +9,7 @@ cdef struct ThreadState:
     PyObject* task              # the backward pass that is running (engine.pyx), or NULL
     PyObject* running           # the node that it runs, in anomaly mode, else NULL
     bint grad_mode              # what no_grad and enable_grad have set
-    bint overrides_disabled     # the engine is calling: no class and no mode hears of it (overrides.pyx)
+    bint overrides_disabled     # the engine is calling: no class and no mode overrides that (overrides.pyx)
 
 cdef ThreadState* thread_state() noexcept nogil
 cdef bint set_grad_mode(bint enabled) noexcept

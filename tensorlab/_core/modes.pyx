@@ -1,4 +1,4 @@
-"""The modes of a thread: is autograd recording, does inference mode hold, how many backward passes are running, who listens.
+"""The modes of a thread: is autograd recording, does inference mode hold, how many backward passes run, are overrides off.
 
 One small C struct for each thread; reading it costs two nanoseconds, so every op can afford to look.
 """
@@ -72,11 +72,11 @@ def switch_inference_mode(bint enabled):
     return was
 
 
-# ---------------------------------------------------------------- who hears of calls
+# ---------------------------------------------------------------- overrides
 cdef bint set_overrides_disabled(bint overrides_disabled) noexcept:
-    """Let no class and no mode hear of what this thread calls (overrides.pyx), or let them again; return which it was.
+    """Disable overrides by classes and modes in this thread (overrides.pyx), or enable them again; return which it was.
 
-    The engine is quiet, because what it calls is not the user's doing.
+    The engine disables them, because the user did not make the calls that it makes.
     """
     cdef ThreadState* state = thread_state()
     cdef bint was = state.overrides_disabled
@@ -85,7 +85,7 @@ cdef bint set_overrides_disabled(bint overrides_disabled) noexcept:
 
 
 cdef object call_with_overrides(object function, tuple arguments):
-    """Call what the user wrote, a hook or a custom function: classes and modes hear of what it does.
+    """Call what the user wrote, a hook or a custom function: classes and modes may override the calls that it makes.
 
     The modes that it leaves switched, and the packing of saved tensors, are then again as they were.
     """

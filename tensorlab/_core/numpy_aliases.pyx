@@ -1,7 +1,7 @@
 """NumPy's names for arguments: `axis` for dim and `keepdims` for keepdim, as PyTorch accepts them in every function.
 
 Not in each signature, where they would only stand in the way: the pointer that calls of such a function go through (PEP 590)
-is turned to a function that looks at the names of the arguments, if there are any, and calls the function itself. A call
+is set to a function that looks at the names of the arguments, if there are any, and calls the function itself. A call
 without named arguments pays one comparison.
 """
 from cpython.object cimport PyObject

@@ -1,3 +1,3 @@
-"""Who is to be asked about a call; for functions that ask for themselves."""
+"""Which overrides a call has; for functions that call hooks themselves."""
 
 cdef list find_overrides(list arguments, list others)

@@ -5,15 +5,15 @@ A class takes part by defining `__tensor_function__(cls, function, types, args=(
 compiled function, and a compiled function holds a pointer to the C function that a call of it goes to (PEP 590):
 
     before      add ----------------> its C code
-    after       add ----> intercept ----> its C code, if no argument's class listens
+    after       add ----> intercept ----> its C code, if no argument's class has a hook
                                    `----> the hook of the class or of the mode
 
-`enable_interception` turns these pointers when the first class with a hook is defined or the first mode is entered. A program
+`enable_interception` sets these pointers when the first class with a hook is defined or the first mode is entered. A program
 that has neither runs the very instructions it would run if this file did not exist, and every reference to a function is
-covered, whoever took it and when. What this costs afterwards says docs/decisions/0011.
+covered, wherever and whenever it was taken. docs/decisions/0011 says what this costs afterwards.
 
 The functions are collected by tensorlab/overrides.py, which knows the public names. Calls below them, from C to C, are not
-public and nobody hears of them; nor of what the engine calls, formulas of derivatives among it, until it comes to functions
+public and cannot be overridden; nor can what the engine calls, formulas of derivatives among it, until it comes to functions
 of the user's own (`set_overrides_disabled` and `call_with_overrides` in modes.pyx).
 """
 from cpython.object cimport PyObject
@@ -36,7 +36,7 @@ cdef extern from *:
     #endif
     static TL_THREAD struct { int no_classes, disabled; } tl_overrides = {0, 0};
 
-    /* the body of a function of (*args, **kwargs), which has no such pointer before the switch */
+    /* the body of a function of (*args, **kwargs), which has no such pointer before the pointers are set */
     #define tl_body(f, args, kwargs) \\
         ((PyCFunctionWithKeywords)(void*)((PyCFunctionObject*)(f))->m_ml->ml_meth)((PyObject*)(f), args, kwargs)
     #define tl_type(x) ((PyObject*)Py_TYPE(x))
@@ -45,14 +45,14 @@ cdef extern from *:
     PyObject* type_of "tl_type"(PyObject* x)
     ctypedef struct ThreadOverrides:
         int no_classes          # DisableTorchFunctionSubclass blocks that this thread is in
-        int disabled            # DisableTorchFunction blocks: not even modes listen
+        int disabled            # DisableTorchFunction blocks: modes do not intercept either
     ThreadOverrides state "tl_overrides"
     Py_ssize_t PyVectorcall_NARGS(size_t flags) noexcept
 
 cdef enum:
     # what a function is, beside a plain one
     OPERATOR = 1                # for operands that it does not know it answers NotImplemented
-    FACTORY = 2                 # its arguments are data: only modes hear of it
+    FACTORY = 2                 # its arguments are data: only modes intercept it
 
 IS_OPERATOR, IGNORES_CLASSES = OPERATOR, FACTORY        # for Python
 HOOK_NAMES = ("__tensor_function__", "__torch_function__")
@@ -64,22 +64,22 @@ cdef class Entry:
     cdef int kind
 
 cdef dict entries = {}              # function: Entry; empty until the switch is on
-cdef set plain_classes = set()      # classes over Tensor that do not listen, such as Parameter
-cdef tuple foreign = ()             # classes that listen and do not inherit Tensor
+cdef set plain_classes = set()      # classes over Tensor without a hook, such as Parameter
+cdef tuple foreign = ()             # classes with a hook that do not inherit Tensor
 cdef object collect = None          # lists the public functions; tensorlab/overrides.py hands it down
-cdef bint is_wanted = False         # somebody listened before the functions could be collected
+cdef bint is_wanted = False         # a hook was defined before the functions could be collected
 cdef object stacks = threading.local()      # .modes: the modes in force in a thread, the innermost last
 cdef int mode_count = 0             # in all threads, so that threads without modes need not look
 
 
-# ---------------------------------------------------------------- who listens
+# ---------------------------------------------------------------- which arguments have hooks
 def disabled_tensor_function(*args, **kwargs):
     """As `__tensor_function__` of a class: let its tensors be plain ones in calls, as Parameter does."""
     return NotImplemented
 
 
 cdef str hook_name(object cls):
-    """The name under which the class or one it inherits defines a hook; None if it does not listen."""
+    """The name under which the class or one it inherits defines a hook; None if there is none."""
     for parent in cls.__mro__:
         for name in HOOK_NAMES:
             if name in parent.__dict__:
@@ -88,7 +88,7 @@ cdef str hook_name(object cls):
 
 
 def register_subclass(cls):
-    """Note a new class that inherits Tensor; turn the switch if it listens."""
+    """Register a new class that inherits Tensor; enable interception if it has a hook."""
     if hook_name(cls) is None:
         plain_classes.add(cls)
     else:
@@ -142,7 +142,7 @@ def overloaded_arguments(arguments):
 
 # ---------------------------------------------------------------- the interception point
 cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
-    """What a call of any public function goes to once the switch is on."""
+    """What a call of any public function goes to once interception is enabled."""
     cdef Entry entry = <Entry><object>PyDict_GetItem(entries, <object>function)
     cdef list found = None
     cdef Py_ssize_t i, positional = PyVectorcall_NARGS(flags)
@@ -190,12 +190,12 @@ cdef object call_with_tuple(PyObject* function, PyObject** arguments, size_t fla
 
 
 cdef object call_hooks(object public, list found, tuple args, dict kwargs):
-    """Give the call to the innermost mode, then to each class, until one answers."""
+    """Give the call to the innermost mode, then to each class, until one does not return NotImplemented."""
     types = tuple([type(value) for value in found])
     cdef list modes
     if mode_count > 0 and has_modes():
         modes = stacks.modes
-        mode = modes.pop()                      # inside its hook a mode does not hear its own calls
+        mode = modes.pop()                      # inside its hook a mode does not intercept its own calls
         try:
             result = hook_of(mode)(public, types, args, kwargs)
         finally:
@@ -222,7 +222,7 @@ cdef object no_implementation(object public, list found):
 
 
 def overridable(function):
-    """A compiled function that calls one written in Python: methods of Tensor are listed through it, to be turned as others."""
+    """A compiled function that calls one written in Python: methods of Tensor are listed through it, to be intercepted, too."""
     def call(*args, **kwargs):
         return function(*args, **kwargs)
     call.__name__ = function.__name__
@@ -242,14 +242,14 @@ cdef list find_overrides(list arguments, list others):
 
 
 def call_override(public, found, args, kwargs):
-    """Give a call to the hooks of `found`; for functions that ask for themselves."""
+    """Give a call to the hooks of `found`; for functions that call hooks themselves."""
     result = call_hooks(public, found, args, kwargs)
     if result is NotImplemented:
         raise no_implementation(public, found)
     return result
 
 
-# ---------------------------------------------------------------- the switch
+# ---------------------------------------------------------------- enabling
 def set_collector(function):
     """Take the function that lists (function, public function, kind) for all public functions."""
     global collect
@@ -259,7 +259,7 @@ def set_collector(function):
 
 
 def enable_interception():
-    """Turn the pointers of all public functions to `intercept`. What was turned stays so."""
+    """Set the pointers of all public functions to `intercept`. They stay so."""
     global is_wanted
     cdef Entry entry
     is_wanted = True
@@ -282,13 +282,13 @@ def is_interception_enabled():
     return len(entries) > 0
 
 
-# ---------------------------------------------------------------- blocks in which nobody listens
+# ---------------------------------------------------------------- blocks in which overrides are disabled
 cdef bint are_overrides_disabled() noexcept:
     return state.disabled > 0 or thread_state().overrides_disabled
 
 
 class DisableTorchFunctionSubclass:
-    """A block in which tensors of all classes are plain ones; modes still listen."""
+    """A block in which tensors of all classes are plain ones; modes still intercept calls."""
 
     def __enter__(self):
         state.no_classes += 1
@@ -298,7 +298,7 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction:
-    """A block in which neither classes nor modes listen."""
+    """A block in which neither classes nor modes intercept calls."""
 
     def __enter__(self):
         state.disabled += 1
@@ -314,7 +314,7 @@ cdef bint has_modes():
 
 
 def push_mode(mode):
-    """Let a mode hear of all calls of this thread from now on."""
+    """Let a mode intercept all calls of this thread from now on."""
     global mode_count
     if hook_name(type(mode)) is None:
         raise TypeError(f"{type(mode).__name__}: a mode must define {HOOK_NAMES[0]} or {HOOK_NAMES[1]}")
@@ -333,5 +333,5 @@ def pop_mode():
 
 
 def active_modes():
-    """The modes that hear of a call that this thread makes now, the innermost last."""
+    """The modes that intercept a call that this thread makes now, the innermost last."""
     return () if are_overrides_disabled() else tuple(getattr(stacks, "modes", ()))

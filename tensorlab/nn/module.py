@@ -246,7 +246,7 @@ class Module:
         # Sequential's children "0", "1", ... are attributes, but no one can write model.0
         return sorted(name for name in super().__dir__() if not name[0].isdigit())
 
-    # ------------------------------------------------------------ walking
+    # ------------------------------------------------------------ iterating
     def named_children(self):
         """Yield (name, module) of each direct submodule, each module once."""
         seen = set()

@@ -112,14 +112,14 @@ cdef bint channels_lie_last(TensorBase x) noexcept:
 
 cdef bint fits_channels_last(TensorBase x) noexcept:
     """Do the elements lie in that order without gaps, whatever the strides of dimensions of size 1?"""
-    cdef ssize step = 1
+    cdef ssize stride = 1
     cdef int d, i
     for i in range(x.ndim_):
         d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
         if x.sizes[d] != 1:
-            if x.strides[d] != step:
+            if x.strides[d] != stride:
                 return False
-            step *= x.sizes[d]
+            stride *= x.sizes[d]
     return True
 
 

@@ -42,7 +42,7 @@ cdef inline void set_plain(Matrix* matrix, char* data, ssize rows, ssize columns
     matrix.column_stride = 1
 
 
-cdef inline void turn(Matrix* matrix) noexcept nogil:
+cdef inline void transpose(Matrix* matrix) noexcept nogil:
     matrix.rows, matrix.columns = matrix.columns, matrix.rows
     matrix.row_stride, matrix.column_stride = matrix.column_stride, matrix.row_stride
 
@@ -69,12 +69,12 @@ cdef void run_image(number* x, number* weight, number* out, number* columns, Geo
         if mode == FORWARD:
             multiply_one(dtype, &out_matrix, &weight_matrix, &column_matrix, 1, 1)
         elif mode == BY_INPUT:
-            turn(&weight_matrix)
+            transpose(&weight_matrix)
             multiply_one(dtype, &column_matrix, &weight_matrix, &out_matrix, 1, 1 if is_plain else 0)
             if not is_plain:
                 col2im(x, columns, geometry, row, last)
         else:
-            turn(&column_matrix)
+            transpose(&column_matrix)
             multiply_one(dtype, &weight_matrix, &out_matrix, &column_matrix, 1, 1)
         row = last
 

@@ -46,7 +46,7 @@ from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab.errors import DeviceError, NoDataError, ShapeError
 
 cdef enum:
-    SMALL_COPY = 16384                      # bytes that memcpy moves faster than a walk is set up
+    SMALL_COPY = 16384                      # bytes that memcpy moves faster than an iterator is set up
 
 
 # ---------------------------------------------------------------- clone

@@ -1,8 +1,9 @@
-"""The walk of ops that work along one dimension: brings each line of each operand to a loop that knows one plain line.
+"""The iterator of ops that work along one dimension: brings each slice of each operand to a loop that knows one contiguous slice.
 
-A line that is not plain (strided, or of another type) is gathered into a buffer, and a result scattered from one. Where
-lines run across memory (dimension 0 of a matrix), neighbouring lines are gathered together: each cache line that is
-read then serves 16 of them, where line by line it would be fetched 16 times.
+A slice has one index in every other dimension: a row of a matrix, for dim=1. One that is not contiguous, or is of another
+type, is gathered into a buffer, and a result scattered from one. Where slices run across memory (dimension 0 of a matrix),
+neighbouring ones are gathered together: each cache line that is read then serves 16 of them, where slice by slice it would be
+fetched 16 times.
 """
 from cython.parallel cimport prange
 from libc.stdint cimport uintptr_t
@@ -15,15 +16,15 @@ from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 cdef enum:
-    GROUP = 16                  # lines gathered together
+    GROUP = 16                  # slices gathered together
     GROUP_BYTES = 1 << 19       # buffers of a group should stay in the L2 cache
-    PADDING = 16                # elements between buffered lines: lines 2**k bytes apart would fight for one cache set
+    PADDING = 16                # elements between buffered slices: 2**k bytes apart they would fight for one cache set
     NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 
 # ---------------------------------------------------------------- setting up
 cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
-    """Begin a walk over the lines that run along dimension `dim` of x."""
+    """Begin an iteration over the slices that run along dimension `dim` of x."""
     cdef int i
     iter.writes_meta = iter.reads_meta = False
     iter.operands = 0
@@ -37,7 +38,7 @@ cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
 
 
 cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype, bint is_output) noexcept:
-    """Add an operand whose lines run along `dim`; with dim = -1 each line is one element, and x lacks the dimension."""
+    """Add an operand whose slices run along `dim`; with dim = -1 each slice is one element, and x lacks the dimension."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     cdef int i, at = 0
     operand.data = x.data_
@@ -60,7 +61,7 @@ cdef void add_operand(DimIterator* iter, TensorBase x, int dim, int kernel_dtype
 
 
 cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept:
-    """Add an operand of which the loop only gets the address of each line's first element, to reach for what it
+    """Add an operand of which the loop only gets the address of each slice's first element, to reach for what it
     needs."""
     cdef DimOperand* operand = &iter.operand[iter.operands]
     add_operand(iter, x, dim, x.dtype_, False)
@@ -69,7 +70,7 @@ cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept:
 
 
 cdef void coalesce(DimIterator* iter) noexcept:
-    """Drop dimensions of size 1, put operand 0's smallest step last, merge dimensions that continue one another."""
+    """Drop dimensions of size 1, put operand 0's smallest stride last, merge dimensions that continue one another."""
     cdef int i, j, k, last = 0, ndim = 0
     cdef bint continues
     for i in range(iter.ndim):
@@ -117,31 +118,31 @@ cdef inline bint is_buffered(DimOperand* operand) noexcept nogil:
     return operand.dtype != operand.kernel_dtype or (operand.stride != 1 and operand.length > 1)
 
 
-cdef void move(DimOperand* operand, char* data, ssize line_stride, char* buffer, ssize m, bint is_gather) noexcept nogil:
-    """Gather m neighbouring lines into a buffer, or scatter them from it."""
+cdef void move(DimOperand* operand, char* data, ssize slice_stride, char* buffer, ssize m, bint is_gather) noexcept nogil:
+    """Gather m neighbouring slices into a buffer, or scatter them from it."""
     cdef int size = item_size[operand.dtype], kernel_size = item_size[operand.kernel_dtype]
     cdef ssize pitch = operand.length + PADDING, i
-    if m > 1 and line_stride < operand.stride:          # across memory: a piece of each of the m lines at a time
+    if m > 1 and slice_stride < operand.stride:          # across memory: a piece of each of the m slices at a time
         for i in range(operand.length):
             if is_gather:
                 convert(buffer + i * kernel_size, operand.kernel_dtype, pitch, data + i * operand.stride * size,
-                        operand.dtype, line_stride, m)
+                        operand.dtype, slice_stride, m)
             else:
-                convert(data + i * operand.stride * size, operand.dtype, line_stride, buffer + i * kernel_size,
+                convert(data + i * operand.stride * size, operand.dtype, slice_stride, buffer + i * kernel_size,
                         operand.kernel_dtype, pitch, m)
     else:
         for i in range(m):
             if is_gather:
-                convert(buffer + i * pitch * kernel_size, operand.kernel_dtype, 1, data + i * line_stride * size,
+                convert(buffer + i * pitch * kernel_size, operand.kernel_dtype, 1, data + i * slice_stride * size,
                         operand.dtype, operand.stride, operand.length)
             else:
-                convert(data + i * line_stride * size, operand.dtype, operand.stride, buffer + i * pitch * kernel_size,
+                convert(data + i * slice_stride * size, operand.dtype, operand.stride, buffer + i * pitch * kernel_size,
                         operand.kernel_dtype, 1, operand.length)
 
 
 cdef void run_group(DimIterator* iter, dim_loop loop, void* parameter, char** data, ssize m, char** buffers,
                     char* scratch) noexcept nogil:
-    """m lines that are neighbours in the last of the other dimensions."""
+    """m slices that are neighbours in the last of the other dimensions."""
     cdef void* arguments[7]                             # MAX_DIM_OPERANDS and the scratch memory
     cdef DimOperand* operand
     cdef int k, last = iter.ndim - 1
@@ -165,19 +166,19 @@ cdef void run_group(DimIterator* iter, dim_loop loop, void* parameter, char** da
             move(operand, data[k], operand.strides[last], buffers[k], m, False)
 
 
-# ---------------------------------------------------------------- the walk
+# ---------------------------------------------------------------- running
 cdef ssize group_size(DimIterator* iter, ssize* bytes_needed) noexcept nogil:
-    """How many lines to bring to the loop together, and the bytes that all buffers then take."""
-    cdef ssize line_bytes = 0, group = <ssize>1 << 40          # where nothing is buffered: all
+    """How many slices to bring to the loop together, and the bytes that all buffers then take."""
+    cdef ssize slice_bytes = 0, group = <ssize>1 << 40          # where nothing is buffered: all
     cdef int k
     cdef bint across = False
     for k in range(iter.operands):
         if is_buffered(&iter.operand[k]):
-            line_bytes += (iter.operand[k].length + PADDING) * item_size[iter.operand[k].kernel_dtype] + 64
+            slice_bytes += (iter.operand[k].length + PADDING) * item_size[iter.operand[k].kernel_dtype] + 64
             across = across or iter.operand[k].strides[iter.ndim - 1] < iter.operand[k].stride
-    if line_bytes > 0:
-        group = max(<ssize>1, min(<ssize>GROUP, GROUP_BYTES // line_bytes)) if across else 1
-    bytes_needed[0] = line_bytes * group + iter.scratch + 128
+    if slice_bytes > 0:
+        group = max(<ssize>1, min(<ssize>GROUP, GROUP_BYTES // slice_bytes)) if across else 1
+    bytes_needed[0] = slice_bytes * group + iter.scratch + 128
     return group
 
 
@@ -194,7 +195,7 @@ cdef bint is_strip(DimIterator* iter) noexcept nogil:
 
 
 cdef void run_strips(DimIterator* iter, char** data) noexcept nogil:
-    """All lines that are neighbours in the last of the other dimensions, a strip at a time."""
+    """All slices that are neighbours in the last of the other dimensions, a strip at a time."""
     cdef void* strip[MAX_DIM_OPERANDS]
     cdef ssize[MAX_DIM_OPERANDS] strides
     cdef ssize i = 0, left
@@ -210,7 +211,7 @@ cdef void run_strips(DimIterator* iter, char** data) noexcept nogil:
 
 
 cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept nogil:
-    """All lines; False if there is no memory for the buffers."""
+    """All slices; False if there is no memory for the buffers."""
     cdef char* data[MAX_DIM_OPERANDS]
     cdef char* buffers[MAX_DIM_OPERANDS]
     cdef char* group_data[MAX_DIM_OPERANDS]
@@ -265,7 +266,7 @@ cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept n
 
 
 cdef bint run_share(DimIterator* whole, dim_loop loop, void* parameter, int d, ssize begin, ssize end) noexcept nogil:
-    """The lines from `begin` to `end` of dimension d."""
+    """The slices from `begin` to `end` of dimension d."""
     cdef DimIterator iter = whole[0]
     cdef int k
     for k in range(iter.operands):
@@ -275,7 +276,7 @@ cdef bint run_share(DimIterator* whole, dim_loop loop, void* parameter, int d, s
 
 
 cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grain) except -1:
-    """Call the loop for every line. Each thread gets at least `grain` elements of operand 0."""
+    """Call the loop for every slice. Each thread gets at least `grain` elements of operand 0."""
     cdef ssize count = 1, n
     cdef int d = 0, i, threads, part, failures = 0
     for i in range(iter.ndim):
@@ -301,5 +302,5 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
             for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
                 failures += not run_share(iter, loop, parameter, d, n * part // threads, n * (part + 1) // threads)
     if failures:
-        raise MemoryError("not enough memory for the buffers of lines")
+        raise MemoryError("not enough memory for the buffers of slices")
     return 0

@@ -41,7 +41,7 @@ cdef extern from *:
 
 
 # ---------------------------------------------------------------- loops
-cdef inline number pick(number best, number x, bint is_min) noexcept nogil:
+cdef inline number select(number best, number x, bint is_min) noexcept nogil:
     """The better of two; nan stays once it is there. Two plain selects: so the loops around it are vectorised."""
     if is_min:
         best = x if x < best else best
@@ -62,39 +62,39 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
         i = LANES
         while i + LANES <= n:
             for k in range(LANES):
-                lane[k] = pick(lane[k], x[i + k], is_min)
+                lane[k] = select(lane[k], x[i + k], is_min)
             i += LANES
         while half > 0:
             for k in range(half):
-                lane[k] = pick(lane[k], lane[k + half], is_min)
+                lane[k] = select(lane[k], lane[k + half], is_min)
             half //= 2
         best = lane[0]
     while i < n:
-        best = pick(best, x[i], is_min)
+        best = select(best, x[i], is_min)
         i += 1
     return best
 
 cdef void max_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
-        totals[i] = pick(totals[i], extreme_of_row(x + i * row_stride, n, False), False)
+        totals[i] = select(totals[i], extreme_of_row(x + i * row_stride, n, False), False)
 
 cdef void min_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
     for i in range(m):
-        totals[i] = pick(totals[i], extreme_of_row(x + i * row_stride, n, True), True)
+        totals[i] = select(totals[i], extreme_of_row(x + i * row_stride, n, True), True)
 
 cdef void max_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] = pick(totals[j], x[i * row_stride + j], False)
+            totals[j] = select(totals[j], x[i * row_stride + j], False)
 
 cdef void min_columns(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i, j
     for i in range(m):
         for j in range(n):
-            totals[j] = pick(totals[j], x[i * row_stride + j], True)
+            totals[j] = select(totals[j], x[i * row_stride + j], True)
 
 cdef Reducer[NUM_DTYPES] max_reducers, min_reducers
 
@@ -241,7 +241,7 @@ cdef void min_loop(void** data, ssize n, number* as_this) noexcept nogil:
 
 cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, number* values,
                                   bint is_min) noexcept nogil:
-    """Lines that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
+    """Slices that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
     first nan are looked for apart."""
     cdef int32_t[128] at                                # STRIP
     cdef int32_t[128] nan_at

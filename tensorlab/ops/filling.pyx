@@ -93,7 +93,7 @@ cdef int fill_number(TensorBase x, object value, str where) except -1:
     if is_meta(x):
         return 0
     write_number(value, dtype, element)
-    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up a walk
+    if x.is_contiguous_ and x.dtype_ == FLOAT32 and x.numel_ <= SMALL_FILL:         # shorter than setting up an iterator
         for i in range(x.numel_):
             (<float*>memory_of(x))[i] = (<float*>element)[0]
         return 0

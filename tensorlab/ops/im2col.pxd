@@ -1,4 +1,4 @@
-"""Patches: what a convolution's kernel sees at each place, as the columns of a matrix."""
+"""im2col: what a convolution's kernel sees at each place, as the columns of a matrix."""
 from tensorlab._core.dtypes cimport number
 from tensorlab._core.layout cimport ssize
 

@@ -1,4 +1,4 @@
-"""Patches: what a convolution's kernel sees at each place, as the columns of a matrix ("im2col").
+"""im2col: what a convolution's kernel sees at each place (a patch), as the columns of a matrix; and back, col2im.
 
     x  1 2 3 4        kernel of 2        columns  1 2 3       a row for each weight of the kernel,
                                                   2 3 4       a column for each place of it
@@ -35,7 +35,7 @@ cdef inline void inside(ssize size, ssize out, ssize stride, ssize start, ssize*
 cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil:
     """Columns of the output rows `first` to `last` (rows of all planes counted through) of one image and group."""
     cdef ssize channel, a, b, c, row, i, depth, height, start, begin, end, width = geometry.out[2]
-    cdef ssize step = geometry.stride[2]
+    cdef ssize stride = geometry.stride[2]
     cdef number* to = columns
     cdef const number* line
     for channel in range(geometry.in_channels):
@@ -43,7 +43,7 @@ cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize fir
             for b in range(geometry.kernel[1]):
                 for c in range(geometry.kernel[2]):
                     start = c * geometry.dilation[2] - geometry.padding[2]
-                    inside(geometry.sizes[2], width, step, start, &begin, &end)
+                    inside(geometry.sizes[2], width, stride, start, &begin, &end)
                     for row in range(first, last):
                         depth = row // geometry.out[1] * geometry.stride[0] + a * geometry.dilation[0] - geometry.padding[0]
                         height = row % geometry.out[1] * geometry.stride[1] + b * geometry.dilation[1] - geometry.padding[1]
@@ -54,12 +54,12 @@ cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize fir
                             line += start
                             for i in range(begin):
                                 to[i] = 0
-                            if step == 1:
+                            if stride == 1:
                                 for i in range(begin, end):
                                     to[i] = line[i]
                             else:
                                 for i in range(begin, end):
-                                    to[i] = line[i * step]
+                                    to[i] = line[i * stride]
                             for i in range(end, width):
                                 to[i] = 0
                         to += width
@@ -68,7 +68,7 @@ cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize fir
 cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize first, ssize last) noexcept nogil:
     """Add such columns to the image they would have been read from."""
     cdef ssize channel, a, b, c, row, i, depth, height, start, begin, end, width = geometry.out[2]
-    cdef ssize step = geometry.stride[2]
+    cdef ssize stride = geometry.stride[2]
     cdef const number* source = columns
     cdef number* line
     for channel in range(geometry.in_channels):
@@ -76,17 +76,17 @@ cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize fir
             for b in range(geometry.kernel[1]):
                 for c in range(geometry.kernel[2]):
                     start = c * geometry.dilation[2] - geometry.padding[2]
-                    inside(geometry.sizes[2], width, step, start, &begin, &end)
+                    inside(geometry.sizes[2], width, stride, start, &begin, &end)
                     for row in range(first, last):
                         depth = row // geometry.out[1] * geometry.stride[0] + a * geometry.dilation[0] - geometry.padding[0]
                         height = row % geometry.out[1] * geometry.stride[1] + b * geometry.dilation[1] - geometry.padding[1]
                         if 0 <= depth < geometry.sizes[0] and 0 <= height < geometry.sizes[1]:
                             line = x + ((channel * geometry.sizes[0] + depth) * geometry.sizes[1] + height) * geometry.sizes[2]
                             line += start
-                            if step == 1:
+                            if stride == 1:
                                 for i in range(begin, end):
                                     line[i] += source[i]
                             else:
                                 for i in range(begin, end):
-                                    line[i * step] += source[i]
+                                    line[i * stride] += source[i]
                         source += width

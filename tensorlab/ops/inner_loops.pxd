@@ -1,7 +1,7 @@
-"""What loops over one row share: its sum, its largest element, exponentials of it.
+"""Inner loops over contiguous elements that several families share: their sum, the largest, exponentials.
 
 A compiler may not reorder a sum of floats, so a plain loop adds one number at a time, each addition waiting for the
-last. Here a row is added up in LANES running sums side by side: the loop becomes vector instructions, and the error is
+last. Here the elements are added up in LANES running sums side by side: the loop becomes vector instructions, and the error is
 smaller too, because each running sum is shorter. Blocks of BLOCK elements are then added pairwise, so that the error
 grows with log n (Higham 1993, "The accuracy of floating point summation").
 """
@@ -62,7 +62,7 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
     return lane[0] + sum_short(x + i, n - i)
 
 cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
-    """The sum of a row; halves of long ones are summed for themselves."""
+    """The sum of n elements; halves of long runs are summed for themselves (pairwise summation)."""
     cdef ssize half
     if n < FEW:
         return sum_short(x, n)
@@ -72,7 +72,7 @@ cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
     return pairwise_sum(x, half) + pairwise_sum(x + half, n - half)
 
 cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
-    """The dot product of two rows."""
+    """The dot product of two runs of n elements."""
     cdef real[64] lane                                  # LANES
     cdef ssize i = 0
     cdef int k, half = LANES // 2

@@ -21,7 +21,7 @@ from tensorlab.errors import ShapeError
 
 
 cdef enum:
-    SMALL_PART = 4096                           # elements that memcpy moves faster than a walk is set up
+    SMALL_PART = 4096                           # elements that memcpy moves faster than an iterator is set up
 
 
 # ---------------------------------------------------------------- the arguments
@@ -36,7 +36,7 @@ cdef list read_tensors(object tensors, str where):
             raise TypeError(f"{where}: element {i} must be a Tensor, not {type(out[i]).__name__}")
     if any_needs_grad(out):
         for one in out:
-            ndim_of(<TensorBase>one)                    # a stale view that cannot be mended raises before anything else
+            ndim_of(<TensorBase>one)                    # a stale view that cannot be recovered raises before anything else
     return out
 
 

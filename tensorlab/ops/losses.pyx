@@ -28,7 +28,7 @@ from tensorlab.ops.softmax import log_softmax
 cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
 
-cdef struct ClassParameters:    # what the loops below know besides their rows
+cdef struct ClassParameters:    # what the loops below know besides their operands
     bint keeps_softmax
     ssize class_stride          # from one class to the next, in elements
     int dtype                   # of the prediction, as stored

@@ -1,7 +1,7 @@
 """The k largest elements, the k-th one, the one in the middle.
 
-`topk` keeps the best k seen so far in order and walks over a line once. It tests a block of elements at a time against
-the worst of the kept ones; in a long line almost no block has a better one, so the walk runs at the speed of memory.
+`topk` keeps the best k seen so far in order and reads a slice once. It tests a block of elements at a time against
+the worst of the kept ones; in a long slice almost no block has a better one, so it is read at the speed of memory.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
@@ -35,14 +35,14 @@ from tensorlab.errors import DimensionError, DTypeError, ShapeError, Unsupported
 
 cdef enum:
     BLOCK = 64                  # elements that are tested at a time
-    FEW = 256                   # best elements that are kept in order by insertion; for more, the line is sorted
+    FEW = 256                   # best elements that are kept in order by insertion; for more, the slice is sorted
     GRAIN = 4096                # elements that make a thread worth starting
 
 
 # ---------------------------------------------------------------- topk
 cdef struct TopkParameters:
     order_loop order
-    ssize n                     # of the input's line; the results have k
+    ssize n                     # of the input's slice; the results have k
     ssize k
     bint is_largest
     int dtype

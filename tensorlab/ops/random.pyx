@@ -1,6 +1,6 @@
 """Random fills in place: uniform_, normal_, bernoulli_, random_ and their relatives.
 
-The numbers come from _core/distributions.pyx, which fills plain rows. A tensor that is not a plain row is filled in the
+The numbers come from _core/distributions.pyx, which fills contiguous memory. A tensor that is not contiguous is filled in the
 order of its memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t

@@ -1,6 +1,6 @@
 """Copies that put elements in other places, or in several: flip, roll, rot90, repeat, tile, repeat_interleave.
 
-A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the walk of
+A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the iterator of
 _core/iterator.pyx does all the work, and what is left here is to describe the layouts.
 """
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t

@@ -1,4 +1,4 @@
-"""Walking n dimensions when some of them are reduced: one walk for sums, products, maxima, norms and variances."""
+"""The iterator of reductions: it serves sums, products, maxima, norms and variances."""
 from tensorlab._core.dtypes cimport NUM_DTYPES
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase

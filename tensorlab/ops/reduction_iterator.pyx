@@ -1,12 +1,12 @@
-"""The walk of reductions: brings any layout, any type and any choice of dimensions to two kinds of plain loops.
+"""The iterator of reductions: brings any layout, any type and any choice of dimensions to two kinds of inner loops.
 
-1. `set_up` sorts the dimensions into kept and reduced ones, each kind by the input's step, and merges neighbours that
-   continue one another. What is left is at most a few dimensions; the last of each kind has the smallest step.
-2. If the last reduced dimension has the smaller step, memory is read along it and each row becomes one total ("rows").
+1. `set_up` sorts the dimensions into kept and reduced ones, each kind by the input's stride, and merges neighbours that
+   continue one another. What is left is at most a few dimensions; the last of each kind has the smallest stride.
+2. If the last reduced dimension has the smaller stride, memory is read along it and each row becomes one total ("rows").
    If the last kept dimension has it, a strip of totals is kept in the L1 cache and whole rows are folded into it
    ("columns"): a sum over the first dimension of a matrix reads its memory in order too.
 3. Elements that do not lie next to each other, or are of another type, are gathered into a buffer first.
-4. Totals are folded in a wide type, finished (divided, rooted) and only then rounded to the type of the result.
+4. Totals are folded in a wide type, finalized (divided, rooted) and only then rounded to the type of the result.
 5. Large reductions are split over threads: along a kept dimension, or, where there is none that is long enough, along a
    reduced one into partial totals that are merged.
 """
@@ -37,7 +37,7 @@ cdef struct Reduction:
     int x_dtype
     char* out
     int out_dtype
-    char* extra                             # NULL if there is none; steps as the result does
+    char* extra                             # NULL if there is none; strided as the result is
     int kept_ndim
     ssize[MAX_NDIM] kept_sizes
     ssize[MAX_NDIM] kept_strides            # of the input
@@ -108,7 +108,7 @@ cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
             out_stride *= x.sizes[i]
     r.kept_ndim = merge_dims(r.kept_sizes, r.kept_strides, r.out_strides, r.kept_ndim)
     r.reduced_ndim = merge_dims(r.reduced_sizes, r.reduced_strides, NULL, r.reduced_ndim)
-    # A kind without dimensions gets one of size 1, whose step (never taken) makes the other kind the one to read along.
+    # A kind without dimensions gets one of size 1, whose stride (never used) makes the other kind the one to read along.
     if r.reduced_ndim == 0:
         r.reduced_ndim = 1
         r.reduced_sizes[0] = 1
@@ -121,7 +121,7 @@ cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
 
 
 cdef void insert(ssize* sizes, ssize* strides, ssize* out_strides, int n, ssize size, ssize stride, ssize out_stride) noexcept:
-    """Put a dimension among n others, the largest step first. Dimensions come from the last to the first."""
+    """Put a dimension among n others, the largest stride first. Dimensions come from the last to the first."""
     cdef int at = 0, i
     while at < n and strides[at] > stride:
         at += 1
@@ -295,7 +295,7 @@ cdef void run_reduced_share(Reduction* whole, int d, ssize begin, ssize end, cha
 
 
 cdef void merge_shares(Reduction* r, char* partials, int shares, ssize count) noexcept nogil:
-    """Fold the partial totals into the first of them, finish and write the result."""
+    """Fold the partial totals into the first of them, finalize and write the result."""
     cdef int total_size = item_size[r.reducer.total_dtype]
     r.reducer.merge(partials, partials + count * total_size, shares - 1, count, count, &r.parameter)
     if r.finalize != NULL:

@@ -183,7 +183,7 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize 
 
 cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
     """Halves of long columns are summed for themselves, for accuracy."""
-    cdef total[1024] strip                              # the walk's strips are no wider
+    cdef total[1024] strip                              # the iterator's strips are no wider
     cdef ssize half = m // 2, j
     for j in range(n):
         strip[j] = 0

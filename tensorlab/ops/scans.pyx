@@ -45,7 +45,7 @@ cdef enum:
 
 
 cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, strip_loop strip=NULL) except -1:
-    """out = the loop's lines of x along `dim`; out may be x."""
+    """out = the loop's results for x along `dim`; out may be x."""
     cdef DimIterator iter
     start_iterator(&iter, out, dim)
     iter.strip = strip
@@ -92,7 +92,7 @@ cdef void cumsum_from_end_loop(void** data, ssize n, real* as_this) noexcept nog
         out[i] = <real>wide
 
 cdef void cumsum_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    """Lines that run across memory, side by side."""
+    """Slices that run across memory, side by side."""
     cdef double[128] wide                               # STRIP
     cdef real* out
     cdef real* x

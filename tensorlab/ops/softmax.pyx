@@ -21,12 +21,12 @@ cdef enum:
 
 
 cdef struct Loops:              # of one op: of float32, of float64
-    dim_loop[2] line
+    dim_loop[2] slice
     strip_loop[2] strip
 
 
 cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const Loops* loops):
-    """A new row-major tensor: the loops' lines of x, or of x and y, along `dim`."""
+    """A new row-major tensor: the loops' results for x, or for x and y, along `dim`."""
     cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(dtype)
     cdef DimIterator iter
@@ -36,17 +36,17 @@ cdef TensorBase run_along(TensorBase x, TensorBase y, int dim, int dtype, const 
     if y is not None:
         add_operand(&iter, y, dim, kernel, False)
     iter.strip = loops.strip[kernel == FLOAT64]
-    dim_apply(&iter, loops.line[kernel == FLOAT64], NULL, GRAIN)
+    dim_apply(&iter, loops.slice[kernel == FLOAT64], NULL, GRAIN)
     return out
 
 
 cdef void set_loops(Loops* loops, void* float_loop, void* double_loop, void* float_strip, void* double_strip) noexcept:
-    loops.line[0], loops.line[1] = <dim_loop>float_loop, <dim_loop>double_loop
+    loops.slice[0], loops.slice[1] = <dim_loop>float_loop, <dim_loop>double_loop
     loops.strip[0], loops.strip[1] = <strip_loop>float_strip, <strip_loop>double_strip
 
 
 cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) noexcept nogil:
-    """The largest element of each of `width` lines that run across memory."""
+    """The largest element of each of `width` slices that run across memory."""
     cdef ssize i, j
     for j in range(width):
         shift[j] = <real>-INFINITY
@@ -57,7 +57,7 @@ cdef void shifts_of(real* shift, real* x, ssize x_stride, ssize n, ssize width) 
 
 cdef void exp_strip(real* total, real* out, ssize out_stride, real* x, ssize x_stride, real* shift, ssize n,
                     ssize width) noexcept nogil:
-    """out = exp(x - shift) of `width` lines that run across memory, and the sum of each."""
+    """out = exp(x - shift) of `width` slices that run across memory, and the sum of each."""
     cdef real* from_row
     cdef real* to_row
     cdef ssize i, j

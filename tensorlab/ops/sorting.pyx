@@ -2,7 +2,7 @@
 
 A number is turned into an unsigned key of the same order, and keys are dealt into buckets, digit by digit, from the
 lowest digit to the highest. Each deal keeps the order of equal digits, so after the last one the keys are sorted, and
-equal elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short lines
+equal elements stay in the order they had: the sort is stable. Digits in which all keys agree are skipped. Short slices
 are sorted by insertion. nan counts as larger than every number, -0 and 0 as equal.
 
 Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
@@ -59,7 +59,7 @@ cdef inline key_type key_of(number x, key_type as_this) noexcept nogil:
         return <key_type>(<uint32_t><int32_t>x ^ <uint32_t>0x80000000)
 
 
-# ---------------------------------------------------------------- one line
+# ---------------------------------------------------------------- one slice
 cdef inline void insertion_sort(key_type* keys, uint32_t* order, ssize n) noexcept nogil:
     cdef ssize i, j
     cdef key_type key

@@ -51,7 +51,7 @@ def default_tensor_function(cls, function, types, args=(), kwargs=None):
     Parameters
     ----------
     function : the public function that was called, such as `tensorlab.add`
-    types : tuple of the argument classes that listen
+    types : tuple of the argument classes that have a hook
     args, kwargs : its arguments
 
     Returns

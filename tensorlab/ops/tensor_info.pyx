@@ -94,7 +94,7 @@ def can_cast(from_, to):
 
 
 def dim_order(TensorBase self not None):
-    """The dimensions from the one with the largest steps in memory to the one with the smallest."""
+    """The dimensions from the one with the largest stride to the one with the smallest."""
     return tuple(sorted(range(self.ndim_), key=lambda d: (-self.stride(d), d)))
 
 

@@ -26,16 +26,16 @@ from tensorlab.ops.slicing import diagonal as diagonal_view
 
 
 # ---------------------------------------------------------------- tril and triu
-cdef void clear_row(char* row, ssize step, int size, ssize first, ssize last) noexcept nogil:
+cdef void clear_row(char* row, ssize stride, int size, ssize first, ssize last) noexcept nogil:
     """Zero columns first to last - 1."""
     cdef ssize j
     if last <= first:
         return
-    if step == 1:
+    if stride == 1:
         memset(row + first * size, 0, (last - first) * size)
     else:
         for j in range(first, last):
-            memset(row + j * step * size, 0, size)
+            memset(row + j * stride * size, 0, size)
 
 
 cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1:

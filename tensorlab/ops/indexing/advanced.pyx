@@ -174,7 +174,7 @@ cdef TensorBase spread(TensorBase index, Plan* plan):
 
 
 cdef list set_positions(IndexIterator* iter, Plan* plan, list tensors, str where):
-    """Tell the walk its positions; returned are the tensors that hold them, to be kept alive."""
+    """Give the iterator its positions; returned are the tensors that hold them, to be kept alive."""
     cdef list kept = []
     cdef TensorBase index
     cdef int d
@@ -196,7 +196,7 @@ cdef list set_positions(IndexIterator* iter, Plan* plan, list tensors, str where
 
 
 cdef bint set_flat_side(IndexIterator* iter, Plan* plan, TensorBase flat) noexcept:
-    """Tell the walk how the other side lies; False if its index dimensions do not have one common step."""
+    """Give the iterator the layout of the other operand; False if its index dimensions do not have one common stride."""
     cdef ssize[MAX_NDIM] strides
     cdef int[MAX_NDIM] order
     cdef int d, j, n = 0, shift = plan.result_ndim - flat.ndim_
@@ -204,7 +204,7 @@ cdef bint set_flat_side(IndexIterator* iter, Plan* plan, TensorBase flat) noexce
     iter.ndim = 0
     iter.index_stride = 0
     end_kept_dims(iter)
-    if iter.n == 0:                                     # nothing to walk; and strides of sizes of 0 are no common step
+    if iter.n == 0:                                     # nothing to do; and strides of sizes of 0 are no common stride
         return True
     for d in range(plan.result_ndim):
         strides[d] = 0 if d < shift or flat.sizes[d - shift] != plan.result_sizes[d] else flat.strides[d - shift]
@@ -300,7 +300,7 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef IndexIterator iter
     cdef TensorBase out, target
     cdef list tensors = read_indices(x, indices, &plan, where)
-    cdef list _kept             # alive while the walk reads their memory
+    cdef list _kept             # alive while the iterator reads their memory
     plan_result(&plan, tensors)
     if is_meta(x):
         return result_like(x, &plan, tensors)
@@ -354,7 +354,7 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     cdef IndexIterator iter
     cdef TensorBase whole = values
     cdef list tensors = read_indices(x, indices, &plan, where)
-    cdef list _kept             # alive while the walk reads their memory
+    cdef list _kept             # alive while the iterator reads their memory
     cdef int d, shift
     plan_result(&plan, tensors)
     if not is_meta(x):

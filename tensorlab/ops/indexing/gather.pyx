@@ -4,7 +4,7 @@
     scatter       x[index[i][j]][j] = src[i][j]
     scatter_add   x[index[i][j]][j] += src[i][j]
 
-One walk serves all three (scatter_gather.pyx). gather and scatter_add are each other's gradients.
+One iterator serves all three (scatter_gather.pyx). gather and scatter_add are each other's gradients.
 """
 from libc.stdint cimport int64_t
 

@@ -5,7 +5,7 @@
     index_copy      x[index[i]] = source[i]
     index_fill      x[index[i]] = value
 
-The walk is that of indexing by tensors (index_iterator.pyx) with a single index. index_select and index_add are each other's
+The iterator is that of indexing by tensors (index_iterator.pyx) with one index. index_select and index_add are each other's
 gradients.
 """
 from libc.stdint cimport int64_t
@@ -35,7 +35,7 @@ from tensorlab.ops.indexing.index_iterator cimport (
 from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError, SliceOutOfRange
 
 
-# ---------------------------------------------------------------- the walk
+# ---------------------------------------------------------------- the iterator
 cdef TensorBase index_vector(object index, str where):
     """A vector (or 0-d tensor) of indices as contiguous int64."""
     cdef TensorBase given, wide

@@ -1,4 +1,4 @@
-"""The walk behind all indexing by tensors: elements of x picked by positions, on one side, and a plain tensor on the other."""
+"""The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
 from libc.stdint cimport int64_t
 
 from tensorlab._core.graph cimport grad_fn_of, needs_grad
@@ -10,13 +10,13 @@ ctypedef void (*index_loop)(void* x, void* flat, const ssize* offsets, ssize cou
                             ssize run_stride) noexcept nogil
 
 cdef struct IndexIterator:
-    # what is picked: the offset of position i in x is the sum over the indices of index[k][i] * stride[k]
+    # what is selected: the offset of position i in x is the sum over the indices of index[k][i] * stride[k]
     int indices
     const int64_t* index[MAX_NDIM]
     ssize[MAX_NDIM] bound       # size of the indexed dimension
     ssize[MAX_NDIM] stride
     ssize n                     # positions
-    # the dimensions that are not indexed: an innermost run, contiguous in x, and a walk over the others
+    # the dimensions that are not indexed: an innermost run, contiguous in x, and a loop over the others
     int ndim
     ssize[MAX_NDIM] sizes
     ssize[MAX_NDIM] x_strides

@@ -1,13 +1,13 @@
-"""The walk behind all indexing by tensors.
+"""The iterator of all indexing by tensors.
 
-Two sides face each other: x, of which elements are picked by positions, and a `flat` tensor, which has one place for each
-position. The same walk serves reading (flat = x), writing (x = flat) and accumulating (x += flat).
+It has two operands: x, of which elements are selected by positions, and a `flat` tensor, which has one place for each
+position. The same iterator serves reading (flat = x), writing (x = flat) and accumulating (x += flat).
 
     for each block of 512 positions:                wrap negative ones, check them, turn them into offsets in x
         for each index of the dimensions that are kept, but for the innermost run:
             for each position of the block:         move one run of elements
 
-A block's offsets stay in the L1 cache while all the kept dimensions are walked, so they are made once. What is written is
+A block's offsets stay in the L1 cache while it goes over all the kept dimensions, so they are made once. What is written is
 checked beforehand in a pass of its own, because a call that raises must change nothing.
 """
 from cython.parallel cimport prange
@@ -39,7 +39,7 @@ cdef extern from *:
     void prefetch "__builtin_prefetch"(const void* address) noexcept nogil
 
 cdef enum:
-    AHEAD = 4                   # rows between asking for one and moving it
+    AHEAD = 4                   # positions between the prefetch of one and its move
     BLOCK = 512                 # positions whose offsets are made at once
     GRAIN = 16384               # elements that make a thread worth starting
     NOGIL_WORK = 8192           # elements from which the GIL is let go
@@ -258,7 +258,7 @@ cdef int check_positions(IndexIterator* iter, str where) except -1:
     return 0
 
 
-# ---------------------------------------------------------------- the walk
+# ---------------------------------------------------------------- running
 cdef bint run_block(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize begin, ssize count) noexcept nogil:
     """One block of positions, for all indices of the kept dimensions; False if a position is out of range."""
     cdef ssize[BLOCK] offsets

@@ -1,4 +1,4 @@
-"""The walk along an index that has one entry for each element, for gather.pyx and scatter_reduce.pyx."""
+"""The iterator along an index that has one entry for each element, for gather.pyx and scatter_reduce.pyx."""
 from libc.stdint cimport int64_t
 
 from tensorlab._core.layout cimport MAX_NDIM, ssize

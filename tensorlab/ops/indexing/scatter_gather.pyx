@@ -1,7 +1,7 @@
-"""The walk along an index that has one entry for each element, which gather, scatter and scatter_reduce share.
+"""The iterator along an index that has one entry for each element, which gather, scatter and scatter_reduce share.
 
-It goes along the elements of `index`, with steps of x, in which dimension `dim` stands still, and a jump by the index; one
-call of an inner loop takes one line. What is written is written after all indices have been checked.
+It goes along the elements of `index`, with strides of x that are 0 in dimension `dim`, and adds index * dim_stride; one call
+of an inner loop takes the innermost dimension. What is written is written after all indices have been checked.
 """
 from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
@@ -38,7 +38,7 @@ ctypedef fused word:            # elements that are only moved need no type, onl
     int32_t
     int64_t
 
-# ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
+# ---------------------------------------------------------------- inner loops; False if an index is out of range
 cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                      ssize dim_stride, ssize bound) noexcept nogil:
     """The largest one decides; a negative one counts as larger than all."""
@@ -167,9 +167,9 @@ cdef scatter_gather_loop loop_for(int mode, int dtype) noexcept nogil:
             <scatter_gather_loop>scatter_loop[int64_t])
 
 
-# ---------------------------------------------------------------- the walk
+# ---------------------------------------------------------------- running
 cdef void set_up_iterator(ScatterGather* iter, TensorBase x, int dim, TensorBase index, TensorBase flat) noexcept nogil:
-    """A 0-d tensor counts as one element of one dimension; a 0-d `flat` is spread over everything."""
+    """A 0-d tensor counts as one element of one dimension; a 0-d `flat` is broadcast."""
     cdef int d, n = 0
     iter.dim = -1
     iter.dim_stride = x.strides[dim] if x.ndim_ > 0 else 1

@@ -5,7 +5,7 @@
 where reduce is sum, prod, mean, amax or amin. Without `include_self` a place that is written forgets what it held: it
 starts from the number that changes nothing (0 for a sum, 1 for a product, the smallest number for a maximum).
 
-The loops are lines of the walk in scatter_gather.pyx. Half types are computed in float32 and rounded once, bools as bytes.
+The loops are those of the iterator in scatter_gather.pyx. Half types are computed in float32 and rounded once, bools as bytes.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 

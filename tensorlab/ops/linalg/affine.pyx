@@ -290,7 +290,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
     """All rows of x, whatever their dimensions, in one product if strides allow."""
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[2] folded, strides
-    cdef TensorBase out, flat_out, turned
+    cdef TensorBase out, flat_out, weight_t
     cdef int d
     cdef double keep = 0
     folded[0] = 1
@@ -305,7 +305,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
         if out.numel_ > 0:
             copy_into(out, bias)
         keep = 1
-    turned = flipped(weight)
+    weight_t = flipped(weight)
     if x.ndim_ != 2:
         if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
             x = x.detach().contiguous()
@@ -316,9 +316,9 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
         strides[0] = weight.sizes[0]
         strides[1] = 1
         flat_out = alias_as(out, 2, folded, strides, out.data_)
-        multiply_batch(flat_out, x, turned, 1, keep)
+        multiply_batch(flat_out, x, weight_t, 1, keep)
     else:
-        multiply_batch(out, x, turned, 1, keep)
+        multiply_batch(out, x, weight_t, 1, keep)
     return out
 
 cdef TensorBase as_rows(TensorBase x):

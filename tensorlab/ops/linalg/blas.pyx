@@ -120,20 +120,20 @@ cdef bint has_plain_rows(Matrix* a) noexcept nogil:
 
 cdef bint fits_blas(Matrix* a) noexcept nogil:
     """Can BLAS take it as it lies in memory, as rows or as columns?"""
-    cdef Matrix turned
-    turned.rows, turned.columns = a.columns, a.rows
-    turned.row_stride, turned.column_stride = a.column_stride, a.row_stride
-    return a.rows <= INT_MAX and a.columns <= INT_MAX and (has_plain_rows(a) or has_plain_rows(&turned))
+    cdef Matrix transposed
+    transposed.rows, transposed.columns = a.columns, a.rows
+    transposed.row_stride, transposed.column_stride = a.column_stride, a.row_stride
+    return a.rows <= INT_MAX and a.columns <= INT_MAX and (has_plain_rows(a) or has_plain_rows(&transposed))
 
 
 cdef void blas_form(Matrix* a, char* flag, int* leading) noexcept nogil:
-    """How BLAS is told of a matrix: flag 'N' if its rows lie next to each other, else 'T', and the step between them."""
-    cdef ssize columns = a.columns, step = a.row_stride
+    """How BLAS is told of a matrix: flag 'N' if its rows lie next to each other, else 'T', and the stride between them."""
+    cdef ssize columns = a.columns, stride = a.row_stride
     flag[0] = b'N'
     if not has_plain_rows(a):
         flag[0] = b'T'
-        columns, step = a.rows, a.column_stride
-    leading[0] = <int>max(step, columns, 1)
+        columns, stride = a.rows, a.column_stride
+    leading[0] = <int>max(stride, columns, 1)
 
 
 # ---------------------------------------------------------------- one product
@@ -142,7 +142,7 @@ cdef inline bint is_small(Matrix* a, Matrix* b) noexcept nogil:
 
 
 cdef void gemm(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
-    """By BLAS. `out` has plain rows, and both operands fit."""
+    """By BLAS. `out` has contiguous rows, and both operands fit."""
     cdef char flag_a, flag_b
     cdef int stride_a, stride_b, stride_out, m = <int>a.rows, n = <int>b.columns, k = <int>a.columns
     cdef float alpha_32 = <float>alpha, beta_32 = <float>beta
@@ -176,20 +176,20 @@ cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize
         dgemv(&flag, &m, &n, &alpha, a.data, &stride_a, x, &stride_x, &beta, out, &stride_out)
 
 
-cdef void fill_zero(int dtype, char* out, ssize step, ssize n) noexcept nogil:
+cdef void fill_zero(int dtype, char* out, ssize stride, ssize n) noexcept nogil:
     cdef ssize i
     for i in range(n):
-        memset(out + i * step * item_size[dtype], 0, item_size[dtype])
+        memset(out + i * stride * item_size[dtype], 0, item_size[dtype])
 
 
-cdef inline bint is_line(ssize n, ssize step) noexcept nogil:
+cdef inline bint is_line(ssize n, ssize stride) noexcept nogil:
     """Can BLAS take n elements, so far apart, as a vector?"""
-    return n == 1 or 0 < step <= INT_MAX
+    return n == 1 or 0 < stride <= INT_MAX
 
 
 cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
     """One product of matrices that fit, of a type that loops and BLAS know; BLAS is loaded unless it is small."""
-    cdef Matrix turned
+    cdef Matrix transposed
     if dtype != FLOAT32 and dtype != FLOAT64:
         integer_multiply(dtype, out, a, b, alpha, beta)
     elif is_small(a, b):
@@ -202,10 +202,10 @@ cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alph
         gemv(dtype, out.data, max(out.row_stride, 1), a, b.data, max(b.row_stride, 1), alpha, beta)
     elif a.columns > 0 and a.rows == 1 and fits_blas(b) and is_line(a.columns, a.column_stride) and (
             is_line(out.columns, out.column_stride)):
-        turned.data = b.data                # a row times b is b' times a column
-        turned.rows, turned.columns = b.columns, b.rows
-        turned.row_stride, turned.column_stride = b.column_stride, b.row_stride
-        gemv(dtype, out.data, max(out.column_stride, 1), &turned, a.data, max(a.column_stride, 1), alpha, beta)
+        transposed.data = b.data                # a row times b is b' times a column
+        transposed.rows, transposed.columns = b.columns, b.rows
+        transposed.row_stride, transposed.column_stride = b.column_stride, b.row_stride
+        gemv(dtype, out.data, max(out.column_stride, 1), &transposed, a.data, max(a.column_stride, 1), alpha, beta)
     elif has_plain_rows(out) and fits_blas(a) and fits_blas(b):
         gemm(dtype, out, a, b, alpha, beta)
     elif dtype == FLOAT32:
