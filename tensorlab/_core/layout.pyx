@@ -113,7 +113,11 @@ cdef bint may_have_internal_overlap(int ndim, const ssize* sizes, const ssize* s
     """False if surely no two indices share an element: each stride reaches beyond all smaller dimensions together."""
     cdef int[MAX_NDIM] order
     cdef ssize reach = 0
-    cdef int i, n = sort_by_stride(ndim, sizes, strides, order)
+    cdef int i, n
+    for i in range(ndim):
+        if sizes[i] == 0:
+            return False
+    n = sort_by_stride(ndim, sizes, strides, order)
     for i in range(n):
         if strides[order[i]] <= reach:
             return True

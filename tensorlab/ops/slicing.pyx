@@ -11,12 +11,12 @@ from cpython.number cimport PyNumber_AsSsize_t
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
 from tensorlab._core.graph cimport ndim_of, should_record
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, may_have_internal_overlap, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.strided cimport accumulate_into, has_distinct_places
+from tensorlab.ops.strided cimport accumulate_into
 
 from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
 
@@ -34,7 +34,7 @@ cdef object run_view_backward(TensorBase grad, object shape, object view, tuple 
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
     cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), part, wide, kept
     part = view(out, *where)
-    if has_distinct_places(part.ndim_, part.sizes, part.strides):
+    if not may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
         copy_into(part, grad)
     elif kernel_dtype(grad.dtype_) == grad.dtype_:
         accumulate_into(part, grad)

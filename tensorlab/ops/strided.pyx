@@ -16,7 +16,7 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
-from tensorlab._core.layout cimport MAX_NDIM, extent, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport record, run_view
@@ -63,28 +63,6 @@ cdef int check_bounds(TensorBase x, Geometry* geometry, str where) except -1:
                                 f"{geometry.offset + reach} elements into a storage of "
                                 f"{x.storage_.nbytes_ // item_size[x.dtype_]}")
     return 0
-
-
-cdef bint has_distinct_places(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
-    """True if surely no two indices share an element: each stride steps over all that smaller ones reach."""
-    cdef int[MAX_NDIM] order
-    cdef ssize reach = 0
-    cdef int i, j, n = 0
-    for i in range(ndim):
-        if sizes[i] == 0:
-            return True
-        if sizes[i] > 1:
-            j = n
-            while j > 0 and strides[order[j - 1]] > strides[i]:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = i
-            n += 1
-    for i in range(n):
-        if strides[order[i]] <= reach:
-            return False
-        reach += (sizes[order[i]] - 1) * strides[order[i]]
-    return True
 
 
 # ---------------------------------------------------------------- adding into overlapping memory
@@ -233,11 +211,11 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
         kept = empty_beside(x, dtype, x.ndim_, x.sizes)
         copy_into(kept, x)
     y = read_as(memory, &reads)
-    if has_distinct_places(reads.ndim, reads.sizes, reads.strides):
+    if not may_have_internal_overlap(reads.ndim, reads.sizes, reads.strides):
         copy_into(y, kept)
     else:
         accumulate_into(y, kept)
-    if not has_distinct_places(divisor.ndim, divisor.sizes, divisor.strides):
+    if may_have_internal_overlap(divisor.ndim, divisor.sizes, divisor.strides):
         counts = zeros_beside(x, dtype, 1, &reach)
         count_readings(counts, divisor)
         if is_meta(x):
