@@ -95,7 +95,7 @@ cdef TensorBase int_table(ssize n):
 
 # ---------------------------------------------------------------- loops
 cdef void max_of_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:
-    """The largest number of each window and its place in the plane; the first of several, and nan before all others."""
+    """The largest number of each window and its place in the plane; the first of several, or the last nan."""
     cdef real* out = <real*>p.out
     cdef real* plane
     cdef real best, value
@@ -112,7 +112,7 @@ cdef void max_of_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nog
                     column = p.columns[3 * j]
                     while column < p.columns[3 * j + BEHIND]:
                         value = plane[row * p.width + column]
-                        if value > best or (value != value and best == best):
+                        if value > best or value != value:
                             best = value
                             place = row * p.width + column
                         column += p.column_stride
@@ -390,7 +390,8 @@ def adaptive_avg_pool2d(TensorBase input not None, output_size):
     cdef ssize height, width
     check_images(input, "adaptive_avg_pool2d")
     height, width = input.sizes[input.ndim_ - 2], input.sizes[input.ndim_ - 1]
-    sizes = tuple([size if wanted is None else wanted for size, wanted in zip((height, width), sizes)])
+    if len(sizes) == 2:
+        sizes = tuple([size if wanted is None else wanted for size, wanted in zip((height, width), sizes)])
     if len(sizes) != 2 or min(sizes) < 0 or height == 0 or width == 0:
         raise ShapeError(f"adaptive_avg_pool2d: output_size {output_size!r} for images of {height} by {width}; expected two "
                          f"numbers from 0 up, and images that are not empty")
