@@ -111,6 +111,17 @@ def test_what_an_error_says_is_left_alone():
     }
 
 
+def test_a_zero_that_only_says_that_nothing_was_raised_is_left_alone():
+    body = "    if x:\n        return {}\n    return 0"
+    heads = "cdef int f(x) except -1:\n", "cdef int f(x) noexcept:\n"
+    returned = {
+        (head, value): [one.old for one in find_mutants(head + body.format(value), "m.pyx")]
+        for head in heads
+        for value in (0, 2)
+    }
+    assert [found.count("0") for found in returned.values()] == [0, 1, 2, 1]
+
+
 def test_a_mutant_that_changes_nothing_is_not_made():
     made = changes("return g(x, x) + (x - x)")
     assert not [one for one in made if one[0] in ("swap the arguments", "swap the operands")]

@@ -314,9 +314,13 @@ class Run:
                 coverage.passed[i] * (0.02 + coverage.seconds[i]),
             ),
         )
+        return self.affordable(tests)
+
+    def affordable(self, tests):
+        """As many of the tests, from the first, as the budget allows, and how long they take."""
         chosen, seconds = [], 0.0
         for i in tests:
-            seconds += coverage.seconds[i]
+            seconds += self.coverage.seconds[i]
             if seconds > self.budget:
                 break
             chosen.append(i)
@@ -361,9 +365,9 @@ class Run:
                 return None, "collecting the tests fails"
             about = tuple(FAMILIES.get(family_of(self.mutants[number].file), ("", [""]))[1])
             others = [i for i in self.coverage.seconds if server.items[i].startswith(about)]
-            return self.ask(
-                server, number, [*tests[:200], *others], self.patience + 8 * self.budget
-            )
+            random.Random(number).shuffle(others)
+            some, seconds = self.affordable([*tests, *others])
+            return self.ask(server, number, some, self.patience + 8 * seconds)
         finally:
             server.close()
 

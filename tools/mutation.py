@@ -292,8 +292,7 @@ def expressions(tree):
         if isinstance(node, ast.Raise) or is_text(node) or makes_an_error(node):
             continue
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            waiting += [*node.args.defaults, *[one for one in node.args.kw_defaults if one]]
-            continue
+            continue  # defaults are declarations; a test compares them with PyTorch's
         if isinstance(node, ast.AnnAssign):
             waiting += [node.value] if node.value else []
             continue
@@ -418,13 +417,17 @@ def find_mutants(text, file):
     is_cython = file.endswith(".pyx")
     found, known, declarations = [], set(), None
     written, text = text, without_comments(text)
-    for line in logical_lines(text):
+    lines = logical_lines(text)
+    idle = idle_returns(lines) if is_cython else set()
+    for line in lines:
+        if line.start in idle:
+            continue
         if declarations is not None and line.indent > declarations:
             continue
         declarations = line.indent if BLOCKS_OF_DECLARATIONS.match(line.code) else None
         if re.match(r"(?:async\s+)?(?:def|class)\b|(?:cdef|cpdef)\b.*:$", line.code, re.DOTALL):
             known = set(re.findall(r"(\w+)\s*[,)=]", line.code))
-        if is_cython and line.indent == 0:
+        if line.indent == 0:
             continue  # what runs at import declares ops and fills tables
         for tree, begin in parse(line.code, is_cython):
             masked = without_cython(line.code)[begin:] if is_cython else line.code[begin:]
@@ -443,6 +446,19 @@ def find_mutants(text, file):
         if one.old.split() != one.new.split()
     }
     return list(unique.values())
+
+
+def idle_returns(lines):
+    """Where functions return 0 only to say that they have not raised."""
+    idle = set()
+    for i, head in enumerate(lines):
+        if re.match(r"(?:cdef|cpdef)\b.*except -1.*:$", head.code, re.DOTALL):
+            rest = lines[i + 1 :]
+            after = next((n for n, one in enumerate(rest) if one.indent <= head.indent), len(rest))
+            returns = [one for one in rest[:after] if re.match(r"return\b", one.code)]
+            if all(one.code == "return 0" for one in returns):
+                idle |= {one.start for one in returns}
+    return idle
 
 
 def line_mutants(tree, places, is_cython, known, is_first):

@@ -295,6 +295,32 @@ def test_loading_without_strict_reports_the_difference():
     assert result.unexpected_keys == ["x"]
 
 
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *["inner.0.extra", "inner.0.weight.x", "inner.0.", "inner.", "inner", "inner.7.weight"],
+        *["other.weight", ".weight", "inner.00.weight", "scratch", "inner.0.scratch", "", "."],
+    ],
+)
+@pytest.mark.parametrize("left_out", [None, "inner.0.bias", "mean"])
+def test_names_that_do_not_fit_are_reported_as_by_pytorch(key, left_out, strict):
+    def load(package):
+        module = package.nn.Module()
+        module.inner = package.nn.Sequential(package.nn.Linear(2, 1))
+        module.register_buffer("mean", package.zeros(2))
+        module.register_buffer("scratch", package.zeros(2), persistent=False)
+        state = dict(module.state_dict())
+        state.pop(left_out, None)
+        state[key] = package.zeros(1)
+        try:
+            return [list(names) for names in module.load_state_dict(state, strict=strict)]
+        except RuntimeError as error:
+            return sorted(line.strip() for line in str(error).split("\n")[1:])
+
+    assert load(tensorlab) == load(require_torch())
+
+
 def test_state_that_is_no_tensor_is_saved_and_loaded():
     class Counter(nn.Module):
         count = 0

@@ -57,6 +57,39 @@ def scatter_reduce_samples():
             )
 
 
+def with_nan(*shape):
+    """Numbers of which some are nan."""
+    return lambda rng: np.where(
+        rng.random(shape) < 0.2, np.nan, rng.integers(-2, 3, shape).astype(float)
+    )
+
+
+def nan_samples():
+    """What meets nan becomes nan, whether it was there before or comes later."""
+    for reduce in REDUCTIONS:
+        for include_self in (True, False):
+            inputs = [with_nan(6, 5), integers(0, 6, 20, 5), with_nan(20, 5)]
+            yield Sample(
+                f"scatter_reduce {reduce} {'nan' if include_self else 'alone nan'}",
+                lambda T, x, i, src, reduce=reduce, include_self=include_self: T.scatter_reduce(
+                    x, 0, i, src, reduce, include_self=include_self
+                ),
+                *inputs,
+                derivatives=0,
+                dtypes=NUMBERS[:3],
+            )
+        if reduce != "sum":
+            yield Sample(
+                f"index_reduce {reduce} nan",
+                quietly(lambda T, x, i, src, reduce=reduce: T.index_reduce(x, 0, i, src, reduce)),
+                with_nan(6, 5),
+                integers(0, 6, 9),
+                with_nan(9, 5),
+                derivatives=0,
+                dtypes=NUMBERS[:3],
+            )
+
+
 def quietly(call):
     """PyTorch warns that some of these are new, or old."""
 
@@ -70,6 +103,7 @@ def quietly(call):
 
 SAMPLES = [
     *scatter_reduce_samples(),
+    *nan_samples(),
     *[
         Sample(
             f"index_reduce {reduce}",

@@ -140,6 +140,9 @@ CALLS = {
     "feature_dropout": lambda T: T.feature_dropout(T.ones(2, 3, 2), 0.5, True),
     "feature_dropout 1-d": lambda T: T.feature_dropout(T.ones(2), 0.5, True),
     "alpha_dropout": lambda T: T.alpha_dropout(T.arange(6.0), 0.4, True),
+    "alpha_dropout_": lambda T: T.alpha_dropout_(T.arange(6.0), 0.4, True),
+    "feature_alpha_dropout_": lambda T: T.feature_alpha_dropout_(T.ones(2, 3, 2), 0.3, True),
+    "feature_dropout_": lambda T: T.feature_dropout_(T.arange(12.0).view(2, 3, 2), 0.3, True),
     "feature_alpha_dropout": lambda T: T.feature_alpha_dropout(T.ones(2, 3, 2), 0.4, True),
 }
 

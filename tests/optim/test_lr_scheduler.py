@@ -20,6 +20,8 @@ SCHEDULERS = {
     "constant": lambda S, o: S.ConstantLR(o, 0.3, 4),
     "linear": lambda S, o: S.LinearLR(o, 0.1, 0.9, 6),
     "cosine": lambda S, o: S.CosineAnnealingLR(o, 5, 0.001),
+    "cosine of one": lambda S, o: S.CosineAnnealingLR(o, 1),
+    "cosine of two": lambda S, o: S.CosineAnnealingLR(o, 2, 0.01),
     "sequential": lambda S, o: S.SequentialLR(
         o, [S.LinearLR(o, 0.1, 1.0, 4), S.CosineAnnealingLR(o, 6), S.StepLR(o, 2)], [4, 10]
     ),
@@ -111,6 +113,7 @@ def test_a_scheduler_that_goes_on_needs_the_initial_rate():
         (lambda o: lr_scheduler.ReduceLROnPlateau(o, factor=1.0), ValueError),
         (lambda o: lr_scheduler.ReduceLROnPlateau(o, mode="low"), ValueError),
         (lambda o: lr_scheduler.ReduceLROnPlateau(o, min_lr=[0.1]), ValueError),
+        (lambda o: lr_scheduler.ReduceLROnPlateau("sgd"), TypeError),
     ],
 )
 def test_a_scheduler_refuses_bad_arguments(make, error):

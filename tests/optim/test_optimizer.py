@@ -118,6 +118,20 @@ def test_loading_converts_the_state_to_the_dtype_of_the_parameters():
     assert other.state[wide]["step"].dtype == tensorlab.float32
 
 
+def test_state_of_nobody_is_kept():
+    """A state dict may hold more than parameters have, under names of its own."""
+
+    def load(package):
+        param = package.nn.Parameter(package.ones(1))
+        optimizer = package.optim.SGD([param], momentum=0.5)
+        saved = optimizer.state_dict()
+        saved["state"] = {"schedule": [1, 2], 0: {"momentum_buffer": package.ones(1)}}
+        optimizer.load_state_dict(saved)
+        return optimizer.state["schedule"], list(optimizer.state[param])
+
+    assert load(tensorlab) == load(require_torch())
+
+
 def test_a_state_dict_of_other_groups_is_refused():
     optimizer = optim.SGD([parameter(1.0)])
     two_groups = optim.SGD([{"params": parameter(1.0)}, {"params": parameter(1.0)}])
