@@ -287,6 +287,14 @@ def test_the_files_and_tests_of_a_family_exist(family):
         assert (ROOT / test).exists()
 
 
+def test_every_compiled_op_is_in_one_family():
+    files = [file for family in mutants.FAMILIES for file in mutants.files_of(family)]
+    assert len(files) == len(set(files))
+    ops = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tensorlab/ops").rglob("*.pyx")}
+    outside = {"tensorlab/ops/memory_formats.pyx", "tensorlab/ops/subclasses.pyx"}
+    assert ops - set(files) == outside
+
+
 def test_harmless_mutants_can_still_be_made():
     """Where a line has changed, the reason must be thought over."""
     for (file, line), wanted in mutants.read_harmless().items():

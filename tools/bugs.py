@@ -202,4 +202,46 @@ HOOKS_AND_FUNCTIONS = [
     ),
 ]
 
-BUGS += HOOKS_AND_FUNCTIONS
+# ---------------------------------------------------------------- ops, modules and optimizers
+OPS_AND_MODULES = [
+    Bug(
+        "a last window that begins behind the image is kept",
+        "tensorlab/ops/pooling.pyx",
+        "    if ceil_mode and (n - 1) * stride >= size + padding:",
+        "    if False:",
+    ),
+    Bug(
+        "a second index may be one below the first element",
+        "tensorlab/ops/indexing/index_iterator.pyx",
+        "                largest = <uint64_t>at if <uint64_t>at > largest else largest\n"
+        "                offsets[i] += at * stride",
+        "                largest = <uint64_t>at if at > <int64_t>largest else largest\n"
+        "                offsets[i] += at * stride",
+    ),
+    Bug(
+        "the momentum of SGD is the gradient itself",
+        "tensorlab/optim/sgd.py",
+        'velocity = state["momentum_buffer"] = empty_like(param)',
+        'velocity = state["momentum_buffer"] = grad',
+    ),
+    Bug(
+        "loading with strict lets dotted names pass",
+        "tensorlab/nn/state.py",
+        "unexpected = [name for name in state_dict if name not in known]",
+        'unexpected = [name for name in state_dict if name not in known and "." not in name]',
+    ),
+    Bug(
+        "alpha dropout in place shifts the wrong way",
+        "tensorlab/ops/dropout.pyx",
+        "(<object>x).mul_(noise).add_(shift)",
+        "(<object>x).mul_(noise).sub_(shift)",
+    ),
+    Bug(
+        "the smallest of several ignores nan",
+        "tensorlab/ops/indexing/scatter_reduce.pyx",
+        "        if value < x[at] or value != value:",
+        "        if value < x[at]:",
+    ),
+]
+
+BUGS += HOOKS_AND_FUNCTIONS + OPS_AND_MODULES

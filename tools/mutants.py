@@ -49,16 +49,17 @@ FAMILIES = {
     "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
                    "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx", OPS),
     "scans": ("ops/scans.pyx ops/dim_iterator.pyx", OPS),
-    "sorting": ("ops/sorting.pyx ops/searching.pyx ops/uniques.pyx", OPS),
+    "sorting": ("ops/sorting.pyx ops/sorted_values.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
-                 "ops/indexing/index_iterator.pyx ops/indexing/index_along_dim.pyx ops/indexing/parts.py",
+                 "ops/indexing/index_iterator.pyx ops/indexing/index_along_dim.pyx ops/indexing/nonzero.pyx "
+                 "ops/indexing/parts.py",
                  [*OPS, "tests/core/test_corners.py"]),
-    "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter_reduce.pyx", OPS),
+    "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter*.pyx", OPS),
     "shape": ("ops/reshaping.pyx ops/dimensions.pyx ops/slicing.pyx ops/splitting.pyx ops/joining.pyx "
               "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/meshgrid.py "
               "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx _core/layout.pyx",
               [*OPS, "tests/core/test_layout.py"]),
-    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/im2col.pyx", OPS),
+    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
     "pooling": ("ops/pooling.pyx", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),

@@ -89,10 +89,16 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", nargs="*", default=[bug.name for bug in BUGS])
+    parser.add_argument("--only", nargs="*", default=[bug.name for bug in BUGS], metavar="NAME")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--tests", nargs="*", default=["tests/core", "tests/autograd", "tests/ops"])
+    parser.add_argument(
+        "--tests",
+        nargs="*",
+        default=[f"tests/{name}" for name in ("core", "autograd", "ops", "nn", "optim")],
+    )
     arguments = parser.parse_args()
+    if unknown := set(arguments.only).difference(bug.name for bug in BUGS):
+        parser.error(f"there is no bug {', '.join(sorted(unknown))}; --list names them")
     if arguments.list:
         print("\n".join(bug.name for bug in BUGS))
         return 0
