@@ -40,7 +40,7 @@ def plant(bug, folder):
     text = path.read_text(encoding="utf-8")
     if text.count(bug.old) != 1:
         sys.exit(
-            f"{bug.name}: its text is {text.count(bug.old)} times in {bug.file}; mend tools/bugs.py"
+            f"{bug.name}: its text is {text.count(bug.old)} times in {bug.file}; correct tools/bugs.py"
         )
     path.write_text(text.replace(bug.old, bug.new), encoding="utf-8")
 

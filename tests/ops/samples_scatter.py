@@ -156,6 +156,7 @@ SAMPLES = [
             lambda T, x, i, src: T.put(x, i, src[0]),
             lambda T, x, i, src: T.put(x, i, src.float()),
             lambda T, x, i, src: T.put(x, i.int(), src),
+            lambda T, x, i, src: T.put(x, i, [1.0]),
         ],
     ),
     Sample(
@@ -201,7 +202,7 @@ SAMPLES = [
         normal(2, 2),
         derivatives=0,  # PyTorch's gradient of the tensor is 0 where it should be 1, and 1 where it should be 0
     ),
-    Sample("narrow_copy", lambda T, x: T.narrow_copy(x, 1, 1, 2), normal(3, 4)),
+    Sample("narrow_copy", lambda T, x: T.narrow_copy(x, 1, 0, 3), normal(2, 4)),
     Sample("nonzero_static", lambda T, x: T.nonzero_static(x, size=7), ties(3, 4), derivatives=0),
     Sample("reversed", lambda T, x: reversed(x), normal(3, 4), more=[[normal()]]),
     Sample(
@@ -210,7 +211,10 @@ SAMPLES = [
         integers(0, 24, 5, 2),
         derivatives=0,
         dtypes=(),
-        bad=[lambda T, i: T.unravel_index(i.double(), (3, 4))],
+        bad=[
+            lambda T, i: T.unravel_index(i.double(), (3, 4)),
+            lambda T, i: T.unravel_index(i, (3, -4)),
+        ],
     ),
     # ---------------------------------------------------------------- searching and counting
     Sample(
@@ -231,6 +235,7 @@ SAMPLES = [
             lambda T, x, y: T.searchsorted(x, y, right=True, side="left"),
             lambda T, x, y: T.searchsorted(x, y, side="middle"),
             lambda T, x, y: T.searchsorted(x, 3.0),
+            lambda T, x, y: T.searchsorted(x, "3"),
         ],
     ),
     Sample(
@@ -266,6 +271,7 @@ SAMPLES = [
         values(0.0, 1.0),
         derivatives=0,
         dtypes=NUMBERS,
+        out=lambda T, x, y, out: T.isin(x, y, out=out),
     ),
     Sample(
         "isin number",
@@ -383,6 +389,15 @@ SAMPLES = [
         dtypes=("float32",),
     ),
     Sample(
+        "trapezoid places of each row",
+        lambda T, y, x: T.trapezoid(y, x, dim=0),
+        normal(3, 4),
+        positive(3, 4),
+        dtypes=("float32",),
+        more=[[normal(1, 4), positive(1, 4)]],
+        bad=[lambda T, y, x: T.trapezoid(y, x[0], dim=0), lambda T, y, x: T.trapezoid(3.0)],
+    ),
+    Sample(
         "cumulative_trapezoid",
         lambda T, y, x: T.cumulative_trapezoid(y, x, dim=1),
         normal(3, 4),
@@ -403,5 +418,9 @@ SAMPLES = [
         lambda rng: np.array([0.0, 1.0, 1.5, 4.0, 4.25]),
         dtypes=("float32",),
         derivatives=0,
+        bad=[
+            lambda T, y, x: T.gradient(y, spacing=(x[1:],), dim=1),
+            lambda T, y, x: T.gradient(y, spacing=(x,), dim=0),
+        ],
     ),
 ]

@@ -221,3 +221,27 @@ def test_a_subclass_can_be_made_from_values():
     made = Named([1.0, 2.0])
     assert type(made) is Named
     assert made.tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "bool"])
+def test_a_number_at_the_edge_of_a_type_is_taken_or_refused(dtype):
+    bits = {"uint8": 8, "int8": 7, "int16": 15, "int32": 31}.get(dtype, 15)
+    edges = [
+        0,
+        1,
+        -1,
+        65504,
+        65520,
+        *[sign * (1 << bits) + d for sign in (-1, 1) for d in (-1, 0, 1)],
+    ]
+
+    def program(T):
+        results = []
+        for number in [*edges, *map(float, edges), 0.5, -0.5]:
+            try:
+                results.append(T.zeros(2).to(getattr(T, dtype)).fill_(number).tolist())
+            except RuntimeError:
+                results.append("refused")
+        return results
+
+    agree(program)

@@ -75,6 +75,7 @@ def test_rows_and_columns_have_windows_of_their_own(name):
             call(x, (3, 2), (2, 1), (1, 0), ceil_mode=True),
             call(x, (2, 4), (1, 3), (0, 2)),
             call(x[0], (1, 3)),
+            call(x, (2,), [3], (1,)),
             call(x.transpose(2, 3), [2, 3], [3, 2], [1, 1]),
         ]
 

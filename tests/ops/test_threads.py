@@ -1,0 +1,93 @@
+"""Work that is split over threads gives what one thread gives, with parts of unequal size."""
+
+import numpy as np
+import pytest
+
+import tensorlab
+
+F = tensorlab.nn.functional
+
+
+def normal(*shape, dtype="float64"):
+    values = np.random.default_rng(0).standard_normal(shape)
+    return tensorlab.from_numpy(values.astype(dtype)).requires_grad_()
+
+
+OPS = {
+    "layer_norm": lambda: (F.layer_norm, normal(301, 331), (331,), normal(331), normal(331)),
+    "group_norm": lambda: (F.group_norm, normal(7, 6, 29, 31), 3, normal(6), normal(6)),
+    "batch_norm": lambda: (
+        lambda x, w, b: F.batch_norm(x, None, None, w, b, True),
+        *(normal(7, 6, 29, 31), normal(6), normal(6)),
+    ),
+    "conv2d": lambda: (F.conv2d, normal(7, 4, 19, 17), normal(6, 4, 3, 3), normal(6)),
+    "conv2d groups": lambda: (
+        lambda x, w: F.conv2d(x, w, groups=2),
+        *(normal(7, 4, 29, 27), normal(6, 2, 3, 3)),
+    ),
+    "conv1d": lambda: (F.conv1d, normal(7, 5, 301), normal(9, 5, 7)),
+    "max_pool2d": lambda: (lambda x: F.max_pool2d(x, 3, 2, 1), normal(7, 5, 37, 41)),
+    "avg_pool2d": lambda: (lambda x: F.avg_pool2d(x, 3, 2, 1), normal(7, 5, 37, 41)),
+    "softmax": lambda: (lambda x: x.softmax(1), normal(301, 331)),
+    "log_softmax across": lambda: (lambda x: x.log_softmax(0), normal(301, 331)),
+    "cross_entropy": lambda: (
+        F.cross_entropy,
+        normal(3001, 37),
+        tensorlab.arange(3001) % 37,
+    ),
+    "cumsum": lambda: (lambda x: x.cumsum(1), normal(301, 331)),
+    "cumprod across": lambda: (lambda x: x.cumprod(0), normal(301, 331)),
+    "sort": lambda: (lambda x: x.sort(1)[0], normal(301, 331)),
+    "median": lambda: (lambda x: x.median(1)[0], normal(301, 331)),
+    "sum": lambda: (lambda x: x.sum(1), normal(301, 331)),
+    "sum across": lambda: (lambda x: x.sum(0), normal(301, 331)),
+    "var": lambda: (lambda x: x.var(1), normal(301, 331)),
+    "amax": lambda: (lambda x: x.amax(0), normal(301, 331)),
+    "exp": lambda: (lambda x: x.exp(), normal(301, 331)),
+    "add transposed": lambda: (lambda x, y: x + y.t(), normal(301, 331), normal(331, 301)),
+    "index_select": lambda: (lambda x: x[tensorlab.arange(300, 0, -1)], normal(301, 331)),
+    "gather": lambda: (
+        lambda x: x.gather(1, tensorlab.arange(301 * 331).view(301, 331) % 331),
+        normal(301, 331),
+    ),
+}
+
+
+@pytest.fixture
+def threads():
+    before = tensorlab.get_num_threads()
+    yield tensorlab.set_num_threads
+    tensorlab.set_num_threads(before)
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_several_threads_give_what_one_gives(name, threads):
+    def run(n):
+        threads(n)
+        function, *arguments = OPS[name]()
+        out = function(*arguments)
+        out.backward(tensorlab.ones_like(out) * 0.5 + out.detach() * 0.25)
+        return [out.numpy(force=True)] + [
+            one.grad.numpy(force=True)
+            for one in arguments
+            if isinstance(one, tensorlab.Tensor) and one.requires_grad
+        ]
+
+    whole = run(1)
+    for n in (2, 3):
+        for split, alone in zip(run(n), whole, strict=True):
+            np.testing.assert_allclose(split, alone, rtol=1e-9, atol=1e-11)
+
+
+def test_windows_that_overlap_are_written_one_element_after_the_other(threads):
+    """However long the rows and however many threads: as in a loop over the elements."""
+    threads(2)
+    for rows, columns in ((3, 4), (40, 3), (70, 200), (200, 70), (300, 300)):
+        x = tensorlab.zeros(rows + columns, dtype=tensorlab.int64)
+        x.as_strided((rows, columns), (1, 1)).add_(1)
+        expected = np.zeros(rows + columns, int)
+        for i in range(rows):
+            expected[i : i + columns] += 1
+        assert x.tolist() == expected.tolist()
+        x.as_strided((columns, rows), (1, 1)).t().add_(tensorlab.ones(rows, 1).long())
+        assert x.tolist() == (2 * expected).tolist()
