@@ -106,7 +106,7 @@ class Mutant:
     end: int
     old: str
     new: str
-    source: str  # the line where it starts, stripped: what the list of harmless mutants knows it by
+    source: str  # the line where it starts, without comments: what the list of harmless mutants knows it by
 
     def diff(self):
         return f"{' '.join(self.old.split())}  ->  {' '.join(self.new.split()) or '(nothing)'}"
@@ -434,7 +434,7 @@ def find_mutants(text, file):
             places = Places(text, line, begin, masked)
             is_first = tree.lineno == 1 and tree.col_offset == 0 and begin == 0
             for operator, start, end, new in line_mutants(tree, places, is_cython, known, is_first):
-                found.append(make(written, file, operator, start, end, new))
+                found.append(make(written, text, file, operator, start, end, new))
             known |= {
                 n.id
                 for n in ast.walk(tree)
@@ -480,20 +480,13 @@ def line_mutants(tree, places, is_cython, known, is_first):
             yield operator, *places.span(where), new
 
 
-def make(text, file, operator, start, end, new):
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", start)
-    source = text[line_start : len(text) if line_end < 0 else line_end].strip()
-    return Mutant(
-        file,
-        text.count("\n", 0, start) + 1,
-        operator,
-        start,
-        end,
-        text[start:end],
-        " ".join(new.split("\n")),
-        source,
-    )
+def make(text, code, file, operator, start, end, new):
+    """A mutant of the text; `code` is the text without comments, so a comment may change without consequence."""
+    line_start = code.rfind("\n", 0, start) + 1
+    line_end = code.find("\n", start)
+    source = code[line_start : len(code) if line_end < 0 else line_end].strip()
+    line, new = text.count("\n", 0, start) + 1, " ".join(new.split("\n"))
+    return Mutant(file, line, operator, start, end, text[start:end], new, source)
 
 
 # ---------------------------------------------------------------- the file with switches
