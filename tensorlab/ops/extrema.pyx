@@ -35,6 +35,7 @@ from tensorlab.errors import DimensionError, DTypeError, ShapeError
 cdef enum:
     LANES = 64
     BLOCK = 64                  # elements that are searched at a time
+    STRETCH = 4096              # of a line whose index is wanted: it stays in the L1 cache until it is searched
 
 cdef extern from *:
     float INFINITY
@@ -53,7 +54,7 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
     cdef number[64] lane                                # LANES
     cdef number best
     cdef ssize i = 1
-    cdef int k, half = LANES // 2
+    cdef int k
     if n < LANES:
         best = x[0]
     else:
@@ -64,11 +65,13 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
             for k in range(LANES):
                 lane[k] = select(lane[k], x[i + k], is_min)
             i += LANES
-        while half > 0:
-            for k in range(half):
-                lane[k] = select(lane[k], lane[k + half], is_min)
-            half //= 2
+        for k in range(32):                             # sizes that the compiler knows
+            lane[k] = select(lane[k], lane[k + 32], is_min)
+        for k in range(16):
+            lane[k] = select(lane[k], lane[k + 16], is_min)
         best = lane[0]
+        for k in range(1, 16):
+            best = select(best, lane[k], is_min)
     while i < n:
         best = select(best, x[i], is_min)
         i += 1
@@ -229,15 +232,28 @@ cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
         i += 1
     return i
 
-cdef void max_loop(void** data, ssize n, number* as_this) noexcept nogil:
+cdef inline void extreme_loop(void** data, ssize n, bint is_min, number* as_this) noexcept nogil:
+    """The best of each stretch, and where it stands in the stretch that has the best of all: the others are read once."""
     cdef number* x = <number*>data[0]
-    (<number*>data[1])[0] = extreme_of_row(x, n, False)
-    (<int64_t*>data[2])[0] = first_equal(x, n, (<number*>data[1])[0])
+    cdef number best = x[0], candidate
+    cdef ssize start = 0, at = 0
+    while start < n:
+        candidate = extreme_of_row(x + start, STRETCH if n - start > STRETCH else n - start, is_min)
+        if candidate != candidate or (candidate < best if is_min else candidate > best):
+            best = candidate
+            at = start
+            if candidate != candidate:                  # the first nan
+                break
+        start += STRETCH
+    at += first_equal(x + at, n - at, best)
+    (<number*>data[1])[0] = x[at]
+    (<int64_t*>data[2])[0] = at
+
+cdef void max_loop(void** data, ssize n, number* as_this) noexcept nogil:
+    extreme_loop(data, n, False, as_this)
 
 cdef void min_loop(void** data, ssize n, number* as_this) noexcept nogil:
-    cdef number* x = <number*>data[0]
-    (<number*>data[1])[0] = extreme_of_row(x, n, True)
-    (<int64_t*>data[2])[0] = first_equal(x, n, (<number*>data[1])[0])
+    extreme_loop(data, n, True, as_this)
 
 cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize width, number* values,
                                   bint is_min) noexcept nogil:
