@@ -24,6 +24,14 @@
 #ifdef __FAST_MATH__
 #error "tl_math.h relies on the exact order of floating-point operations: build without -ffast-math"
 #endif
+/* GCC would follow the constant bounds of a clamp through a whole function as branches of their own
+   ("jump threading"), and the vector loop would compute each of them and join them by masks. Without
+   that, exp has 33 instructions a vector instead of 40, and tanh on AVX-512 two divisions instead of
+   three; on AVX2 both are 1.1 times as fast. The setting holds for all code below this line, that of
+   the including file too. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-thread-jumps")
+#endif
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
