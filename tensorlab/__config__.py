@@ -6,9 +6,9 @@ from tensorlab import _build_info
 from tensorlab._capability import LEVELS, processor_level
 from tensorlab.threads import get_num_threads
 
-__all__ = ["openmp", "show"]
+__all__ = ["has_threads", "show"]
 
-openmp = _build_info.openmp
+has_threads = _build_info.threads
 
 
 def show():
@@ -21,7 +21,6 @@ def show():
     compiler    ...
     flags       ...
     capability  ...
-    OpenMP      ...
     threads     ...
     BLAS        ...
     Cython      ...
@@ -31,8 +30,7 @@ def show():
         "compiler": _build_info.compiler,
         "flags": _build_info.flags,
         "capability": capability(),
-        "OpenMP": "yes" if openmp else "no: loops run on one thread",
-        "threads": get_num_threads(),
+        "threads": get_num_threads() if has_threads else "1: built without threads",
         "BLAS": blas(),
         "Cython": _build_info.cython,
         "Python": platform.python_version(),
@@ -48,13 +46,13 @@ def capability():
 
 
 def blas():
-    """Return the library that multiplies matrices, with its version and threads."""
+    """Return the library that multiplies matrices, with its version."""
     import scipy.linalg.cython_blas  # noqa: F401 - loads the library; late, for it takes 70 ms
     from threadpoolctl import threadpool_info
 
     found = [library for library in threadpool_info() if library["user_api"] == "blas"]
     names = (
-        f"{library['internal_api']} {library['version']}, {library['num_threads']} thread(s)"
+        f"{library['internal_api']} {library['version']}"
         for library in found
         if "scipy" in library["filepath"]
     )

@@ -1,20 +1,10 @@
-"""How many threads tensorlab uses: its own loops (OpenMP) and BLAS (threads of its own) together.
+"""How many threads large operations use, loops and matrix products alike.
 
-BLAS is told through threadpoolctl, and only once it has been loaded: looking for its libraries takes milliseconds.
+There is one pool of threads (_core/parallel.pyx). BLAS computes in it, too; its own threads belong to the rest of the
+process.
 """
 
-import os
-
-from tensorlab._core.iterator import get_loop_threads, set_loop_threads
-
-_blas_libraries = None  # threadpoolctl's controllers, one for each BLAS in the process
-
-
-def _available_processors():
-    """Processors that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+from tensorlab._core.parallel import get_threads, set_threads
 
 
 def set_num_threads(num_threads):
@@ -42,33 +32,9 @@ def set_num_threads(num_threads):
         )
     if num_threads < 1:
         raise RuntimeError(f"set_num_threads: at least 1 thread is needed, not {num_threads}")
-    set_loop_threads(num_threads)
-    restore_blas()
+    set_threads(num_threads)
 
 
 def get_num_threads():
     """How many threads large operations may use; at first, the processors that the process may run on."""
-    return get_loop_threads()
-
-
-def blas_is_loaded():
-    """Find the BLAS libraries of the process; called when one has been loaded."""
-    global _blas_libraries
-    from threadpoolctl import ThreadpoolController
-
-    _blas_libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-    restore_blas()
-
-
-def limit_blas(num_threads):
-    """Let BLAS use `num_threads` threads until `restore_blas`."""
-    for library in _blas_libraries or ():
-        library.set_num_threads(num_threads)
-
-
-def restore_blas():
-    """Let BLAS use as many threads as tensorlab."""
-    limit_blas(get_loop_threads())
-
-
-set_loop_threads(_available_processors())
+    return get_threads()

@@ -28,7 +28,7 @@ def test_show_names_compiler_capability_threads_and_blas(capsys):
     tensorlab.__config__.show()
     rows = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert list(rows) == [
-        *["compiler", "flags", "capability", "OpenMP", "threads", "BLAS", "Cython", "Python"]
+        *["compiler", "flags", "capability", "threads", "BLAS", "Cython", "Python"]
     ]
     assert "-ffp-contract=off" in rows["flags"]
     assert "fast-math" not in rows["flags"]

@@ -41,4 +41,3 @@ cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexc
 cdef int copy_into(TensorBase out, TensorBase x) except -1
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
-cdef int thread_count(ssize work, ssize grain) noexcept nogil

@@ -14,16 +14,14 @@
 Leaves out: choosing between loops by capability (that is done at import), and reductions, which have an iterator of their own
 (ops/reduction_iterator.pyx), as have ops that work along one dimension (ops/dim_iterator.pyx).
 """
-from cython.parallel cimport prange
 from libc.stdint cimport int16_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-
-from tensorlab._core.modes import in_forked_children
 
 cdef extern from "transpose.h" nogil:
     void tl_transpose_4(int32_t* out, ssize out_stride, const int32_t* x, ssize x_stride)
@@ -36,38 +34,6 @@ cdef enum:
     BLOCK = 256                 # rows and columns of a block of such tiles
     SHORT_ROW = 64              # shorter rows are put together to tiles
     NOGIL_WORK = 8192           # elements from which the GIL is let go
-
-
-# ---------------------------------------------------------------- threads
-cdef int threads_wanted = 1
-cdef bint is_forked_child = False
-
-
-def _after_fork():
-    """OpenMP's threads do not exist in a forked child: stay serial there."""
-    global is_forked_child
-    is_forked_child = True
-
-in_forked_children(_after_fork)
-
-
-def set_loop_threads(int n):
-    """How many threads a large loop may use."""
-    global threads_wanted
-    threads_wanted = n
-
-
-def get_loop_threads():
-    """How many threads a large loop may use."""
-    return threads_wanted
-
-
-cdef int thread_count(ssize work, ssize grain) noexcept nogil:
-    """Threads worth starting for `work` elements if one should get at least `grain`."""
-    cdef ssize most = work // grain if grain > 0 else 1
-    if is_forked_child or most <= 1:
-        return 1
-    return <int>most if most < threads_wanted else threads_wanted
 
 
 # ---------------------------------------------------------------- setting up
@@ -388,21 +354,25 @@ cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base,
 
 
 # ---------------------------------------------------------------- running
-cdef void run_part(TensorIterator* iter, void* loop, ssize part, ssize parts) noexcept nogil:
-    """One thread's share: a slice of the outermost dimension."""
+cdef struct Job:
+    TensorIterator* iter
+    void* loop
+
+
+cdef void run_part(void* context, ssize begin, ssize end) noexcept nogil:
+    """The slice from `begin` to `end` of the outermost dimension."""
+    cdef TensorIterator* iter = (<Job*>context).iter
+    cdef void* loop = (<Job*>context).loop
     cdef char* data[MAX_OPERANDS]
     cdef Plane plane
     cdef ssize[MAX_NDIM] sizes, index
-    cdef ssize begin, planes = 1, rows, columns
+    cdef ssize planes = 1, rows, columns
     cdef int d, k, ndim = iter.ndim
     for d in range(ndim):
         sizes[d] = iter.sizes[d]
         index[d] = 0
-    begin = share(sizes[0], part, parts) if ndim > 0 else 0
     if ndim > 0:
-        sizes[0] = share(sizes[0], part + 1, parts) - begin
-        if sizes[0] == 0:
-            return
+        sizes[0] = end - begin
     for k in range(iter.operands):
         data[k] = iter.operand[k].data
         if ndim > 0:
@@ -431,34 +401,23 @@ cdef void run_part(TensorIterator* iter, void* loop, ssize part, ssize parts) no
             d -= 1
 
 
-cdef inline ssize share(ssize n, ssize part, ssize parts) noexcept nogil:
-    """Where part `part` of `parts` begins; in long rows, at a cache line."""
-    cdef ssize at
-    if part == parts:
-        return n
-    at = n * part // parts
-    return at if n < 4096 else at & ~<ssize>63
-
-
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
     """Call the loop for every element of the result. Each thread gets at least `grain` elements."""
-    cdef ssize work = 1, part
-    cdef int threads
-    for part in range(iter.ndim):
-        work *= iter.sizes[part]
+    cdef Job job
+    cdef ssize work = 1, n
+    cdef int d
+    for d in range(iter.ndim):
+        work *= iter.sizes[d]
     if work == 0:
         return 0
     coalesce(iter)
+    job.iter, job.loop = iter, loop
+    n = iter.sizes[0] if iter.ndim > 0 else 1
     if work < NOGIL_WORK:
-        run_part(iter, loop, 0, 1)
+        run_part(&job, 0, n)
         return 0
-    threads = 1 if iter.one_by_one else thread_count(work, grain)
-    if threads == 1:
-        with nogil:
-            run_part(iter, loop, 0, 1)
-        return 0
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        run_part(iter, loop, part, threads)
+    with nogil:
+        parallel_for(run_part, &job, n, n if iter.one_by_one else grain_of(grain, work // n))
     return 0
 
 

@@ -1,8 +1,8 @@
-"""OpenMP, which splits loops over threads."""
+"""Splitting loops over threads, for which PyTorch uses OpenMP and tensorlab a pool of its own."""
 
 from tensorlab import _build_info
 
 
 def is_available():
-    """Say whether this copy was built with it; without, every loop runs on one thread."""
-    return _build_info.openmp
+    """Say whether loops are split over threads; a copy that was built without threads runs them on one."""
+    return _build_info.threads

@@ -231,7 +231,7 @@ def check_probe(folder):
         )
     except subprocess.TimeoutExpired:
         seen = f"did not end within {SECONDS} s"
-        yield Finding("import", "problem", seen, "try OMP_NUM_THREADS=1 tensorlab doctor")
+        yield Finding("import", "problem", seen, "try again when the machine is less busy")
         return
     lines = child.stdout.splitlines()
     for line in lines:

@@ -5,11 +5,11 @@ Prints one line of JSON for each finding, in the form of `doctor.Finding`.
 
 import importlib
 import json
-import os
 import pkgutil
 
 import tensorlab
-from tensorlab import __config__, _build_info, threads
+from tensorlab import __config__, _build_info
+from tensorlab._core.parallel import available_processors
 from tensorlab.errors import MissingExtra
 
 TOLERANCE = 1e-5
@@ -47,13 +47,11 @@ def check_build():
 
 def check_threads():
     """Compare the threads in use with the processors that this process may run on."""
-    count, processors = tensorlab.get_num_threads(), threads._available_processors()
+    count, processors = tensorlab.get_num_threads(), available_processors()
     seen = f"{count} on {processors} processor{'' if processors == 1 else 's'}"
-    if not __config__.openmp and processors > 1:
-        remedy = "to use all, build with a compiler that has OpenMP (Debian, Ubuntu: gcc)"
-        tell("threads", "--", f"{seen}; built without OpenMP, loops run on one", remedy)
-    elif count < processors and "OMP_NUM_THREADS" in os.environ:
-        tell("threads", "ok", f"{seen}, as OMP_NUM_THREADS says")
+    if not __config__.has_threads and processors > 1:
+        remedy = "to use all, build on a system with POSIX threads and without TENSORLAB_NO_THREADS"
+        tell("threads", "--", f"{seen}; built without threads, loops run on one", remedy)
     else:
         tell("threads", "ok", seen)
 

@@ -5,13 +5,13 @@ channel. So both are the same loop (`affine_planes`), and what differs between c
 the variance and, for the gradient, sum(grad) and sum(grad * (x - mean)). The gradient is that of layer_norm (see
 normalization.pyx), along the other dimensions.
 """
-from cython.parallel cimport prange
 
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op
+from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
@@ -27,6 +27,7 @@ cdef struct Planes:             # x as (batch, channels, spread), row-major, in 
     ssize batch
     ssize channels
     ssize spread                # elements of a channel in one sample
+    bint is_double
     void* x
     void* grad                  # NULL in the forward pass
     void* out
@@ -73,16 +74,17 @@ cdef void affine_samples(Planes* planes, ssize begin, ssize end, real* a) noexce
             for k in range(planes.channels):
                 out[k] = a[k] * grad[k] + (b[k] * x[k] + c[k])
 
-cdef void run_affine(Planes* planes, bint is_double) noexcept:
+cdef void run_affine(Planes* planes) noexcept:
     """All planes, or all samples, split over threads."""
-    cdef bint by_rows = planes.spread == 1
-    cdef ssize n = planes.batch if by_rows else planes.batch * planes.channels
-    cdef int threads = thread_count(planes.batch * planes.channels * planes.spread, GRAIN), part
-    threads = min(threads, <int>min(n, <ssize>1024))
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        run_share(planes, n * part // threads, n * (part + 1) // threads, is_double, by_rows)
+    with nogil:
+        if planes.spread == 1:
+            parallel_for(run_share, planes, planes.batch, grain_of(GRAIN, planes.channels))
+        else:
+            parallel_for(run_share, planes, planes.batch * planes.channels, grain_of(GRAIN, planes.spread))
 
-cdef void run_share(Planes* planes, ssize begin, ssize end, bint is_double, bint by_rows) noexcept nogil:
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Planes* planes = <Planes*>context
+    cdef bint is_double = planes.is_double, by_rows = planes.spread == 1
     if is_double and by_rows:
         affine_samples(planes, begin, end, <double*>planes.a)
     elif is_double:
@@ -240,7 +242,8 @@ cdef object run_batch_norm(TensorBase input, TensorBase x, TensorBase weight, Te
     if not is_meta(out):
         describe(&planes, x)
         planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(slope), memory_of(slope), memory_of(offset)
-        run_affine(&planes, x.dtype_ == FLOAT64)
+        planes.is_double = x.dtype_ == FLOAT64
+        run_affine(&planes)
     return record(BATCH_NORM, plain(out, input.dtype_), (input, weight, bias, eps, mean, rstd))
 
 cdef int update(TensorBase running, TensorBase value, object momentum) except -1:
@@ -304,7 +307,8 @@ def batch_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     c = a * sums * (-1 / count) - b * mean
     if not is_meta(out):
         planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
-        run_affine(&planes, kernel == FLOAT64)
+        planes.is_double = kernel == FLOAT64
+        run_affine(&planes)
     return record(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
 
 cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):

@@ -1,27 +1,25 @@
 """The loops of convolution: products of matrices with patches of images, image by image and group by group.
 
-Images and groups are split over threads, each with BLAS on one; a single image is left to the threads of BLAS. One function
-computes all three: the output, the gradient by the input and the gradient by the weight. Groups with one input channel need no
-matrix; direct_convolution.pyx does them.
+Images and groups are split over threads; if there are fewer of them than threads, each product is split. One function computes
+all three: the output, the gradient by the input and the gradient by the weight. Groups with one input channel need no matrix;
+direct_convolution.pyx does them.
 """
-from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
 from tensorlab._core.operands cimport check_same_place
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, number
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.iterator cimport thread_count
+from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
 from tensorlab.ops.direct_convolution cimport is_direct, run_direct
 from tensorlab.ops.filling cimport zeros_tensor
-from tensorlab.ops.linalg.blas cimport load_blas, multiply_one
+from tensorlab.ops.linalg.blas cimport multiply_one
+from tensorlab.ops.linalg.blas_library cimport hold_blas, load_blas, release_blas
 from tensorlab.ops.linalg.product_loops cimport Matrix
 from tensorlab.ops.im2col cimport (
     BY_INPUT, BY_WEIGHT, FORWARD, Geometry, col2im, column_size, plane_size, im2col,
 )
-
-from tensorlab import threads as thread_control
 
 cdef enum:
     BAND_BYTES = 1 << 22        # columns of a band. They stay in the L3 cache; in smaller bands BLAS packs the weights too often
@@ -102,71 +100,102 @@ cdef bint run_part(number* x, number* weight, number* out, Geometry* geometry, i
 
 
 # ---------------------------------------------------------------- all images
-cdef bint run_typed(number* x, number* weight, number* out, Geometry* geometry, int dtype, int mode, int threads,
-                    number* partial) noexcept:
-    """`partial` holds a weight gradient for each thread but the first, which adds to `weight` itself."""
-    cdef ssize whole = geometry.batch * geometry.groups, part, i
-    cdef ssize weight_size = geometry.groups * geometry.out_channels * column_size(geometry)
-    cdef int bad = 0
-    if threads == 1:
-        with nogil:
-            bad = not run_part(x, weight, out, geometry, dtype, mode, 0, whole)
-        return bad == 0
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        bad += not run_part(x, weight if part == 0 or mode != BY_WEIGHT else partial + (part - 1) * weight_size, out, geometry,
-                            dtype, mode, whole * part // threads, whole * (part + 1) // threads)
-    if mode == BY_WEIGHT:
-        for part in range(threads - 1):
-            for i in range(weight_size):
-                weight[i] += partial[part * weight_size + i]
-    return bad == 0
+cdef struct Images:
+    int dtype
+    int mode
+    Geometry* geometry
+    char* x
+    char* weight
+    char* out
+    char* partial                   # BY_WEIGHT: a gradient for each part of the images but the first, which adds to `weight`
+    int parts
+    bint failed                     # for want of memory
+
+
+cdef ssize image_count(Geometry* geometry) noexcept nogil:
+    return geometry.batch * geometry.groups
+
+
+cdef void run_images(Images* images, char* weight, ssize begin, ssize end) noexcept nogil:
+    """Images and groups `begin` to `end`."""
+    cdef char* x = images.x
+    cdef char* out = images.out
+    cdef Geometry* geometry = images.geometry
+    cdef int dtype = images.dtype, mode = images.mode
+    cdef bint good
+    if dtype == FLOAT32:
+        good = run_part(<float*>x, <float*>weight, <float*>out, geometry, dtype, mode, begin, end)
+    elif dtype == FLOAT64:
+        good = run_part(<double*>x, <double*>weight, <double*>out, geometry, dtype, mode, begin, end)
+    elif dtype == UINT8:
+        good = run_part(<uint8_t*>x, <uint8_t*>weight, <uint8_t*>out, geometry, dtype, mode, begin, end)
+    elif dtype == INT8:
+        good = run_part(<int8_t*>x, <int8_t*>weight, <int8_t*>out, geometry, dtype, mode, begin, end)
+    elif dtype == INT16:
+        good = run_part(<int16_t*>x, <int16_t*>weight, <int16_t*>out, geometry, dtype, mode, begin, end)
+    elif dtype == INT32:
+        good = run_part(<int32_t*>x, <int32_t*>weight, <int32_t*>out, geometry, dtype, mode, begin, end)
+    else:
+        good = run_part(<int64_t*>x, <int64_t*>weight, <int64_t*>out, geometry, dtype, mode, begin, end)
+    if not good:
+        images.failed = True
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Images* images = <Images*>context
+    run_images(images, images.weight, begin, end)
+
+
+cdef void run_weight_parts(void* context, ssize begin, ssize end) noexcept nogil:
+    """Of all images: each part of them adds to a gradient of its own."""
+    cdef Images* images = <Images*>context
+    cdef Geometry* geometry = images.geometry
+    cdef ssize part, whole = image_count(geometry)
+    cdef ssize size = geometry.groups * geometry.out_channels * column_size(geometry) * item_size[images.dtype]
+    for part in range(begin, end):
+        run_images(images, images.weight if part == 0 else images.partial + (part - 1) * size,
+                   whole * part // images.parts, whole * (part + 1) // images.parts)
+
+
+cdef void add_rows(real* to, const real* rows, ssize m, ssize n) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            to[j] += rows[i * n + j]
 
 
 cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geometry, int mode) except -1:
     """All three tensors contiguous and of a type that is computed in; the result holds what is to be added to."""
-    cdef int dtype = x.dtype_, threads
-    cdef ssize images = geometry.batch * geometry.groups
-    cdef ssize work = images * geometry.out_channels * column_size(geometry) * plane_size(geometry.out), size
+    cdef Images images
+    cdef ssize count = image_count(geometry)
+    cdef ssize work = geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
+    cdef ssize[2] sizes
     cdef TensorBase partial
-    cdef char* partial_data = NULL
-    cdef bint good
     check_same_place(x, weight, "conv")
     check_same_place(x, out, "conv")
-    if work == 0 or is_meta(x):
+    if count * work == 0 or is_meta(x):
         return 0
+    images.dtype, images.mode, images.geometry, images.failed = x.dtype_, mode, geometry, False
+    images.x, images.weight, images.out = x.data_, weight.data_, out.data_
+    images.parts = thread_count(count * work, GRAIN)
+    if mode == BY_WEIGHT and images.parts <= count:
+        sizes[0], sizes[1] = images.parts - 1, weight.numel_
+        partial = zeros_tensor(x.dtype_, 2, sizes)
+        images.partial = memory_of(partial)
     load_blas()
-    threads = <int>min(images, thread_count(work, GRAIN))
-    if mode == BY_WEIGHT and threads > 1:
-        size = (threads - 1) * weight.numel_
-        partial = zeros_tensor(dtype, 1, &size)
-        partial_data = memory_of(partial)
-    if threads > 1:
-        thread_control.limit_blas(1)
-    try:
-        if dtype == FLOAT32:
-            good = run_typed(<float*>x.data_, <float*>weight.data_, <float*>out.data_, geometry, dtype, mode, threads,
-                             <float*>partial_data)
-        elif dtype == FLOAT64:
-            good = run_typed(<double*>x.data_, <double*>weight.data_, <double*>out.data_, geometry, dtype, mode, threads,
-                             <double*>partial_data)
-        elif dtype == UINT8:
-            good = run_typed(<uint8_t*>x.data_, <uint8_t*>weight.data_, <uint8_t*>out.data_, geometry, dtype, mode, threads,
-                             <uint8_t*>partial_data)
-        elif dtype == INT8:
-            good = run_typed(<int8_t*>x.data_, <int8_t*>weight.data_, <int8_t*>out.data_, geometry, dtype, mode, threads,
-                             <int8_t*>partial_data)
-        elif dtype == INT16:
-            good = run_typed(<int16_t*>x.data_, <int16_t*>weight.data_, <int16_t*>out.data_, geometry, dtype, mode, threads,
-                             <int16_t*>partial_data)
-        elif dtype == INT32:
-            good = run_typed(<int32_t*>x.data_, <int32_t*>weight.data_, <int32_t*>out.data_, geometry, dtype, mode, threads,
-                             <int32_t*>partial_data)
+    hold_blas()
+    with nogil:
+        if images.parts > count:                        # few images: each product is split
+            run_images(&images, images.weight, 0, count)
+        elif mode != BY_WEIGHT:
+            parallel_for(run_share, &images, count, grain_of(GRAIN, work))
         else:
-            good = run_typed(<int64_t*>x.data_, <int64_t*>weight.data_, <int64_t*>out.data_, geometry, dtype, mode, threads,
-                             <int64_t*>partial_data)
-    finally:
-        if threads > 1:
-            thread_control.restore_blas()
-    if not good:
+            parallel_for(run_weight_parts, &images, images.parts, 1)
+            if images.dtype == FLOAT32:
+                add_rows(<float*>images.weight, <float*>images.partial, sizes[0], sizes[1])
+            else:
+                add_rows(<double*>images.weight, <double*>images.partial, sizes[0], sizes[1])
+    release_blas()
+    if images.failed:
         raise MemoryError("conv: no memory for the patches")
     return 0

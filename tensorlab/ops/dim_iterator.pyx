@@ -5,14 +5,13 @@ type, is gathered into a buffer, and a result scattered from one. Where slices r
 neighbouring ones are gathered together: each cache line that is read then serves 16 of them, where slice by slice it would be
 fetched 16 times.
 """
-from cython.parallel cimport prange
 from libc.stdint cimport uintptr_t
 from libc.stdlib cimport free, malloc
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
-from tensorlab._core.iterator cimport thread_count
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 cdef enum:
@@ -265,20 +264,31 @@ cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept n
     return True
 
 
-cdef bint run_share(DimIterator* whole, dim_loop loop, void* parameter, int d, ssize begin, ssize end) noexcept nogil:
-    """The slices from `begin` to `end` of dimension d."""
-    cdef DimIterator iter = whole[0]
-    cdef int k
+cdef struct Job:
+    DimIterator* iter
+    dim_loop loop
+    void* parameter
+    int dim                         # which is shared out
+    bint failed                     # for want of memory
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    """The slices from `begin` to `end` of a dimension."""
+    cdef Job* job = <Job*>context
+    cdef DimIterator iter = job.iter[0]
+    cdef int d = job.dim, k
     for k in range(iter.operands):
         iter.operand[k].data += begin * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
     iter.sizes[d] = end - begin
-    return run_part(&iter, loop, parameter)
+    if not run_part(&iter, job.loop, job.parameter):
+        job.failed = True
 
 
 cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grain) except -1:
     """Call the loop for every slice. Each thread gets at least `grain` elements of operand 0."""
     cdef ssize count = 1, n
-    cdef int d = 0, i, threads, part, failures = 0
+    cdef Job job
+    cdef int i
     for i in range(iter.ndim):
         count *= iter.sizes[i]
     if count == 0 or iter.writes_meta:
@@ -287,20 +297,17 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
         refuse_meta()
     coalesce(iter)
     n = count * iter.operand[0].length
+    job.iter, job.loop, job.parameter = iter, loop, parameter
+    job.dim, job.failed = 0, False
+    for i in range(1, iter.ndim):
+        if iter.sizes[i] > iter.sizes[job.dim]:
+            job.dim = i
+    count = iter.sizes[job.dim]
     if n < NOGIL_WORK:
-        failures = not run_part(iter, loop, parameter)
+        run_share(&job, 0, count)
     else:
-        for i in range(1, iter.ndim):
-            if iter.sizes[i] > iter.sizes[d]:
-                d = i
-        threads = min(thread_count(n, grain), <int>min(iter.sizes[d], <ssize>1024))
-        if threads == 1:
-            with nogil:
-                failures = not run_part(iter, loop, parameter)
-        else:
-            n = iter.sizes[d]
-            for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-                failures += not run_share(iter, loop, parameter, d, n * part // threads, n * (part + 1) // threads)
-    if failures:
+        with nogil:
+            parallel_for(run_share, &job, count, grain_of(grain, n // count))
+    if job.failed:
         raise MemoryError("not enough memory for the buffers of slices")
     return 0

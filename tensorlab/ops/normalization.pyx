@@ -4,15 +4,15 @@ layer_norm's gradient. With xhat = (x - mean) * r, r = 1 / sqrt(variance + eps),
 times the weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat)): what is left of g when its share along
 the ones and its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
 """
-from cython.parallel cimport prange
 from libc.math cimport fma, fmaf, sqrt
 from libc.string cimport memset
 
 from tensorlab._core.op cimport Op
+from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
@@ -90,20 +90,25 @@ cdef int check_parameter(TensorBase parameter, str name, TensorBase x, int count
     return 0
 
 
+cdef struct Job:
+    Rows* rows
+    rows_loop loop
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Job* job = <Job*>context
+    job.loop(job.rows, begin, end)
+
+
 cdef int run_rows(Rows* rows, rows_loop loop) except -1:
     """All rows, split over threads."""
-    cdef int threads = thread_count(rows.m * rows.n, GRAIN), part
-    if threads > rows.m:
-        threads = <int>rows.m
-    if threads <= 1:
-        if rows.m * rows.n < 8192:
-            loop(rows, 0, rows.m)
-        else:
-            with nogil:
-                loop(rows, 0, rows.m)
+    cdef Job job
+    job.rows, job.loop = rows, loop
+    if rows.m * rows.n < 8192:
+        loop(rows, 0, rows.m)
         return 0
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        loop(rows, rows.m * part // threads, rows.m * (part + 1) // threads)
+    with nogil:
+        parallel_for(run_share, &job, rows.m, grain_of(GRAIN, rows.n))
     return 0
 
 
@@ -427,7 +432,8 @@ def layer_norm_backward_weight_derivative_x(grad, grad_, x, count, eps, mean, rs
 def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, int count, double eps,
                                TensorBase mean not None, TensorBase rstd not None):
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
-    cdef int kernel = mean.dtype_, threads, part
+    cdef int kernel = mean.dtype_
+    cdef Job job
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
     cdef TensorBase out = empty_beside(x, kernel, count, &x.sizes[x.ndim_ - count])
     cdef Rows rows
@@ -438,13 +444,9 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
     rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
     memset(memory_of(out), 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
-    threads = min(thread_count(x.numel_, GRAIN), <int>min(rows.n // 64 + 1, <ssize>1024))
-    if threads == 1:
-        with nogil:
-            loop(&rows, 0, rows.n)
-    else:
-        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            loop(&rows, rows.n * part // threads, rows.n * (part + 1) // threads)
+    job.rows, job.loop = &rows, loop
+    with nogil:                             # columns, which are read row by row: a single wide piece for each thread
+        parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
     return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
 
 

@@ -4,14 +4,14 @@ A window is what its rows and its columns are: for each place along an axis the 
 how many the mean divides by. So strided, padded and adaptive pooling are the same loops over other windows, and pooling of
 signals is that of images one row high.
 """
-from cython.parallel cimport prange
 
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.op cimport Op
+from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
 
@@ -165,18 +165,22 @@ cdef inline real divisor_of(Planes* p, ssize i, ssize j, real as_this) noexcept 
 
 ctypedef void (*planes_loop)(Planes* p, ssize begin, ssize end, void* x) noexcept nogil
 
+cdef struct Job:
+    Planes* planes
+    planes_loop loop
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Job* job = <Job*>context
+    job.loop(job.planes, begin, end, job.planes.x)
+
 
 cdef void run_planes(Planes* p, void* of_float, void* of_double, bint is_double) noexcept:
     """All planes, split over threads."""
-    cdef planes_loop loop = <planes_loop>of_double if is_double else <planes_loop>of_float
-    cdef ssize work = p.planes * p.height * p.width
-    cdef int threads = min(thread_count(work, GRAIN), <int>min(p.planes, <ssize>1024)), part
-    if threads <= 1:
-        with nogil:
-            loop(p, 0, p.planes, p.x)
-        return
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        loop(p, p.planes * part // threads, p.planes * (part + 1) // threads, p.x)
+    cdef Job job
+    job.planes, job.loop = p, <planes_loop>of_double if is_double else <planes_loop>of_float
+    with nogil:
+        parallel_for(run_share, &job, p.planes, grain_of(GRAIN, p.height * p.width))
 
 
 # ---------------------------------------------------------------- arguments

@@ -10,15 +10,14 @@
 5. Large reductions are split over threads: along a kept dimension, or, where there is none that is long enough, along a
    reduced one into partial totals that are merged.
 """
-from cython.parallel cimport prange
 from cpython.number cimport PyIndex_Check
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
-from tensorlab._core.iterator cimport thread_count
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
 from tensorlab.errors import ShapeError
@@ -272,9 +271,19 @@ cdef int largest(const ssize* sizes, int ndim) noexcept nogil:
     return best
 
 
-cdef void run_kept_share(Reduction* whole, int d, ssize begin, ssize end) noexcept nogil:
-    """The totals from `begin` to `end` of kept dimension d."""
-    cdef Reduction r = whole[0]
+cdef struct Split:                  # of a reduction over threads
+    Reduction* whole
+    int dim                         # which is shared out, kept or reduced
+    int parts                       # of a reduced dimension,
+    char* partials                  # whose totals go here
+    ssize count                     # totals of a part
+
+
+cdef void run_kept_share(void* context, ssize begin, ssize end) noexcept nogil:
+    """The totals from `begin` to `end` of a kept dimension."""
+    cdef Split* split = <Split*>context
+    cdef Reduction r = split.whole[0]
+    cdef int d = split.dim
     r.x += begin * r.kept_strides[d] * item_size[r.x_dtype]
     r.out += begin * r.out_strides[d] * item_size[r.out_dtype]
     if r.extra != NULL:
@@ -283,15 +292,21 @@ cdef void run_kept_share(Reduction* whole, int d, ssize begin, ssize end) noexce
     run_part(&r)
 
 
-cdef void run_reduced_share(Reduction* whole, int d, ssize begin, ssize end, char* partial) noexcept nogil:
-    """Partial totals over `begin` to `end` of reduced dimension d."""
-    cdef Reduction r = whole[0]
-    r.x += begin * r.reduced_strides[d] * item_size[r.x_dtype]
-    r.reduced_sizes[d] = end - begin
-    r.out = partial
-    r.out_dtype = r.reducer.total_dtype
-    r.finalize = NULL
-    run_part(&r)
+cdef void run_reduced_shares(void* context, ssize begin, ssize end) noexcept nogil:
+    """Partial totals over the parts `begin` to `end` of a reduced dimension."""
+    cdef Split* split = <Split*>context
+    cdef Reduction r
+    cdef int d = split.dim
+    cdef ssize part, first, n = split.whole.reduced_sizes[d]
+    for part in range(begin, end):
+        r = split.whole[0]
+        first = n * part // split.parts
+        r.x += first * r.reduced_strides[d] * item_size[r.x_dtype]
+        r.reduced_sizes[d] = n * (part + 1) // split.parts - first
+        r.out_dtype = r.reducer.total_dtype
+        r.out = split.partials + part * split.count * item_size[r.out_dtype]
+        r.finalize = NULL
+        run_part(&r)
 
 
 cdef void merge_shares(Reduction* r, char* partials, int shares, ssize count) noexcept nogil:
@@ -303,25 +318,28 @@ cdef void merge_shares(Reduction* r, char* partials, int shares, ssize count) no
     convert(r.out, r.out_dtype, 1, partials, r.reducer.total_dtype, 1, count)
 
 
-cdef int run_shares(Reduction* r, int threads, ssize count) except -1:
+cdef int run_shares(Reduction* r, int threads, ssize work, ssize count) except -1:
     """Split over threads along the longest dimension that allows it."""
-    cdef int d = largest(r.kept_sizes, r.kept_ndim), part
-    cdef ssize n = r.kept_sizes[d], least = 64 if reads_columns(r) and d == r.kept_ndim - 1 else 1
-    cdef char* partials
-    if n >= threads * least or count > STRIP:
-        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            run_kept_share(r, d, n * part // threads, n * (part + 1) // threads)
+    cdef Split split
+    cdef bint by_columns
+    cdef ssize n
+    split.whole, split.parts, split.count = r, threads, count
+    split.dim = largest(r.kept_sizes, r.kept_ndim)
+    n = r.kept_sizes[split.dim]
+    by_columns = reads_columns(r) and split.dim == r.kept_ndim - 1
+    if n >= threads * (64 if by_columns else 1) or count > STRIP:
+        # Columns are read row by row: a single wide piece for each thread.
+        with nogil:
+            parallel_for(run_kept_share, &split, n, max(64, n // threads) if by_columns else grain_of(GRAIN, work // n))
         return 0
-    partials = <char*>malloc(threads * count * item_size[r.reducer.total_dtype])
-    if partials == NULL:
+    split.partials = <char*>malloc(threads * count * item_size[r.reducer.total_dtype])
+    if split.partials == NULL:
         raise MemoryError()
-    d = largest(r.reduced_sizes, r.reduced_ndim)
-    n = r.reduced_sizes[d]
-    for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-        run_reduced_share(r, d, n * part // threads, n * (part + 1) // threads,
-                          partials + part * count * item_size[r.reducer.total_dtype])
-    merge_shares(r, partials, threads, count)
-    free(partials)
+    split.dim = largest(r.reduced_sizes, r.reduced_ndim)
+    with nogil:
+        parallel_for(run_reduced_shares, &split, threads, 1)
+        merge_shares(r, split.partials, threads, count)
+    free(split.partials)
     return 0
 
 
@@ -352,4 +370,4 @@ cdef int run_reduction(const Reducer* reducer, TensorBase out, TensorBase x, uns
         with nogil:
             run_part(&r)
         return 0
-    return run_shares(&r, threads, out.numel_)
+    return run_shares(&r, threads, x.numel_, out.numel_)

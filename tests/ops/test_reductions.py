@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from tensorlab._core.backward import grad
-from tensorlab._core.iterator import get_loop_threads, set_loop_threads
+from tensorlab._core.parallel import get_threads, set_threads
 
 import tensorlab
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -29,10 +29,10 @@ def layouts(array):
 
 @pytest.fixture
 def two_threads():
-    before = get_loop_threads()
-    set_loop_threads(2)
+    before = get_threads()
+    set_threads(2)
     yield
-    set_loop_threads(before)
+    set_threads(before)
 
 
 # -------------------------------------------------------------------------------- the walks

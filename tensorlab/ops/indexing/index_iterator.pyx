@@ -10,7 +10,6 @@ position. The same iterator serves reading (flat = x), writing (x = flat) and ac
 A block's offsets stay in the L1 cache while it goes over all the kept dimensions, so they are made once. What is written is
 checked beforehand in a pass of its own, because a call that raises must change nothing.
 """
-from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
@@ -29,8 +28,9 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.iterator cimport contiguous_copy, thread_count
+from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
+from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
@@ -294,22 +294,34 @@ cdef bint run_range(IndexIterator* iter, index_loop loop, char* x, char* flat, i
     return good
 
 
-cdef bint run_share(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize part, ssize parts,
-                    int axis) noexcept nogil:
-    """One thread's share: of the positions (axis 0), of the run (1), or of the outermost kept dimension (2)."""
-    cdef IndexIterator mine = iter[0]
-    cdef ssize whole = iter.n if axis == 0 else iter.run if axis == 1 else iter.sizes[0]
-    cdef ssize begin = whole * part // parts, end = whole * (part + 1) // parts
-    if begin == end:
-        return True
-    if axis == 0:
-        return run_range(iter, loop, x, flat, size, begin, end)
-    if axis == 1:
-        mine.run = end - begin
-        return run_range(&mine, loop, x + begin * size, flat + begin * iter.run_stride * size, size, 0, iter.n)
-    mine.sizes[0] = end - begin
-    return run_range(&mine, loop, x + begin * iter.x_strides[0] * size, flat + begin * iter.flat_strides[0] * size, size, 0,
-                     iter.n)
+cdef struct Job:
+    IndexIterator* iter
+    index_loop loop
+    char* x
+    char* flat
+    int size                    # bytes of an element
+    int axis                    # what is shared out: the positions (0), the run (1), or the outermost kept dimension (2)
+    bint failed                 # a position is out of range
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Job* job = <Job*>context
+    cdef IndexIterator iter = job.iter[0]
+    cdef char* x = job.x
+    cdef char* flat = job.flat
+    cdef int size = job.size
+    if job.axis == 1:
+        iter.run = end - begin
+        x += begin * size
+        flat += begin * iter.run_stride * size
+    elif job.axis == 2:
+        iter.sizes[0] = end - begin
+        x += begin * iter.x_strides[0] * size
+        flat += begin * iter.flat_strides[0] * size
+    if job.axis != 0:
+        begin, end = 0, iter.n
+    if not run_range(&iter, job.loop, x, flat, size, begin, end):
+        job.failed = True
 
 
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1:
@@ -319,8 +331,9 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     that a thread must have all of them: then the run or the outermost kept dimension is shared.
     """
     cdef index_loop loop = loop_for(mode, x.dtype_)
-    cdef ssize work = iter.n * iter.run, part
-    cdef int d, axis = -1, threads, size = item_size[x.dtype_], bad = 0
+    cdef Job job
+    cdef ssize work = iter.n * iter.run, n, grain
+    cdef int d, threads, size = item_size[x.dtype_]
     for d in range(iter.ndim):
         work *= iter.sizes[d]
     if work == 0:
@@ -329,20 +342,20 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
         if not run_range(iter, loop, memory_of(x), memory_of(flat), size, 0, iter.n):
             raise_bad_position(iter, where)
         return 0
+    job.iter, job.loop, job.x, job.flat, job.size = iter, loop, memory_of(x), memory_of(flat), size
+    job.axis, job.failed = 0, False
     threads = thread_count(work, GRAIN)
     if mode == TAKE and iter.n >= 64 * threads:
-        axis = 0
+        n, grain = iter.n, max(64, grain_of(GRAIN, work // iter.n))
     elif iter.run >= 32 * threads:
-        axis = 1
+        job.axis, n, grain = 1, iter.run, max(32, iter.run // threads)       # every piece reads all positions
     elif iter.ndim > 0 and iter.sizes[0] >= threads:
-        axis = 2
-    if axis < 0 or threads == 1:
-        with nogil:
-            bad = not run_range(iter, loop, memory_of(x), memory_of(flat), size, 0, iter.n)
+        job.axis, n, grain = 2, iter.sizes[0], iter.sizes[0] // threads
     else:
-        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            bad += not run_share(iter, loop, memory_of(x), memory_of(flat), size, part, threads, axis)
-    if bad:
+        n, grain = iter.n, iter.n
+    with nogil:
+        parallel_for(run_share, &job, n, grain)
+    if job.failed:
         raise_bad_position(iter, where)
     return 0
 

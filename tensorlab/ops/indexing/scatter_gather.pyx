@@ -3,7 +3,6 @@
 It goes along the elements of `index`, with strides of x that are 0 in dimension `dim`, and adds index * dim_stride; one call
 of an inner loop takes the innermost dimension. What is written is written after all indices have been checked.
 """
-from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.conversion cimport convert
@@ -21,8 +20,9 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE
 
@@ -216,16 +216,27 @@ cdef bint run_part(ScatterGather* iter, scatter_gather_loop loop, char* x, const
             return good
 
 
-cdef bint run_share(ScatterGather* iter, scatter_gather_loop loop, char* x, const int64_t* index, char* flat, int size,
-                    int axis, ssize part, ssize parts) noexcept nogil:
-    """One thread's share of dimension `axis`."""
-    cdef ScatterGather mine = iter[0]
-    cdef ssize begin = iter.sizes[axis] * part // parts
-    mine.sizes[axis] = iter.sizes[axis] * (part + 1) // parts - begin
-    if mine.sizes[axis] == 0:
-        return True
-    return run_part(&mine, loop, x + begin * iter.x_strides[axis] * size, index + begin * iter.index_strides[axis],
-                    flat + begin * iter.flat_strides[axis] * size, size)
+cdef struct Job:
+    ScatterGather* iter
+    scatter_gather_loop loop
+    char* x
+    const int64_t* index
+    char* flat
+    int size                        # bytes of an element
+    int axis                        # the dimension that is shared out
+    bint failed                     # a bad index was met
+
+
+cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
+    """From `begin` to `end` of a dimension."""
+    cdef Job* job = <Job*>context
+    cdef ScatterGather iter = job.iter[0]
+    cdef int axis = job.axis
+    iter.sizes[axis] = end - begin
+    if not run_part(&iter, job.loop, job.x + begin * iter.x_strides[axis] * job.size,
+                    job.index + begin * iter.index_strides[axis],
+                    job.flat + begin * iter.flat_strides[axis] * job.size, job.size):
+        job.failed = True
 
 
 cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint writes, TensorBase x, TensorBase index,
@@ -233,20 +244,20 @@ cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint write
     """Threads share the first dimension; when x is written, only one other than `dim`, so that they never meet.
 
     All three have memory: callers ask."""
-    cdef int size = item_size[x.dtype_], axis = 0, bad = 0, threads
-    cdef ssize part
+    cdef Job job
+    cdef ssize n
+    job.iter, job.loop, job.failed = iter, loop, False
+    job.x, job.index, job.flat = x.data_, <const int64_t*>index.data_, flat.data_
+    job.size, job.axis = item_size[x.dtype_], 1 if writes and iter.dim == 0 else 0
     if index.numel_ < NOGIL_WORK:
-        return run_part(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
-    if writes and iter.dim == 0:
-        axis = 1
-    threads = thread_count(index.numel_, GRAIN) if axis < iter.ndim else 1
-    if threads == 1:
-        with nogil:
-            bad = not run_part(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size)
-    else:
-        for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-            bad += not run_share(iter, loop, x.data_, <const int64_t*>index.data_, flat.data_, size, axis, part, threads)
-    return bad == 0
+        return run_part(iter, loop, job.x, job.index, job.flat, job.size)
+    with nogil:
+        if job.axis < iter.ndim:
+            n = iter.sizes[job.axis]
+            parallel_for(run_share, &job, n, grain_of(GRAIN, index.numel_ // n))
+        else:
+            job.failed = not run_part(iter, loop, job.x, job.index, job.flat, job.size)
+    return not job.failed
 
 
 cdef int raise_bad_index(TensorBase x, int dim, TensorBase index, str where) except -1:

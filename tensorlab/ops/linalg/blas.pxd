@@ -4,7 +4,6 @@ from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.linalg.product_loops cimport Matrix
 
 cdef void set_matrix(Matrix* matrix, TensorBase x, bint is_transposed) noexcept nogil
-cdef int load_blas() except -1
 cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil
 cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) except -1
 cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) except -1

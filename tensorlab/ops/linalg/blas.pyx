@@ -7,25 +7,36 @@ Who does the work:
     integers                                       a plain loop
     float16, bfloat16                              as float32, converted before and after
 
-BLAS is SciPy's OpenBLAS, called through the C functions that scipy.linalg.cython_blas offers to other Cython modules.
-They are looked up when first needed: importing scipy.linalg costs 100 to 300 ms, loading that one file 7 ms.
-
 BLAS is column-major. A row-major out = a @ b is, read column-major, out' = b' @ a': the operands change places, and
 each is passed as it lies in memory. A transposed operand is only a flag; it is copied only if neither its rows nor its
 columns are next to each other.
+
+Large products are split over our threads, and BLAS computes each piece in one (blas_library.pyx says why): a batch into
+products, a product into blocks of rows of the result, or of columns if there are more of them.
+
+    out         a                  out             b
+    |-----|   |-----|             |--|--|   |--|  |--|--|
+    |     | = |     | |--|   or   |  |  | = |  |  |  |  |
+    |-----|   |-----| |  |        |  |  |   |  |  |  |  |
+    |     |   |     | |--|        |--|--|   |--|  |--|--|
+    |-----|   |-----|   b                    a
+
+A block is multiplied by the whole other operand, so it holds the same sums, however many blocks there are; only rounding may
+differ, where BLAS has other kernels for the last rows and columns of a product.
 """
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
-from cython.parallel cimport prange
 from libc.limits cimport INT_MAX
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from tensorlab._core.dtypes cimport (
     FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, kernel_dtype,
 )
-from tensorlab._core.iterator cimport copy_into, thread_count
+from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab.ops.linalg.blas_library cimport ddot, dgemm, dgemv, hold_blas, load_blas, release_blas, sdot, sgemm, sgemv
 from tensorlab.ops.linalg.product_loops cimport (
     SMALL_COLUMNS,
     SMALL_SIDE,
@@ -35,70 +46,11 @@ from tensorlab.ops.linalg.product_loops cimport (
     small_product,
 )
 
-import importlib.machinery
-import importlib.util
-import os
-import sys
-
-from tensorlab import threads as thread_control
-
 cdef enum:
-    BATCH_GRAIN = 65536         # multiplications that make a thread worth starting
-
-ctypedef void (*gemm_function)(char*, char*, int*, int*, int*, void*, void*, int*, void*, int*, void*, void*,
-                               int*) noexcept nogil
-ctypedef void (*gemv_function)(char*, int*, int*, void*, void*, int*, void*, int*, void*, void*, int*) noexcept nogil
-ctypedef float (*sdot_function)(int*, float*, int*, float*, int*) noexcept nogil
-ctypedef double (*ddot_function)(int*, double*, int*, double*, int*) noexcept nogil
-
-cdef bint is_loaded = False
-cdef gemm_function sgemm = NULL
-cdef gemm_function dgemm = NULL
-cdef gemv_function sgemv = NULL
-cdef gemv_function dgemv = NULL
-cdef sdot_function sdot = NULL
-cdef ddot_function ddot = NULL
-
-
-# ---------------------------------------------------------------- loading BLAS
-def find_cython_blas():
-    """The module scipy.linalg.cython_blas, without running scipy/linalg/__init__.py."""
-    import scipy
-
-    name = "scipy.linalg.cython_blas"
-    if name in sys.modules:
-        return sys.modules[name]
-    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        path = os.path.join(scipy.__path__[0], "linalg", "cython_blas" + suffix)
-        if os.path.exists(path):
-            specification = importlib.util.spec_from_file_location(name, path)
-            module = importlib.util.module_from_spec(specification)
-            specification.loader.exec_module(module)
-            sys.modules.pop(name, None)         # so that a real import binds it to its package as usual
-            return module
-    return importlib.import_module(name)
-
-
-cdef void* function_pointer(object module, str name) except NULL:
-    cdef object capsule = module.__pyx_capi__[name]
-    return PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule))
-
-
-cdef int load_blas() except -1:
-    """Look the functions up, once."""
-    global is_loaded, sgemm, dgemm, sgemv, dgemv, sdot, ddot
-    if is_loaded:
-        return 0
-    module = find_cython_blas()
-    sgemm = <gemm_function>function_pointer(module, "sgemm")
-    dgemm = <gemm_function>function_pointer(module, "dgemm")
-    sgemv = <gemv_function>function_pointer(module, "sgemv")
-    dgemv = <gemv_function>function_pointer(module, "dgemv")
-    sdot = <sdot_function>function_pointer(module, "sdot")
-    ddot = <ddot_function>function_pointer(module, "ddot")
-    thread_control.blas_is_loaded()
-    is_loaded = True
-    return 0
+    BLOCK = 48                  # rows or columns that stay together: BLAS computes 4, 8, 12, 16 or 24 of them at once
+    GEMM_GRAIN = 1 << 18        # multiplications that make a thread worth starting,
+    GRAIN = 1 << 16             # and where gemm does not do them
+    DOT_GRAIN = 1 << 15         # elements of two vectors that are summed at a time
 
 
 # ---------------------------------------------------------------- matrices
@@ -187,16 +139,11 @@ cdef inline bint is_line(ssize n, ssize stride) noexcept nogil:
     return n == 1 or 0 < stride <= INT_MAX
 
 
-cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
-    """One product of matrices that fit, of a type that loops and BLAS know; BLAS is loaded unless it is small."""
+cdef void multiply_large(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
+    """A product that is not small, or a block of one."""
     cdef Matrix transposed
     if dtype != FLOAT32 and dtype != FLOAT64:
         integer_multiply(dtype, out, a, b, alpha, beta)
-    elif is_small(a, b):
-        if dtype == FLOAT32:
-            small_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
-        else:
-            small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
     elif (a.columns > 0 and b.columns == 1 and fits_blas(a) and is_line(b.rows, b.row_stride)
             and is_line(out.rows, out.row_stride)):
         gemv(dtype, out.data, max(out.row_stride, 1), a, b.data, max(b.row_stride, 1), alpha, beta)
@@ -214,18 +161,75 @@ cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alph
         plain_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
 
 
+cdef struct Product:
+    int dtype
+    Matrix out
+    Matrix a
+    Matrix b
+    double alpha
+    double beta
+    bint by_columns                 # blocks of the result's columns, not of its rows
+
+
+cdef inline void narrow(Matrix* matrix, int dtype, bint by_columns, ssize begin, ssize end) noexcept nogil:
+    """Keep the columns, or rows, from `begin` to `end`."""
+    if by_columns:
+        matrix.columns = end - begin
+        matrix.data += begin * matrix.column_stride * item_size[dtype]
+    else:
+        matrix.rows = end - begin
+        matrix.data += begin * matrix.row_stride * item_size[dtype]
+
+
+cdef void multiply_blocks(void* context, ssize begin, ssize end) noexcept nogil:
+    """The blocks `begin` to `end` of a product."""
+    cdef Product product = (<Product*>context)[0]
+    cdef ssize whole = product.out.columns if product.by_columns else product.out.rows
+    begin, end = begin * BLOCK, min(end * BLOCK, whole)
+    narrow(&product.out, product.dtype, product.by_columns, begin, end)
+    narrow(&product.b if product.by_columns else &product.a, product.dtype, product.by_columns, begin, end)
+    multiply_large(product.dtype, &product.out, &product.a, &product.b, product.alpha, product.beta)
+
+
+cdef void multiply_one(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) noexcept nogil:
+    """One product of matrices that fit, of a type that loops and BLAS know; BLAS is loaded and held unless it is small.
+
+    It is split over threads unless that has been done already with the batch it belongs to.
+    """
+    cdef Product product
+    cdef ssize work = a.rows * a.columns * b.columns, blocks
+    cdef bint is_gemm
+    cdef int threads
+    if is_small(a, b) and (dtype == FLOAT32 or dtype == FLOAT64):
+        if dtype == FLOAT32:
+            small_product[float](<float*>out.data, <float*>a.data, <float*>b.data, out, a, b, alpha, beta)
+        else:
+            small_product[double](<double*>out.data, <double*>a.data, <double*>b.data, out, a, b, alpha, beta)
+        return
+    is_gemm = a.rows > 1 and b.columns > 1 and (dtype == FLOAT32 or dtype == FLOAT64)
+    threads = thread_count(work, GEMM_GRAIN if is_gemm else GRAIN)
+    if threads == 1:
+        multiply_large(dtype, out, a, b, alpha, beta)
+        return
+    product.dtype, product.alpha, product.beta = dtype, alpha, beta
+    product.out, product.a, product.b = out[0], a[0], b[0]
+    product.by_columns = out.columns > out.rows
+    blocks = (max(out.rows, out.columns) + BLOCK - 1) // BLOCK
+    parallel_for(multiply_blocks, &product, blocks, max(1, blocks // threads))
+
+
 cdef int multiply(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, double beta) except -1:
     """One product, small or not. Operands must fit BLAS to be fast; half types must have been converted."""
-    cdef ssize work = a.rows * a.columns * b.columns
     if out.rows == 0 or out.columns == 0:
         return 0
-    if not is_small(a, b):
-        load_blas()
-    if work <= 8192:
+    if is_small(a, b) and (dtype == FLOAT32 or dtype == FLOAT64):
         multiply_one(dtype, out, a, b, alpha, beta)
-    else:
-        with nogil:
-            multiply_one(dtype, out, a, b, alpha, beta)
+        return 0
+    load_blas()
+    hold_blas()
+    with nogil:
+        multiply_one(dtype, out, a, b, alpha, beta)
+    release_blas()
     return 0
 
 
@@ -266,35 +270,54 @@ cdef TensorBase narrowed(TensorBase x, const ssize* sizes):
     return alias_as(x, x.ndim_, sizes, x.strides, x.data_)
 
 
-cdef void batch_part(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta, ssize begin,
-                     ssize end) noexcept nogil:
+cdef struct Batch:
+    int ndim                            # of the batch
+    ssize[MAX_NDIM] sizes
+    ssize[MAX_NDIM] out_strides         # bytes
+    ssize[MAX_NDIM] a_strides
+    ssize[MAX_NDIM] b_strides
+    Product first
+
+
+cdef void set_batch(Batch* batch, TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) noexcept:
+    cdef int d, size = item_size[out.dtype_]
+    batch.ndim = out.ndim_ - 2
+    for d in range(batch.ndim):
+        batch.sizes[d] = out.sizes[d]
+        batch.out_strides[d], batch.a_strides[d] = out.strides[d] * size, a.strides[d] * size
+        batch.b_strides[d] = b.strides[d] * size
+    set_matrix(&batch.first.out, out, False)
+    set_matrix(&batch.first.a, a, False)
+    set_matrix(&batch.first.b, b, False)
+    batch.first.dtype, batch.first.alpha, batch.first.beta = out.dtype_, alpha, beta
+
+
+cdef void multiply_products(void* context, ssize begin, ssize end) noexcept nogil:
     """Products `begin` to `end` of the batch, counted in row-major order of the batch dimensions."""
-    cdef Matrix to, left, right
+    cdef Batch* batch = <Batch*>context
+    cdef Product at = batch.first
     cdef ssize[MAX_NDIM] index
     cdef ssize _i, rest = begin
-    cdef int d, batch_dims = out.ndim_ - 2, size = item_size[out.dtype_]
-    set_matrix(&to, out, False)
-    set_matrix(&left, a, False)
-    set_matrix(&right, b, False)
-    for d in range(batch_dims - 1, -1, -1):
-        index[d] = rest % out.sizes[d]
-        rest = rest // out.sizes[d]
-        to.data += index[d] * out.strides[d] * size
-        left.data += index[d] * a.strides[d] * size
-        right.data += index[d] * b.strides[d] * size
+    cdef int d
+    for d in range(batch.ndim - 1, -1, -1):
+        index[d] = rest % batch.sizes[d]
+        rest = rest // batch.sizes[d]
+        at.out.data += index[d] * batch.out_strides[d]
+        at.a.data += index[d] * batch.a_strides[d]
+        at.b.data += index[d] * batch.b_strides[d]
     for _i in range(begin, end):
-        multiply_one(out.dtype_, &to, &left, &right, alpha, beta)
-        d = batch_dims - 1
+        multiply_one(at.dtype, &at.out, &at.a, &at.b, at.alpha, at.beta)
+        d = batch.ndim - 1
         while d >= 0:                                   # the odometer
             index[d] += 1
-            to.data += out.strides[d] * size
-            left.data += a.strides[d] * size
-            right.data += b.strides[d] * size
-            if index[d] < out.sizes[d]:
+            at.out.data += batch.out_strides[d]
+            at.a.data += batch.a_strides[d]
+            at.b.data += batch.b_strides[d]
+            if index[d] < batch.sizes[d]:
                 break
-            to.data -= out.sizes[d] * out.strides[d] * size
-            left.data -= out.sizes[d] * a.strides[d] * size
-            right.data -= out.sizes[d] * b.strides[d] * size
+            at.out.data -= batch.sizes[d] * batch.out_strides[d]
+            at.a.data -= batch.sizes[d] * batch.a_strides[d]
+            at.b.data -= batch.sizes[d] * batch.b_strides[d]
             index[d] = 0
             d -= 1
 
@@ -302,70 +325,101 @@ cdef void batch_part(TensorBase out, TensorBase a, TensorBase b, double alpha, d
 cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) except -1:
     """out = alpha * a @ b + beta * out over the last two dimensions of three tensors with equally many dimensions.
 
-    The batch dimensions of a and b have the sizes of out's, with stride 0 where they are broadcast. A large batch is split
-    over threads, and BLAS keeps to one meanwhile; a single product is left to the threads of BLAS.
+    The batch dimensions of a and b have the sizes of out's, with stride 0 where they are broadcast.
     """
-    cdef int dtype = kernel_dtype(out.dtype_), n = out.ndim_, threads
-    cdef ssize batch = 1, work, part
-    cdef Matrix to, left, right
+    cdef int dtype = kernel_dtype(out.dtype_), n = out.ndim_, d
+    cdef ssize products = 1, work
+    cdef Batch batch
     cdef TensorBase target = out
     if out.numel_ == 0 or is_meta(out):
         return 0
     memory_of(a), memory_of(b)                          # raise if one of them has none
-    for part in range(n - 2):
-        batch *= out.sizes[part]
+    for d in range(n - 2):
+        products *= out.sizes[d]
     if dtype != out.dtype_ or not (out.strides[n - 1] == 1 or out.sizes[n - 1] == 1):
         target = empty_beside(out, dtype, n, out.sizes)
         if beta != 0:
             copy_into(target, out)
     a = operand_for_blas(a, dtype)
     b = operand_for_blas(b, dtype)
-    if batch == 1:
-        set_matrix(&to, target, False)
-        set_matrix(&left, a, False)
-        set_matrix(&right, b, False)
-        multiply(dtype, &to, &left, &right, alpha, beta)
+    set_batch(&batch, target, a, b, alpha, beta)
+    if products == 1:
+        multiply(dtype, &batch.first.out, &batch.first.a, &batch.first.b, alpha, beta)
     else:
-        set_matrix(&left, a, False)
-        set_matrix(&right, b, False)
-        work = batch * left.rows * left.columns * right.columns
-        if not is_small(&left, &right):
-            load_blas()
-        threads = <int>min(batch, thread_count(work, BATCH_GRAIN))
-        if threads == 1:
-            with nogil:
-                batch_part(target, a, b, alpha, beta, 0, batch)
-        else:
-            thread_control.limit_blas(1)
-            try:
-                for part in prange(threads, nogil=True, num_threads=threads, schedule="static"):
-                    batch_part(target, a, b, alpha, beta, batch * part // threads, batch * (part + 1) // threads)
-            finally:
-                thread_control.restore_blas()
+        load_blas()
+        work = batch.first.a.rows * batch.first.a.columns * batch.first.b.columns
+        hold_blas()
+        with nogil:
+            if products < thread_count(products * work, GEMM_GRAIN) and work > GEMM_GRAIN:
+                multiply_products(&batch, 0, products)  # few large products: each is split
+            else:
+                parallel_for(multiply_products, &batch, products, grain_of(GRAIN, work))
+        release_blas()
     if target is not out:
         copy_into(out, target)
     return 0
 
 
 # ---------------------------------------------------------------- inner product
+cdef struct Vectors:
+    int dtype
+    const char* x
+    const char* y
+    ssize x_stride
+    ssize y_stride
+    ssize n
+    double* sums                        # one for each piece of DOT_GRAIN elements
+
+
+cdef double blas_inner(int dtype, const char* x, ssize x_stride, const char* y, ssize y_stride, ssize n) noexcept nogil:
+    cdef int length = <int>n, stride_x = <int>x_stride, stride_y = <int>y_stride
+    if dtype == FLOAT32:
+        return sdot(&length, <float*>x, &stride_x, <float*>y, &stride_y)
+    return ddot(&length, <double*>x, &stride_x, <double*>y, &stride_y)
+
+
+cdef void inner_pieces(void* context, ssize begin, ssize end) noexcept nogil:
+    cdef Vectors* v = <Vectors*>context
+    cdef ssize i, at, size = item_size[v.dtype]
+    for i in range(begin, end):
+        at = i * DOT_GRAIN
+        v.sums[i] = blas_inner(v.dtype, v.x + at * v.x_stride * size, v.x_stride, v.y + at * v.y_stride * size, v.y_stride,
+                               min(<ssize>DOT_GRAIN, v.n - at))
+
+
+cdef int large_inner(int dtype, void* out, const void* x, ssize x_stride, const void* y, ssize y_stride, ssize n) except -1:
+    """By BLAS, in pieces whose sums are added in order, so that the result does not depend on threads."""
+    cdef Vectors v
+    cdef ssize i, pieces = (n + DOT_GRAIN - 1) // DOT_GRAIN
+    cdef double total = 0
+    v.dtype, v.n = dtype, n
+    v.x, v.y, v.x_stride, v.y_stride = <const char*>x, <const char*>y, x_stride, y_stride
+    load_blas()
+    v.sums = <double*>malloc(pieces * sizeof(double))
+    if v.sums == NULL:
+        raise MemoryError()
+    hold_blas()
+    with nogil:
+        parallel_for(inner_pieces, &v, pieces, 1)
+        for i in range(pieces):
+            total += v.sums[i]
+    release_blas()
+    free(v.sums)
+    if dtype == FLOAT32:
+        (<float*>out)[0] = <float>total
+    else:
+        (<double*>out)[0] = total
+    return 0
+
+
 cdef int inner_product(int dtype, void* out, const void* x, ssize x_stride, const void* y, ssize y_stride, ssize n) except -1:
     """The sum of the products of two rows, written to `out`."""
-    cdef int length = <int>n, stride_x = <int>x_stride, stride_y = <int>y_stride
-    cdef bint fits = n > SMALL_SIDE and n <= INT_MAX and is_line(n, x_stride) and is_line(n, y_stride)
-    if fits and (dtype == FLOAT32 or dtype == FLOAT64):
-        load_blas()
+    if (dtype == FLOAT32 or dtype == FLOAT64) and n > SMALL_SIDE and is_line(n, x_stride) and is_line(n, y_stride):
+        return large_inner(dtype, out, x, x_stride, y, y_stride, n)
     if dtype == FLOAT32:
-        if fits:
-            with nogil:
-                (<float*>out)[0] = sdot(&length, <float*>x, &stride_x, <float*>y, &stride_y)
-        else:
-            (<float*>out)[0] = plain_inner(<float*>x, x_stride, <float*>y, y_stride, n)
+        (<float*>out)[0] = plain_inner(<float*>x, x_stride, <float*>y, y_stride, n)
     elif dtype == FLOAT64:
-        if fits:
-            with nogil:
-                (<double*>out)[0] = ddot(&length, <double*>x, &stride_x, <double*>y, &stride_y)
-        else:
-            (<double*>out)[0] = plain_inner(<double*>x, x_stride, <double*>y, y_stride, n)
+        (<double*>out)[0] = plain_inner(<double*>x, x_stride, <double*>y, y_stride, n)
     elif dtype == UINT8:
         (<uint8_t*>out)[0] = plain_inner(<uint8_t*>x, x_stride, <uint8_t*>y, y_stride, n)
     elif dtype == INT8:
