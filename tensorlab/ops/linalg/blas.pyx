@@ -47,7 +47,7 @@ from tensorlab.ops.linalg.product_loops cimport (
 )
 
 cdef enum:
-    BLOCK = 48                  # rows or columns that stay together: BLAS computes 4, 8, 12, 16 or 24 of them at once
+    BLOCK = 32                  # rows or columns that stay together: a multiple of what BLAS's kernels compute at once
     GEMM_GRAIN = 1 << 18        # multiplications that make a thread worth starting,
     GRAIN = 1 << 16             # and where gemm does not do them
     DOT_GRAIN = 1 << 15         # elements of two vectors that are summed at a time
