@@ -364,3 +364,12 @@ def test_a_layer_refuses_what_pytorch_refuses(make):
     builtin = next(c for c in type(theirs.value).__mro__ if c.__module__ == "builtins")
     with pytest.raises(builtin):
         make(tensorlab)
+
+
+def test_running_averages_start_again_after_a_reset():
+    layer = nn.BatchNorm1d(2)
+    fresh = {name: value.tolist() for name, value in layer.state_dict().items()}
+    layer(tensorlab.arange(6.0).view(3, 2))
+    assert {name: value.tolist() for name, value in layer.state_dict().items()} != fresh
+    layer.reset_running_stats()
+    assert {name: value.tolist() for name, value in layer.state_dict().items()} == fresh

@@ -305,3 +305,7 @@ def test_lengths_that_do_not_sum_up_are_refused(lengths, message):
 def test_an_empty_split_is_warned_of():
     with pytest.warns(UserWarning, match="split 1 is empty"):
         data.random_split(range(1), [0.5, 0.5])
+
+
+def test_a_dataset_of_one_tensor_has_its_length():
+    assert len(tensorlab.utils.data.TensorDataset(tensorlab.zeros(3, 2))) == 3
