@@ -117,7 +117,7 @@ cdef class AccumulateGrad(Node):
             # 2 references, the engine's and apply's: nothing else holds this tensor, so it is taken over without a copy. (As in
             # PyTorch, it may be a view of memory that is held elsewhere: of the gradient given to backward, say.)
             if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
-                variable.gradient = alias(new) if new.base is not None or needs_grad(new) else new
+                variable.gradient = new.detach() if new.base is not None or needs_grad(new) else new
             else:
                 variable.gradient = copy_in_layout(new, variable)
         elif thread_state().grad_enabled:

@@ -4,10 +4,12 @@ Each function here becomes a property or a method of class Tensor; what it does 
 """
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.anomaly cimport is_data_watched
+from tensorlab._core.dispatch cimport run_1
 from tensorlab._core.dtypes cimport dtype_object, is_floating
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport thread_state
+from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
 
@@ -211,9 +213,16 @@ def register_post_accumulate_grad_hook(TensorBase self not None, hook):
 
 
 # ---------------------------------------------------------------- outside the graph
+cdef Op DETACH = Op("detach(Tensor(a) x) -> Tensor(a)", records_itself=True)       # that is, not at all
+
+cdef TensorBase detach_kernel(TensorBase x):
+    return alias(x)
+
+DETACH.kernel = <void*>detach_kernel
+
 def detach(TensorBase self not None):
     """A tensor over the same memory that autograd does not follow. Its version counter is shared, so writes are noticed."""
-    return alias(self)
+    return run_1(DETACH, self)
 
 
 def detach_(TensorBase self not None):

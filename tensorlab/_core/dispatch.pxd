@@ -1,8 +1,59 @@
 """Calls of pointwise ops, by the number of operands: new result, in place, into out=; and out= for other ops."""
 from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
+
+cdef extern from *:
+    """
+    #define tl_items(t) (((PyTupleObject*)(t))->ob_item)
+    """
+    PyObject** items_of "tl_items"(tuple)       # borrowed
+
+ctypedef object (*kernel_1)(PyObject*)
+ctypedef object (*kernel_2)(PyObject*, PyObject*)
+ctypedef object (*kernel_3)(PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_4)(PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_5)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_6)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_7)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_8)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_9)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*)
+ctypedef object (*kernel_10)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
+                             PyObject*)
+
+cdef object run(Op op, PyObject** arguments, int n)
+
+cdef inline object run_1(Op op, object a):
+    cdef PyObject* arguments[1]
+    arguments[0] = <PyObject*>a
+    return run(op, arguments, 1)
+
+cdef inline object run_2(Op op, object a, object b):
+    cdef PyObject* arguments[2]
+    arguments[0] = <PyObject*>a
+    arguments[1] = <PyObject*>b
+    return run(op, arguments, 2)
+
+cdef inline object run_3(Op op, object a, object b, object c):
+    cdef PyObject* arguments[3]
+    arguments[0] = <PyObject*>a
+    arguments[1] = <PyObject*>b
+    arguments[2] = <PyObject*>c
+    return run(op, arguments, 3)
+
+cdef inline object run_4(Op op, object a, object b, object c, object d):
+    cdef PyObject* arguments[4]
+    arguments[0] = <PyObject*>a
+    arguments[1] = <PyObject*>b
+    arguments[2] = <PyObject*>c
+    arguments[3] = <PyObject*>d
+    return run(op, arguments, 4)
+
+cdef inline object run_tuple(Op op, tuple arguments):
+    """For ops with more arguments, whose kernels take longer than a tuple does."""
+    return run(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
 
 cdef object run_unary(Op op, TensorBase x)
 cdef object run_binary(Op op, object x, object y)

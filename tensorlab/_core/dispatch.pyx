@@ -1,13 +1,16 @@
-"""How a call of an op runs.
+"""How a call of an op runs: the one entry that everything goes through.
 
-A call of a pointwise op (`run_unary`, `run_binary`, ...) goes through these steps:
+    run                 any op; run_unary, run_binary, ... are the same for pointwise ops, with a short cut
+      run_layers        while layers are active, the topmost one handles the call (layers.pyx); else, and below them,
+      run_recorded      autograd: the node of the graph                         (in recording.pyx)
+        backend         the layers below autograd, then the kernel
+
+The kernel of a pointwise op is a loop, and everything around it is the same for all:
 
     compute             everything about numbers:
         resolve             in which type to compute and which to return      (promotion)
         result_for          a tensor of the broadcast shape                   (layout)
         for_each            the loop over all elements                        (in iterator.pyx)
-    begin_record,       everything about gradients, if one is wanted:
-    end_record              a node with its edges and what it saves           (in recording.pyx)
 
 A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
 
@@ -19,7 +22,7 @@ from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport BOOL, default_float, dtype_code, dtype_object, is_floating, kernel_dtype
-from tensorlab._core.graph cimport bump_version, needs_grad
+from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
     TensorIterator,
@@ -29,9 +32,10 @@ from tensorlab._core.iterator cimport (
     set_operand,
     unary_loop,
 )
+from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, is_dense, may_have_internal_overlap, shape_text, ssize
-from tensorlab._core.modes cimport set_grad_mode, thread_state
-from tensorlab._core.op cimport COMPARE, FLOATING, Op
+from tensorlab._core.modes cimport active_layers, set_grad_mode, thread_state
+from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, Op, in_place, set_run
 from tensorlab._core.operands cimport (
     broadcast_operands,
     can_cast,
@@ -63,6 +67,132 @@ from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError,
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
     SHORT_ROW = 256             # and up to which it spreads a number to a row
+
+
+# ---------------------------------------------------------------- the entry
+cdef object run(Op op, PyObject** arguments, int n):
+    """Call an op with an argument for each parameter of its schema."""
+    return run_layers(op, arguments, n) if active_layers else run_recorded(op, arguments, n)
+
+
+cdef object run_layers(Op op, PyObject** arguments, int n):
+    """Let the topmost layer handle the call, or autograd if that is next."""
+    cdef Layer layer = topmost(arguments, n)
+    if layer is not None and layer.position > AUTOGRAD:
+        return handle(layer, op, arguments, n)
+    if thread_state().ceiling > AUTOGRAD:
+        return run_recorded(op, arguments, n)
+    return backend(op, arguments, n)                    # called by a layer below autograd
+
+
+cdef object run_recorded(Op op, PyObject** arguments, int n):
+    """Autograd: run what is below it, and record the call if a gradient is wanted."""
+    cdef object out
+    if op.writes:
+        return run_writing(op, arguments, n)
+    out = backend(op, arguments, n)
+    if op.is_view:
+        mark_views(<TensorBase>arguments[0], out, op.creation)
+    if op.derivative_count > 0 and thread_state().grad_enabled and is_any_followed(op, arguments):
+        record_call(op, arguments, n, out)
+    return out
+
+
+cdef object run_writing(Op twin, PyObject** arguments, int n):
+    """The same for an op that writes over its first argument."""
+    cdef TensorBase x = <TensorBase>arguments[0]
+    cdef Op op = twin.functional
+    cdef OpNode node
+    if twin.records_itself:
+        return backend(twin, arguments, n)
+    if op.is_pointwise:
+        return write_pointwise(op, arguments, n)
+    node = begin_record_inplace(op, x, tuple([<object>arguments[i] for i in range(n)]))
+    backend(twin, arguments, n)
+    return end_record_inplace(node, x)
+
+
+cdef inline object backend(Op op, PyObject** arguments, int n):
+    """What is below autograd: layers, then the kernel."""
+    cdef Layer layer
+    if active_layers:
+        layer = topmost(arguments, n)
+        if layer is not None:
+            return handle(layer, op, arguments, n)
+    if op.kernel != NULL:
+        return call_kernel(op, arguments, n)
+    if op.writes:
+        return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
+    return compute(op, arguments, n, None, False)
+
+
+cdef inline object call_kernel(Op op, PyObject** a, int n):
+    if n == 1:
+        return (<kernel_1>op.kernel)(a[0])
+    elif n == 2:
+        return (<kernel_2>op.kernel)(a[0], a[1])
+    elif n == 3:
+        return (<kernel_3>op.kernel)(a[0], a[1], a[2])
+    elif n == 4:
+        return (<kernel_4>op.kernel)(a[0], a[1], a[2], a[3])
+    elif n == 5:
+        return (<kernel_5>op.kernel)(a[0], a[1], a[2], a[3], a[4])
+    elif n == 6:
+        return (<kernel_6>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5])
+    elif n == 7:
+        return (<kernel_7>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
+    elif n == 8:
+        return (<kernel_8>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7])
+    elif n == 9:
+        return (<kernel_9>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
+    elif n == 10:
+        return (<kernel_10>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
+    raise ValueError(f"{op.name}: a kernel takes 1 to 10 arguments, not {n}")
+
+
+cdef int mark_views(TensorBase x, object out, int creation) except -1:
+    """Make what an op returned differentiable views of x."""
+    if isinstance(out, TensorBase):
+        as_view(x, <TensorBase>out, creation)
+        return 0
+    for one in out:
+        as_view(x, <TensorBase>one, creation)
+    return 0
+
+
+cdef bint is_any_followed(Op op, PyObject** arguments) noexcept:
+    """A quick test whether a gradient may be wanted; begin_record decides."""
+    cdef PyObject* x
+    cdef int j
+    if op.takes_list:
+        return True
+    for j in range(op.derivative_count):
+        x = arguments[op.positions[j]]
+        if isinstance(<object>x, TensorBase) and may_need_grad(<TensorBase>x):
+            return True
+    return False
+
+
+cdef int record_call(Op op, PyObject** arguments, int n, object out) except -1:
+    """Record a call that made something new. Its named results follow the arguments, so that formulas can ask for them."""
+    cdef PyObject* everything[2 * MAX_ARGUMENTS]
+    cdef OpNode node
+    cdef int i, count = n
+    for i in range(n):
+        everything[i] = arguments[i]
+    if len(op.params) > n:
+        for one in out:
+            everything[count] = <PyObject*>one
+            count += 1
+    node = begin_record(op, everything, count)
+    if node is None:
+        return 0
+    if op.differentiable == 1 and not isinstance(out, TensorBase):
+        out = out[0]
+    return end_record(node, out)
+
+
+set_run(run)
 
 
 # ---------------------------------------------------------------- pointwise calls
@@ -189,8 +319,10 @@ cdef object run_unary(Op op, TensorBase x):
     cdef void* loop
     if x is None:
         raise TypeError(f"{op.name}: argument {op.params[0]!r} must be a Tensor, not None")
-    loop = short_cut(op, x)
     operands[0] = <PyObject*>x
+    if active_layers:
+        return run_layers(op, operands, 1)
+    loop = short_cut(op, x)
     if loop != NULL:
         out = short_result(op, x)
         (<unary_loop>loop)(out.data_, x.data_, x.numel_)
@@ -210,7 +342,7 @@ cdef object run_binary(Op op, object a, object b):
     cdef TensorBase out
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
-    out = short_binary(op, a, b, None)
+    out = None if active_layers else short_binary(op, a, b, None)
     if out is None:
         return run_pointwise(op, operands, 2)
     if (isinstance(a, TensorBase) and may_need_grad(<TensorBase>a)) or (
@@ -297,14 +429,8 @@ cdef object run_quaternary(Op op, object x, object y, object z, object w):
 
 cdef object run_pointwise(Op op, PyObject** operands, int n):
     """The long way: any shapes, types and numbers."""
-    cdef OpNode node
-    cdef TensorBase out
     check_operands(op, operands, n)
-    out = compute(op, operands, n, None, False)
-    node = begin_record(op, operands, n)
-    if node is not None:
-        end_record(node, out)
-    return out
+    return run(op, operands, n)
 
 
 cdef object run_out(Op op, PyObject** operands, int n, object out):
@@ -313,6 +439,9 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
         raise TypeError(f"{op.name}: out must be a Tensor, not {type(out).__name__}")
     check_operands(op, operands, n)
     refuse_recorded_out(op, operands, n, <TensorBase>out)
+    if active_layers:                       # for layers it is two calls: the op, and copy_
+        return store_out(op.name, run_layers(op, operands, n), out, tuple([<object>operands[k] for k in range(n)]),
+                         NO_PARTIAL_OVERLAP if op.exact_out else NO_PARTIAL_OVERLAP | CASTS)
     compute(op, operands, n, <TensorBase>out, False)
     bump_version(<TensorBase>out)
     return out
@@ -360,7 +489,7 @@ cdef object run_unary_inplace(Op op, TensorBase x):
 cdef object run_binary_inplace(Op op, TensorBase x, object y):
     cdef PyObject* operands[2]
     # the short cut: nothing is recorded, the memory is ours, and the result fits where x is
-    if (not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
+    if (not active_layers and not may_need_grad(x) and x.counter is not None and not x.storage_.guard and op.dtype_rule != COMPARE
             and not (isinstance(y, TensorBase) and (may_need_grad(<TensorBase>y) or (<TensorBase>y).storage_ is x.storage_))
             and short_binary(op, x, y, x) is not None):
         bump_version(x)
@@ -389,6 +518,11 @@ cdef object run_quaternary_inplace(Op op, TensorBase x, object y, object z, obje
 
 cdef object run_inplace(Op op, PyObject** operands, int n):
     """x = op(x, ...), written over x, which is the first operand."""
+    return run_layers(in_place(op), operands, n) if active_layers else write_pointwise(op, operands, n)
+
+
+cdef object write_pointwise(Op op, PyObject** operands, int n):
+    """The same below all layers above autograd."""
     cdef TensorBase x = <TensorBase>operands[0]
     cdef OpNode node
     cdef tuple arguments
@@ -401,7 +535,10 @@ cdef object run_inplace(Op op, PyObject** operands, int n):
     arguments = tuple([<object>operands[k] for k in range(n)])
     node = begin_record_inplace(op, x, arguments)
     check_target(op, operands, n, x, ndim, sizes, result_dtype, True)
-    compute(op, operands, n, x, True)
+    if active_layers:
+        backend(in_place(op), operands, n)
+    else:
+        compute(op, operands, n, x, True)
     return end_record_inplace(node, x)
 
 
@@ -492,6 +629,9 @@ cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int
         resize_out(where, outs[k], results[k])
         check_memory(where, outs[k], inputs, rules)
     for k in range(len(results)):
-        copy_into(<TensorBase>outs[k], <TensorBase>results[k])
-        bump_version(<TensorBase>outs[k])
+        if active_layers:
+            outs[k].copy_(results[k])
+        else:
+            copy_into(<TensorBase>outs[k], <TensorBase>results[k])
+            bump_version(<TensorBase>outs[k])
     return tuple(outs)

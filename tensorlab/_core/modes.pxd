@@ -10,6 +10,11 @@ cdef struct ThreadState:
     PyObject* running           # the node that it runs, in anomaly mode, else NULL
     bint grad_mode              # what no_grad and enable_grad have set
     bint overrides_disabled     # the engine is calling: no class and no mode overrides that (overrides.pyx)
+    PyObject* layers            # the list of layers that this thread has entered, or NULL (layers.pyx)
+    int ceiling                 # a call sees only layers below this position: those that have not handled it yet
+
+# How many layers there are in the process, in all threads. While it is 0 no call of an op looks any further.
+cdef int active_layers
 
 cdef ThreadState* thread_state() noexcept nogil
 cdef bint set_grad_mode(bint enabled) noexcept

@@ -18,7 +18,9 @@ cdef extern from *:
         int grad_enabled, inference, backward_depth;
         PyObject *packing, *task, *running;
         int grad_mode, overrides_disabled;
-    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0};
+        PyObject *layers;
+        int ceiling;
+    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0, NULL, 1 << 30};
     """
     ThreadState tl_state
 

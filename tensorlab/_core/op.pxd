@@ -1,4 +1,6 @@
 """The Op record."""
+from cpython.object cimport PyObject
+
 from tensorlab._core.dtypes cimport NUM_DTYPES
 from tensorlab._core.layout cimport ssize
 
@@ -10,6 +12,8 @@ cdef enum:
 
 cdef enum:
     MAX_INPUTS = 8              # differentiable parameters of an op
+    MAX_ARGUMENTS = 16          # parameters of an op
+    MAX_RESULTS = 1 << 30
     MAX_SAVED = 8               # only so many arguments, the first ones, may be tensors that a formula needs
 
 cdef enum:
@@ -23,8 +27,19 @@ cdef enum:
 
 cdef class Op:
     cdef readonly str name              # "mul"
-    cdef readonly str schema            # "mul(x: Tensor, y: Tensor) -> Tensor"
-    cdef readonly tuple params          # names of the parameters
+    cdef readonly str schema            # "mul(Tensor x, Tensor y) -> Tensor"
+    cdef object parsed                  # the same as a Schema (schema.py), once it has been asked for
+    cdef readonly tuple params          # names of the parameters, then of named results
+    cdef readonly int arity             # how many parameters
+    cdef readonly bint writes           # it writes over its first argument, `Tensor(a!)`
+    cdef readonly bint records_itself   # its kernel does what autograd has to do, in a way of its own
+    cdef readonly bint is_view          # its result is a differentiable view of its first argument, `Tensor(a)`
+    cdef int creation                   # what kind of view it then is (VIEW_... in tensor.pxd)
+    cdef readonly int differentiable    # only so many of its results, the first ones, have gradients
+    cdef readonly Op functional         # of an op that writes: the one that makes a new tensor, whose derivatives it has
+    cdef Op twin                        # of that one: the op that writes, or None
+    # of an op that is not pointwise: object kernel(argument, ...), which takes an object for each parameter
+    cdef void* kernel
     cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of);
     cdef int form_count                 # after so many forms, the same names for calls in place,
     cdef int inplace_form               # which begin here; at 0 if PyTorch does not tell them apart
@@ -50,6 +65,12 @@ cdef class Op:
     cdef unsigned int saved_once        # arguments that some formula needs,
     cdef unsigned int shared            # and those that several do
     cdef unsigned int wants_shape       # the derivatives whose formulas ask for their input's shape (a bit each)
+    cdef int set_params(self, str rest) except -1
+    cdef list bind(self, tuple args, dict kwargs)
+    cdef int check_type(self, object parameter, object value) except -1
 
+ctypedef object (*run_function)(Op op, PyObject** arguments, int n)
+cdef int set_run(run_function function) except -1
+cdef Op in_place(Op op)
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
 cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64) noexcept

@@ -1,7 +1,7 @@
 """Ops: how one is declared.
 
-An op is a record: schema, dtype rule, inner loops, derivatives. How a call of it is run says dispatch.pyx, and how it is
-recorded, recording.pyx.
+An op is a record: schema, dtype rule, inner loops or kernel, derivatives. It can be called, `op(*arguments)`; dispatch.pyx explains
+how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
 
 Derivatives. A formula names what it needs, and exactly that is saved:
 
@@ -21,8 +21,13 @@ Adding an op touches four places: its block in a file under ops/ (copy the one o
 and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
 cimport cython
+from cpython.object cimport PyObject
 
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
+
+from tensorlab._core.schema import in_place as in_place_schema
+from tensorlab._core.schema import parse, spell
 
 REGISTRY = {}                   # name: Op
 
@@ -34,7 +39,7 @@ cdef class Op:
 
     Parameters
     ----------
-    schema : str, such as "mul(x: Tensor, y: Tensor) -> Tensor"
+    schema : str, such as "mul(Tensor x, Tensor y) -> Tensor", in PyTorch's schema language (schema.py)
     dtype : "promote", "floating" or "compare", for pointwise ops only
     node : str, PyTorch's name of the backward node; "MulBackward0" unless given. A tuple where PyTorch has one for each form
         of the call: with a number or without dims, with tensors only or with dims, with a number in front
@@ -50,14 +55,16 @@ cdef class Op:
     """
 
     def __init__(self, str schema, *, str dtype=None, node=None, inplace_node=(), dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None, bint exact_out=False):
+                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None, bint exact_out=False,
+                 int differentiable=MAX_RESULTS, bint records_itself=False):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
             raise ValueError(f"Op: {name} is declared twice")
         self.name = name
         self.schema = schema
-        self.params = tuple(param.split(":")[0].split("=")[0].strip()
-                            for param in rest.partition(") ->")[0].split(", ") if param.strip() not in ("*", ""))
+        self.differentiable = differentiable
+        self.records_itself = records_itself
+        self.set_params(rest)
         node = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.node_names = as_tuple(node) + as_tuple(inplace_node)
         self.form_count = len(as_tuple(node))
@@ -65,7 +72,7 @@ cdef class Op:
         self.public_names = {"x": "self", "y": "other", **(public or {})}
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
-        self.wraps_numbers = len(self.params) == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
+        self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.number_edges = self.wraps_numbers if number_edges is None else number_edges
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
         self.exact_out = exact_out
@@ -75,6 +82,78 @@ cdef class Op:
         self.takes = []
         REGISTRY[name] = self
 
+    cdef int set_params(self, str rest) except -1:
+        """What a call needs to know of the schema; the whole of it is parsed when it is asked for."""
+        parameters, _, results = rest.partition(") -> ")
+        names = [part.partition("=")[0].rpartition(" ")[2] for part in parameters.split(", ") if part not in ("*", "")]
+        self.arity = len(names)
+        if results[0] == "(":
+            names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
+        self.params = tuple(names)
+        self.writes = "!" in parameters
+        self.is_view = not self.writes and "(a)" in results and not self.records_itself
+        self.creation = VIEW_DEFAULT
+        return 0
+
+    @property
+    def signature(self):
+        """The schema in parts: a `schema.Schema`."""
+        if self.parsed is None:
+            self.parsed = parse(self.schema)
+        return self.parsed
+
+    # ------------------------------------------------------------ calling it
+    def __call__(self, *args, **kwargs):
+        """Run the op, through all layers that are active. The public functions read their arguments and then do the same."""
+        cdef PyObject* pointers[MAX_ARGUMENTS]
+        cdef list arguments
+        if self.kernel == NULL and not self.is_pointwise:
+            raise NotImplementedError(f"{self.name}: this op cannot be called by itself yet; call the public function")
+        arguments = self.bind(args, kwargs)
+        cdef int i
+        for i in range(self.arity):
+            pointers[i] = <PyObject*>arguments[i]
+        return run_op(self, pointers, self.arity)
+
+    cdef list bind(self, tuple args, dict kwargs):
+        """The arguments in the order of the schema, with its defaults, each of the type that it asks for."""
+        cdef list bound = list(args)
+        cdef int given = len(bound), i
+        parameters = self.signature.parameters
+        positional = sum([not one.is_keyword_only for one in parameters])
+        if given > positional:
+            raise TypeError(f"{self.name}: {given} arguments were given by position, and the op takes {positional}: "
+                            f"{self.schema}")
+        for i in range(given, self.arity):
+            one = parameters[i]
+            value = kwargs.pop(one.name, one.default)
+            if value is ...:
+                raise TypeError(f"{self.name}: the argument {one.name!r} is missing: {self.schema}")
+            bound.append(value)
+        for name in kwargs:
+            known = "is given twice" if name in self.params[:self.arity] else "is unknown"
+            raise TypeError(f"{self.name}: the argument {name!r} {known}: {self.schema}")
+        for i in range(self.arity):
+            self.check_type(parameters[i], bound[i])
+        return bound
+
+    cdef int check_type(self, object parameter, object value) except -1:
+        """Raise unless C code may take `value` for what the schema says. Only tensors are read as C structs."""
+        kind = parameter.type
+        if kind.word != "Tensor" or (value is None and kind.is_optional):
+            return 0
+        if kind.is_list and isinstance(value, (tuple, list)):
+            for item in value:
+                if not isinstance(item, TensorBase) and not (item is None and kind.has_optional_items):
+                    break
+            else:
+                return 0
+        elif not kind.is_list and (isinstance(value, TensorBase) or (self.is_pointwise and isinstance(value, (bool, int, float)))):
+            return 0
+        raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {'a sequence of Tensors' if kind.is_list else 'a Tensor'}, "
+                        f"not {type(value).__name__}: {self.schema}")
+
+    # ------------------------------------------------------------ its derivatives
     def derivative(self, str param, *, bint is_list=False):
         """Declare the formula of the gradient with respect to `param`; see the top of this file.
 
@@ -90,7 +169,7 @@ cdef class Op:
                     code = GRAD if name == "grad" else GRADS
                 elif name.rstrip("_") in self.params:           # grad_: an argument of the op that is called grad
                     code = self.params.index(name.rstrip("_"))
-                    if code >= MAX_SAVED and self.params[code] + ": Tensor" in self.schema:
+                    if code >= MAX_SAVED and code < self.arity and self.signature.parameters[code].type.word == "Tensor":
                         raise ValueError(f"Op {self.name}: {name!r} must be one of the first {MAX_SAVED} arguments")
                     saves |= <unsigned int>1 << code
                 elif name == "out":
@@ -124,6 +203,35 @@ cdef class Op:
 
 cdef tuple as_tuple(object names):
     return names if isinstance(names, tuple) else (names,)
+
+
+cdef run_function run_op
+
+cdef int set_run(run_function function) except -1:
+    """Take the function that runs an op: dispatch.run, which knows this module."""
+    global run_op
+    run_op = function
+    return 0
+
+
+# ---------------------------------------------------------------- in place
+cdef Op in_place(Op op):
+    """The op that writes its result over its first argument: `add_` for `add`. It has the same loops and derivatives.
+
+    An op that is not pointwise gives it a kernel.
+    """
+    cdef Op twin = op.twin
+    if twin is None:
+        twin = Op.__new__(Op)
+        twin.parsed = in_place_schema(op.signature)
+        twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
+        twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
+        twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
+        twin.node_names, twin.public_names, twin.constants = op.node_names, op.public_names, op.constants
+        if twin.name in REGISTRY:
+            raise ValueError(f"Op: {twin.name} is declared twice")
+        REGISTRY[twin.name] = op.twin = twin
+    return twin
 
 
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept:

@@ -15,7 +15,7 @@ from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport Node, already_released, needs_grad
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.modes cimport ThreadState, call_with_overrides, set_grad_mode, thread_state
+from tensorlab._core.modes cimport ThreadState, active_layers, call_with_overrides, set_grad_mode, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias
 
@@ -55,7 +55,10 @@ cdef class SavedTensor:
             if slices is None:
                 raise already_released(owner.label())
             return (<CopySlices>slices).view_again(self.tensor)
-        out = alias(self.tensor) if self.unpacker is None else self.call_unpacker()
+        if self.unpacker is not None:
+            out = self.call_unpacker()
+        else:                               # a layer that writes calls down must see where the new tensor comes from
+            out = <TensorBase?>self.tensor.detach() if active_layers else alias(self.tensor)
         if self.is_output:
             out.node = owner
         elif edge is not None:

@@ -157,8 +157,8 @@ cdef int check_channels(TensorBase x, object values) except -1:
 
 
 # ---------------------------------------------------------------- batch_norm
-cdef Op BATCH_NORM = Op("batch_norm(x: Tensor, weight: Tensor?, bias: Tensor?, eps: float, mean: Tensor, rstd: "
-                        "Tensor) -> Tensor", node="NativeBatchNormBackward0")
+cdef Op BATCH_NORM = Op("batch_norm(Tensor x, Tensor? weight, Tensor? bias, float eps, Tensor mean, "
+                        "Tensor rstd) -> Tensor", node="NativeBatchNormBackward0")
 
 # Each formula names x and weight, needed or not: PyTorch has one formula for all three gradients, and so refuses any of
 # them that was written to.
@@ -264,8 +264,8 @@ cdef object with_running_averages(TensorBase x, TensorBase mean, TensorBase vari
 
 
 # ---------------------------------------------------------------- batch_norm_backward
-cdef Op BATCH_NORM_BACKWARD = Op("batch_norm_backward(grad: Tensor, x: Tensor, weight: Tensor?, eps: float, mean: "
-                                 "Tensor, rstd: Tensor) -> Tensor")
+cdef Op BATCH_NORM_BACKWARD = Op("batch_norm_backward(Tensor grad, Tensor x, Tensor? weight, float eps, "
+                                 "Tensor mean, Tensor rstd) -> Tensor")
 
 @BATCH_NORM_BACKWARD.derivative("grad")
 def batch_norm_backward_derivative_grad(grad, x, weight, eps, mean, rstd):
@@ -327,8 +327,8 @@ cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBas
 
 
 # ---------------------------------------------------------------- batch_norm_backward_weight
-cdef Op BATCH_NORM_BACKWARD_WEIGHT = Op("batch_norm_backward_weight(grad: Tensor, x: Tensor, eps: float, mean: Tensor, "
-                                        "rstd: Tensor) -> Tensor")
+cdef Op BATCH_NORM_BACKWARD_WEIGHT = Op("batch_norm_backward_weight(Tensor grad, Tensor x, float eps, Tensor mean, "
+                                        "Tensor rstd) -> Tensor")
 
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("grad")
 def batch_norm_backward_weight_derivative_grad(grad, x, eps):

@@ -139,7 +139,7 @@ cdef TensorBase with_channels_last(TensorBase x, int dtype):
 
 
 # ---------------------------------------------------------------- conv
-cdef Op CONV = Op("conv(x: Tensor, weight: Tensor, bias: Tensor?, out_shape: int[], numbers: tuple) -> Tensor",
+cdef Op CONV = Op("conv(Tensor x, Tensor weight, Tensor? bias, int[] out_shape, Any numbers) -> Tensor",
                   node="ConvolutionBackward0", public={"x": "input"})
 
 @CONV.derivative("x")
@@ -169,7 +169,7 @@ cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, o
 
 
 # ---------------------------------------------------------------- conv_input
-cdef Op CONV_INPUT = Op("conv_input(grad: Tensor, weight: Tensor, x_shape: int[], numbers: tuple) -> Tensor",
+cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, Any numbers) -> Tensor",
                         node="ConvolutionBackward0")
 
 @CONV_INPUT.derivative("grad")
@@ -192,7 +192,7 @@ cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, t
 
 
 # ---------------------------------------------------------------- conv_weight
-cdef Op CONV_WEIGHT = Op("conv_weight(x: Tensor, grad: Tensor, weight_shape: int[], numbers: tuple) -> Tensor",
+cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, Any numbers) -> Tensor",
                          node="ConvolutionBackward0")
 
 @CONV_WEIGHT.derivative("x")

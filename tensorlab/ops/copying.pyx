@@ -50,7 +50,7 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- clone
-cdef Op CLONE = Op("clone(x: Tensor, memory_format: memory_format) -> Tensor")
+cdef Op CLONE = Op("clone(Tensor x, MemoryFormat? memory_format) -> Tensor")
 
 @CLONE.derivative("x")
 def clone_derivative(grad):
@@ -128,7 +128,7 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 
 # ---------------------------------------------------------------- to
-cdef Op TO_COPY = Op("to_copy(x: Tensor, dtype: dtype, memory_format: memory_format) -> Tensor", node="ToCopyBackward0")
+cdef Op TO_COPY = Op("to_copy(Tensor x, ScalarType dtype, MemoryFormat? memory_format) -> Tensor", node="ToCopyBackward0")
 
 @TO_COPY.derivative("x")
 def to_copy_derivative(grad):
@@ -322,7 +322,7 @@ def get_device(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- copy_
-cdef Op COPY = Op("copy(x: Tensor, source: Tensor) -> Tensor", node="CopyBackwards")
+cdef Op COPY = Op("copy(Tensor x, Tensor source) -> Tensor", node="CopyBackwards")
 
 @COPY.derivative("x")
 def copy_derivative_x(grad):

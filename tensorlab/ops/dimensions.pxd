@@ -4,7 +4,6 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase permute_to(TensorBase x, const int* order)
-cdef TensorBase transpose_dims(TensorBase x, int dim0, int dim1)
 cdef TensorBase unsqueeze_dim(TensorBase x, int dim)
 cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes)
 cdef int read_dims(object dims, int ndim, int* out, str where) except -1

@@ -11,7 +11,8 @@ The forms that end in _ change the tensor itself and count as in-place operation
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.op cimport Op, in_place
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.graph cimport (
     bump_version,
@@ -79,7 +80,7 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
 
 
 # ---------------------------------------------------------------- permute
-cdef Op PERMUTE = Op("permute(x: Tensor, dims: int[]) -> Tensor")
+cdef Op PERMUTE = Op("permute(Tensor x, int[] dims) -> Tensor")
 
 @PERMUTE.derivative("x")
 def permute_derivative(grad, dims):
@@ -177,11 +178,11 @@ def movedim(TensorBase input not None, source, destination):
 
 
 # ---------------------------------------------------------------- transpose
-cdef Op TRANSPOSE = Op("transpose(x: Tensor, dim0: int, dim1: int) -> Tensor", inplace_node="TransposeBackward1")
+cdef Op TRANSPOSE = Op("transpose(Tensor(a) x, int dim0, int dim1) -> Tensor(a)", inplace_node="TransposeBackward1")
 
 @TRANSPOSE.derivative("x")
 def transpose_derivative(grad, dim0, dim1):
-    return transpose_dims(<TensorBase?>grad, dim0, dim1)
+    return transpose(grad, dim0, dim1)
 
 cdef TensorBase transposed(TensorBase x, int dim0, int dim1):
     cdef TensorBase out = alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
@@ -191,10 +192,11 @@ cdef TensorBase transposed(TensorBase x, int dim0, int dim1):
         out.is_contiguous_ = is_contiguous(out.ndim_, out.sizes, out.strides)
     return out
 
+cdef TensorBase transpose_kernel(TensorBase x, object dim0, object dim1):
+    cdef int ndim = ndim_of(x)
+    return transposed(x, wrap_dim(dim0, ndim, "transpose"), wrap_dim(dim1, ndim, "transpose"))
 
-cdef TensorBase transpose_dims(TensorBase x, int dim0, int dim1):
-    return run_view(TRANSPOSE, x, transposed(x, dim0, dim1), (x, dim0, dim1) if should_record(x) else None)
-
+TRANSPOSE.kernel = <void*>transpose_kernel
 
 def transpose(TensorBase input not None, dim0, dim1):
     """A view with two dimensions exchanged.
@@ -204,21 +206,22 @@ def transpose(TensorBase input not None, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    return transpose_dims(input, wrap_dim(dim0, ndim_of(input), "transpose"), wrap_dim(dim1, ndim_of(input), "transpose"))
+    return run_3(TRANSPOSE, input, dim0, dim1)
 
 
 def swapaxes(TensorBase input not None, axis0, axis1):
     """`transpose`, under NumPy's name."""
-    return transpose_dims(input, wrap_dim(axis0, ndim_of(input), "swapaxes"), wrap_dim(axis1, ndim_of(input), "swapaxes"))
+    return run_3(TRANSPOSE, input, axis0, axis1)
 
 
 def swapdims(TensorBase input not None, dim0, dim1):
     """`transpose`."""
-    return transpose_dims(input, wrap_dim(dim0, ndim_of(input), "swapdims"), wrap_dim(dim1, ndim_of(input), "swapdims"))
+    return run_3(TRANSPOSE, input, dim0, dim1)
 
 
-def transpose_(TensorBase self not None, dim0, dim1):
-    """`transpose` of the tensor itself."""
+cdef Op TRANSPOSE_ = in_place(TRANSPOSE)
+
+cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object dim1):
     cdef int first, second
     cdef TensorBase out
     check_layout_change(TRANSPOSE, self)
@@ -227,12 +230,18 @@ def transpose_(TensorBase self not None, dim0, dim1):
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
+TRANSPOSE_.kernel, TRANSPOSE_.records_itself = <void*>transpose_inplace_kernel, True
+
+def transpose_(TensorBase self not None, dim0, dim1):
+    """`transpose` of the tensor itself."""
+    return run_3(TRANSPOSE_, self, dim0, dim1)
+
 
 def matrix_transpose(TensorBase self not None):
     """A view with the last two dimensions exchanged."""
     if self.ndim_ < 2:
         raise ShapeError(f"mT: a matrix or a batch of matrices is needed, not a tensor with {self.ndim_} dimensions")
-    return transpose_dims(self, self.ndim_ - 2, self.ndim_ - 1)
+    return run_3(TRANSPOSE, self, -2, -1)
 
 
 def adjoint(TensorBase self not None):
@@ -248,7 +257,7 @@ def get_h(TensorBase self not None):
     return reversed_dims(self)
 
 
-cdef Op T_ = Op("t(x: Tensor) -> Tensor", inplace_node="TBackward1")
+cdef Op T_ = Op("t(Tensor x) -> Tensor", inplace_node="TBackward1")
 
 @T_.derivative("x")
 def t_derivative(grad):
@@ -281,7 +290,7 @@ def t_(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- squeeze
-cdef Op SQUEEZE = Op("squeeze(x: Tensor, dim: int[]?) -> Tensor",
+cdef Op SQUEEZE = Op("squeeze(Tensor x, int[]? dim) -> Tensor",
                      node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
                      inplace_node=("SqueezeBackward3", "SqueezeBackward4", "SqueezeBackward5"))
 
@@ -341,7 +350,7 @@ def squeeze_(TensorBase self not None, *dims, dim=None):
 
 
 # ---------------------------------------------------------------- unsqueeze
-cdef Op UNSQUEEZE = Op("unsqueeze(x: Tensor, dim: int) -> Tensor", inplace_node="UnsqueezeBackward1")
+cdef Op UNSQUEEZE = Op("unsqueeze(Tensor x, int dim) -> Tensor", inplace_node="UnsqueezeBackward1")
 
 @UNSQUEEZE.derivative("x")
 def unsqueeze_derivative(grad, dim):
@@ -389,7 +398,7 @@ def unsqueeze_(TensorBase self not None, dim):
 
 
 # ---------------------------------------------------------------- expand
-cdef Op EXPAND = Op("expand(x: Tensor, sizes: int[]) -> Tensor")
+cdef Op EXPAND = Op("expand(Tensor x, int[] sizes) -> Tensor")
 
 @EXPAND.derivative("x")
 def expand_derivative(grad, x_shape):

@@ -149,7 +149,7 @@ cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, objec
 
 
 # ---------------------------------------------------------------- amax
-cdef Op AMAX = Op("amax(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+cdef Op AMAX = Op("amax(Tensor x, int[] dim, bool keepdim) -> Tensor")
 
 @AMAX.derivative("x")
 def amax_derivative(grad, x, out, dim, keepdim):
@@ -185,7 +185,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
 
 
 # ---------------------------------------------------------------- amin
-cdef Op AMIN = Op("amin(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+cdef Op AMIN = Op("amin(Tensor x, int[] dim, bool keepdim) -> Tensor")
 
 @AMIN.derivative("x")
 def amin_derivative(grad, x, out, dim, keepdim):
@@ -341,8 +341,8 @@ cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint
 
 
 # ---------------------------------------------------------------- max
-cdef Op MAX = Op("max(x: Tensor) -> Tensor", node="MaxBackward1")
-cdef Op MAX_DIM = Op("max_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+cdef Op MAX = Op("max(Tensor x) -> Tensor", node="MaxBackward1")
+cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
                      node="MaxBackward0")
 
 @MAX.derivative("x")
@@ -405,8 +405,8 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 
 
 # ---------------------------------------------------------------- min
-cdef Op MIN = Op("min(x: Tensor) -> Tensor", node="MinBackward1")
-cdef Op MIN_DIM = Op("min_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+cdef Op MIN = Op("min(Tensor x) -> Tensor", node="MinBackward1")
+cdef Op MIN_DIM = Op("min_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
                      node="MinBackward0")
 
 @MIN.derivative("x")

@@ -119,7 +119,7 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(x: Tensor, value: Tensor) -> Tensor", node=("FillBackward0", "FillBackward1"),
+cdef Op FILL = Op("fill(Tensor x, Tensor value) -> Tensor", node=("FillBackward0", "FillBackward1"),
                   inplace_node=("FillBackward2", "FillBackward3"))
 
 @FILL.derivative("x")
@@ -195,7 +195,7 @@ def fill(TensorBase input not None, value):
     return record(FILL, out, (input, value))
 
 
-cdef Op ZERO = Op("zero(x: Tensor) -> Tensor")
+cdef Op ZERO = Op("zero(Tensor x) -> Tensor")
 
 @ZERO.derivative("x")
 def zero_derivative(grad):

@@ -55,7 +55,7 @@ cdef int common_dtype(list tensors) noexcept:
 
 
 # ---------------------------------------------------------------- cat
-cdef Op CAT = Op("cat(tensors: Tensor[], dim: int, lengths: int[]) -> Tensor")
+cdef Op CAT = Op("cat(Tensor[] tensors, int dim, int[] lengths) -> Tensor")
 
 @CAT.derivative("tensors", is_list=True)
 def cat_derivative(grad, dim, lengths):
@@ -199,7 +199,7 @@ cdef object join_out(str where, TensorBase result, object out, object tensors):
 
 
 # ---------------------------------------------------------------- stack
-cdef Op STACK = Op("stack(tensors: Tensor[], dim: int) -> Tensor")
+cdef Op STACK = Op("stack(Tensor[] tensors, int dim) -> Tensor")
 
 @STACK.derivative("tensors", is_list=True)
 def stack_derivative(grad, dim):

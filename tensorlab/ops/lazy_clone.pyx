@@ -102,7 +102,7 @@ set_end_sharing(end_sharing)
 
 
 # ---------------------------------------------------------------- _lazy_clone
-cdef Op LAZY_CLONE = Op("lazy_clone(x: Tensor) -> Tensor")
+cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor")
 
 @LAZY_CLONE.derivative("x")
 def lazy_clone_derivative(grad):

@@ -178,7 +178,7 @@ cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
 cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op NLL_LOSS = Op("nll_loss(x: Tensor, target: Tensor, weights: Tensor, dim: int, scale: float) -> Tensor")
+cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor weights, int dim, float scale) -> Tensor")
 
 @NLL_LOSS.derivative("x")
 def nll_loss_derivative(grad, x_shape, target, weights, dim, scale):
@@ -243,8 +243,8 @@ cdef void nll_backward_loop_float(void** data, ssize n, void* parameters) noexce
 cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
-cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(grad: Tensor, target: Tensor, weights: Tensor, sizes: int[], dim: "
-                               "int, scale: float) -> Tensor")
+cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor weights, int[] sizes, "
+                               "int dim, float scale) -> Tensor")
 
 @NLL_LOSS_BACKWARD.derivative("grad")
 def nll_loss_backward_derivative(grad, target, weights, dim, scale):
@@ -287,8 +287,8 @@ cdef void cross_entropy_loop_float(void** data, ssize n, void* parameters) noexc
 cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op CROSS_ENTROPY = Op("cross_entropy(x: Tensor, probabilities: Tensor, target: Tensor, weights: Tensor, dim: int, "
-                           "scale: float) -> Tensor", node="NllLossBackward0")
+cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor probabilities, Tensor target, Tensor weights, int dim, "
+                           "float scale) -> Tensor", node="NllLossBackward0")
 
 @CROSS_ENTROPY.derivative("x")
 def cross_entropy_derivative(grad, probabilities, target, weights, dim, scale):
@@ -411,8 +411,8 @@ cdef void cross_entropy_backward_loop_float(void** data, ssize n, void* paramete
 cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     cross_entropy_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
-cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(grad: Tensor, probabilities: Tensor, target: Tensor, "
-                                    "weights: Tensor, dim: int, scale: float) -> Tensor")
+cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(Tensor grad, Tensor probabilities, Tensor target, "
+                                    "Tensor weights, int dim, float scale) -> Tensor")
 
 @CROSS_ENTROPY_BACKWARD.derivative("grad")
 def cross_entropy_backward_derivative_grad(grad, probabilities, target, weights, dim, scale):

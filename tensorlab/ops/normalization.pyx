@@ -213,8 +213,8 @@ cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
 
 
 # ---------------------------------------------------------------- layer_norm
-cdef Op LAYER_NORM = Op("layer_norm(x: Tensor, weight: Tensor?, bias: Tensor?, count: int, eps: float, mean: Tensor, "
-                        "rstd: Tensor) -> Tensor", node="NativeLayerNormBackward0",
+cdef Op LAYER_NORM = Op("layer_norm(Tensor x, Tensor? weight, Tensor? bias, int count, float eps, Tensor mean, "
+                        "Tensor rstd) -> Tensor", node="NativeLayerNormBackward0",
                         public={"x": "input", "mean": "result1", "rstd": "result2"})
 
 # Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
@@ -339,8 +339,8 @@ cdef void layer_norm_backward_float(Rows* rows, ssize begin, ssize end) noexcept
 cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
     layer_norm_backward_loop(rows, begin, end, <double*>rows.mean)
 
-cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(grad: Tensor, x: Tensor, weight: Tensor?, count: int, eps: "
-                                 "float, mean: Tensor, rstd: Tensor) -> Tensor")
+cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, Tensor? weight, int count, "
+                                 "float eps, Tensor mean, Tensor rstd) -> Tensor")
 
 # The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the
 # gradient that arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be
@@ -418,8 +418,8 @@ cdef void backward_weight_float(Rows* rows, ssize begin, ssize end) noexcept nog
 cdef void backward_weight_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
     backward_weight_loop(rows, begin, end, <double*>rows.mean)
 
-cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(grad: Tensor, x: Tensor, count: int, eps: float, "
-                                        "mean: Tensor, rstd: Tensor) -> Tensor")
+cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(Tensor grad, Tensor x, int count, float eps, "
+                                        "Tensor mean, Tensor rstd) -> Tensor")
 
 @LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
 def layer_norm_backward_weight_derivative_grad(grad, x, count, eps):

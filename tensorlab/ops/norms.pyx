@@ -136,7 +136,7 @@ set_norm_reducers[double](1, FLOAT64, &infinite_double)
 
 
 # ---------------------------------------------------------------- norm
-cdef Op NORM = Op("norm(x: Tensor, p: float, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor",
+cdef Op NORM = Op("norm(Tensor x, float p, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor",
                   node="LinalgVectorNormBackward0")
 
 @NORM.derivative("x")

@@ -122,7 +122,7 @@ cdef void top_loop_of(void** data, ssize k, void* parameter) noexcept nogil:
     else:
         top_loop(data, parameters, <uint8_t*>data[0])
 
-cdef Op TOPK = Op("topk(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
+cdef Op TOPK = Op("topk(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
 
 @TOPK.derivative("x")
 def topk_derivative(grads, x_shape, dim, indices):
@@ -247,9 +247,9 @@ cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
     dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
     return [values, indices]
 
-cdef Op KTH = Op("kth_element(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+cdef Op KTH = Op("kth_element(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
                  node="KthvalueBackward0")
-cdef Op MEDIAN_DIM = Op("median_dim(x: Tensor, dim: int, keepdim: bool, indices: Tensor) -> (Tensor, Tensor)",
+cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
                         node="MedianBackward1")
 
 @KTH.derivative("x")
@@ -297,7 +297,7 @@ def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=No
 
 
 # ---------------------------------------------------------------- median, nanmedian
-cdef Op MEDIAN = Op("median(x: Tensor) -> Tensor")
+cdef Op MEDIAN = Op("median(Tensor x) -> Tensor")
 
 @MEDIAN.derivative("x")
 def median_derivative(grad, x, out):

@@ -57,7 +57,7 @@ cdef void mse_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = (x[i] - y[i]) * (x[i] - y[i])
 
-cdef Op MSE_LOSS = Op("mse_loss(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(MSE_LOSS, <void*>mse_loop[float], <void*>mse_loop[double])
 
 @MSE_LOSS.derivative("x")
@@ -90,7 +90,7 @@ cdef void mse_backward_loop(real* out, real* grad, real* x, real* y, ssize n) no
     for i in range(n):
         out[i] = grad[i] * (2 * (x[i] - y[i]))
 
-cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(grad: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(Tensor grad, Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(MSE_LOSS_BACKWARD, <void*>mse_backward_loop[float], <void*>mse_backward_loop[double])
 
 @MSE_LOSS_BACKWARD.derivative("grad")
@@ -131,7 +131,7 @@ cdef void huber_loop(real* out, real* x, real* y, real* delta, ssize n) noexcept
         size = size_of(x[i] - y[i])
         out[i] = <real>0.5 * size * size if size < delta[i] else delta[i] * (size - <real>0.5 * delta[i])
 
-cdef Op HUBER_LOSS = Op("huber_loss(x: Tensor, y: Tensor, delta: float) -> Tensor", dtype="promote")
+cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta) -> Tensor", dtype="promote")
 floating_loops(HUBER_LOSS, <void*>huber_loop[float], <void*>huber_loop[double])
 
 @HUBER_LOSS.derivative("x")
@@ -199,7 +199,7 @@ cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         no = no if no > -100 else -100
         out[i] = (y[i] - 1) * no - y[i] * yes
 
-cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192)
+cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
 floating_loops(BINARY_CROSS_ENTROPY, <void*>bce_loop[float], <void*>bce_loop[double])
 
 @BINARY_CROSS_ENTROPY.derivative("x")
@@ -253,7 +253,7 @@ cdef void bce_logits_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + (tl_softplusf(-size) if real is float else
                                                                     tl_softplus(-size))
 
-cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(x: Tensor, y: Tensor) -> Tensor", dtype="promote",
+cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor", dtype="promote",
                              grain=8192)
 floating_loops(BCE_WITH_LOGITS, <void*>bce_logits_loop[float], <void*>bce_logits_loop[double])
 

@@ -232,7 +232,7 @@ cdef int check_images(TensorBase x, str where) except -1:
 
 
 # ---------------------------------------------------------------- max_pool2d
-cdef Op MAX_POOL = Op("max_pool2d(x: Tensor, indices: Tensor) -> Tensor", node="MaxPool2DWithIndicesBackward0",
+cdef Op MAX_POOL = Op("max_pool2d(Tensor x, Tensor indices) -> Tensor", node="MaxPool2DWithIndicesBackward0",
                       public={"indices": "result1"})
 
 @MAX_POOL.derivative("x")
@@ -293,10 +293,10 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
 
 
 # ---------------------------------------------------------------- avg_pool2d, adaptive_avg_pool2d
-cdef Op AVG_POOL = Op("avg_pool2d(x: Tensor, rows: Tensor, columns: Tensor, divisor: float) -> Tensor")
-cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(x: Tensor, rows: Tensor, columns: Tensor, divisor: float) -> Tensor")
-cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(grad: Tensor, rows: Tensor, columns: Tensor, divisor: float, height: "
-                               "int, width: int) -> Tensor")
+cdef Op AVG_POOL = Op("avg_pool2d(Tensor x, Tensor rows, Tensor columns, float divisor) -> Tensor")
+cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(Tensor x, Tensor rows, Tensor columns, float divisor) -> Tensor")
+cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(Tensor grad, Tensor rows, Tensor columns, float divisor, "
+                               "int height, int width) -> Tensor")
 
 @AVG_POOL.derivative("x")
 def avg_pool_derivative(grad, x_shape, rows, columns, divisor):

@@ -73,7 +73,7 @@ set_reducer(&prod_reducers[INT64], INT64, INT64, <void*>prod_rows[int64_t], <voi
 
 
 # ---------------------------------------------------------------- prod
-cdef Op PROD = Op("prod(x: Tensor, dim: int?, keepdim: bool, dtype: dtype?) -> Tensor", node=("ProdBackward0", "ProdBackward1"))
+cdef Op PROD = Op("prod(Tensor x, int? dim, bool keepdim, ScalarType? dtype) -> Tensor", node=("ProdBackward0", "ProdBackward1"))
 
 @PROD.derivative("x")
 def prod_derivative(grad, x, out, dim, keepdim, dtype):

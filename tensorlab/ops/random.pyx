@@ -184,7 +184,7 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 # ---------------------------------------------------------------- the ops: what they are to autograd
 cdef Op random_op(str name, str node=None):
     """A fill: the result does not depend on what was there."""
-    cdef Op op = Op(f"{name}(x: Tensor) -> Tensor", node=node)
+    cdef Op op = Op(f"{name}(Tensor x) -> Tensor", node=node)
 
     def zero_gradient(grad):
         return grad.new_zeros(grad.shape)

@@ -191,7 +191,7 @@ def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator
 
 
 # ---------------------------------------------------------------- normal
-cdef Op NORMAL = Op("normal_of(mean: Tensor, std: Tensor) -> Tensor",        # the op called normal is `normal_`
+cdef Op NORMAL = Op("normal_of(Tensor mean, Tensor std) -> Tensor",        # the op called normal is `normal_`
                     node=("NormalBackward1", "NormalBackward3", "NormalBackward2"))
 
 @NORMAL.derivative("mean")

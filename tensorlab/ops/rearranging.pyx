@@ -22,7 +22,7 @@ from tensorlab.errors import ShapeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- flip
-cdef Op FLIP = Op("flip(x: Tensor, dims: int[]) -> Tensor")
+cdef Op FLIP = Op("flip(Tensor x, int[] dims) -> Tensor")
 
 @FLIP.derivative("x")
 def flip_derivative(grad, dims):
@@ -83,7 +83,7 @@ def flipud(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- rot90
-cdef Op ROT90 = Op("rot90(x: Tensor, k: int, dims: int[]) -> Tensor", node="Rot90Backward0")
+cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor", node="Rot90Backward0")
 
 @ROT90.derivative("x")
 def rot90_derivative(grad, k, dims):
@@ -123,7 +123,7 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
 
 
 # ---------------------------------------------------------------- roll
-cdef Op ROLL = Op("roll(x: Tensor, shifts: int[], dims: int[]) -> Tensor")
+cdef Op ROLL = Op("roll(Tensor x, int[] shifts, int[] dims) -> Tensor")
 
 @ROLL.derivative("x")
 def roll_derivative(grad, shifts, dims):
@@ -185,7 +185,7 @@ cdef TensorBase flat(TensorBase x):
 
 
 # ---------------------------------------------------------------- repeat
-cdef Op REPEAT = Op("repeat(x: Tensor, repeats: int[]) -> Tensor")
+cdef Op REPEAT = Op("repeat(Tensor x, int[] repeats) -> Tensor")
 
 @REPEAT.derivative("x")
 def repeat_derivative(grad, x_shape, repeats):

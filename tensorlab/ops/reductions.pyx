@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport CASTS, accumulate_dtype, store_out
+from tensorlab._core.dispatch cimport CASTS, accumulate_dtype, run_4, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -248,7 +248,16 @@ cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtyp
                   None, finalize, parameter)
     return out
 
-cdef Op SUM = Op("sum(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor", node=("SumBackward0", "SumBackward1"))
+cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                 node=("SumBackward0", "SumBackward1"))
+
+cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
+    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
+    if code == BOOL and x.dtype_ != BOOL:
+        x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
+    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keepdim, code, NULL, 0)
+
+SUM.kernel = <void*>sum_kernel
 
 @SUM.derivative("x")
 def sum_derivative(grad, x_shape, dim, keepdim):
@@ -283,7 +292,7 @@ cdef object share_among(object mask, object grad):
     bump_version(out)
     return out
 
-def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, out=None):
+def sum(TensorBase input not None, dim=None, keepdim=False, *, dtype=None, out=None):
     """Sum of the elements, of all or along dimensions.
 
     Parameters
@@ -314,15 +323,10 @@ def sum(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None, 
     >>> x.sum(), x.sum(0)
     (tensor(10.), tensor([4., 6.]))
     """
-    cdef unsigned int mask = read_dims(dim, ndim_of(input), "sum")
-    cdef int code = accumulate_dtype(dtype, out, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef TensorBase result
-    if code == BOOL and input.dtype_ != BOOL:
-        input = input != 0                              # cast first: 0.5 + 0.5 is True
-    result = sum_into(input, mask, keepdim, code, NULL, 0)
-    if out is not None:
-        return store_out("sum", result, out, (input,))
-    return record(SUM, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
+    if dtype is None and isinstance(out, TensorBase):
+        dtype = out.dtype
+    result = run_4(SUM, input, dim, keepdim, dtype)
+    return result if out is None else store_out("sum", result, out, (input,))
 
 
 # ---------------------------------------------------------------- mean
@@ -345,7 +349,7 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(x: Tensor, dim: int[]?, keepdim: bool, dtype: dtype?) -> Tensor", node=("MeanBackward0", "MeanBackward1"))
+cdef Op MEAN = Op("mean(Tensor x, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor", node=("MeanBackward0", "MeanBackward1"))
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):
@@ -429,7 +433,7 @@ def count_nonzero(TensorBase input not None, dim=None):
 
 
 # ---------------------------------------------------------------- sum_to_size
-cdef Op SUM_TO_SIZE = Op("sum_to_size(x: Tensor, size: int[]) -> Tensor")
+cdef Op SUM_TO_SIZE = Op("sum_to_size(Tensor x, int[] size) -> Tensor")
 
 @SUM_TO_SIZE.derivative("x")
 def sum_to_size_derivative(grad, x_shape):

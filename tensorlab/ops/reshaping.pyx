@@ -63,7 +63,7 @@ cdef int read_shape(TensorBase x, tuple given, object by_name, ssize* sizes, str
 
 
 # ---------------------------------------------------------------- view
-cdef Op VIEW = Op("view(x: Tensor, size: int[]) -> Tensor")
+cdef Op VIEW = Op("view(Tensor x, int[] size) -> Tensor")
 
 @VIEW.derivative("x")
 def view_derivative(grad, x_shape):
@@ -156,7 +156,7 @@ cdef TensorBase view_dtype(TensorBase x, int code):
 
 # ---------------------------------------------------------------- reshape
 # where it has to copy
-cdef Op RESHAPE = Op("reshape(x: Tensor, shape: int[]) -> Tensor", node="UnsafeViewBackward0")
+cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeViewBackward0")
 
 @RESHAPE.derivative("x")
 def reshape_derivative(grad, x_shape):

@@ -115,7 +115,7 @@ cumsum_loops[INT64] = <dim_loop>cumsum_loop[int64_t]
 cumsum_from_end_loops[FLOAT32] = <dim_loop>cumsum_from_end_loop[float]
 cumsum_from_end_loops[FLOAT64] = <dim_loop>cumsum_from_end_loop[double]
 
-cdef Op CUMSUM = Op("cumsum(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+cdef Op CUMSUM = Op("cumsum(Tensor x, int dim, ScalarType? dtype) -> Tensor")
 
 @CUMSUM.derivative("x")
 def cumsum_derivative(grad, dim):
@@ -165,7 +165,7 @@ def cumsum_(TensorBase input not None, dim, *, dtype=None):
 
 
 # ---------------------------------------------------------------- cumsum_from_end
-cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(x: Tensor, dim: int) -> Tensor")
+cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(Tensor x, int dim) -> Tensor")
 
 @CUMSUM_FROM_END.derivative("x")
 def cumsum_from_end_derivative(grad, dim):
@@ -204,7 +204,7 @@ cdef void logcumsumexp_loop(void** data, ssize n, real* as_this) noexcept nogil:
                 so_far = larger + log1p_of_double(exp_of_double(smaller - larger))
         out[i] = <real>so_far
 
-cdef Op LOGCUMSUMEXP = Op("logcumsumexp(x: Tensor, dim: int) -> Tensor")
+cdef Op LOGCUMSUMEXP = Op("logcumsumexp(Tensor x, int dim) -> Tensor")
 
 @LOGCUMSUMEXP.derivative("x")
 def logcumsumexp_derivative(grad, out, x, dim):
@@ -266,7 +266,7 @@ cumprod_loops[FLOAT32] = <dim_loop>cumprod_loop[float]
 cumprod_loops[FLOAT64] = <dim_loop>cumprod_loop[double]
 cumprod_loops[INT64] = <dim_loop>cumprod_loop[int64_t]
 
-cdef Op CUMPROD = Op("cumprod(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+cdef Op CUMPROD = Op("cumprod(Tensor x, int dim, ScalarType? dtype) -> Tensor")
 
 @CUMPROD.derivative("x")
 def cumprod_derivative(grad, x, out, dim, dtype):
@@ -318,7 +318,7 @@ cdef void cumprod_backward_loop(void** data, ssize n, real* as_this) noexcept no
         out[i] = <real>(out[i] * before)
         before *= x[i]
 
-cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(grad: Tensor, x: Tensor, dim: int) -> Tensor")
+cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(Tensor grad, Tensor x, int dim) -> Tensor")
 
 cdef tuple square_of(TensorBase x, int dim):
     """Row k holds x with a 1 in place of x[k], along the last of two dimensions; the diagonal; what lies before it."""
@@ -399,8 +399,8 @@ set_loops[int64_t](INT64, 0)
 set_loops[float](FLOAT32, 0)
 set_loops[double](FLOAT64, 0)
 
-cdef Op CUMMAX = Op("cummax(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
-cdef Op CUMMIN = Op("cummin(x: Tensor, dim: int, indices: Tensor) -> (Tensor, Tensor)")
+cdef Op CUMMAX = Op("cummax(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
+cdef Op CUMMIN = Op("cummin(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
 
 @CUMMAX.derivative("x")
 def cummax_derivative(grads, x_shape, dim, indices):

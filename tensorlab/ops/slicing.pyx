@@ -22,7 +22,7 @@ from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
 
 
 # ---------------------------------------------------------------- view_backward
-cdef Op VIEW_BACKWARD = Op("view_backward(grad: Tensor, shape: Size, view: object, where: tuple) -> Tensor")
+cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, Any where) -> Tensor")
 
 @VIEW_BACKWARD.derivative("grad")
 def view_backward_derivative(grad, view, where):
@@ -48,7 +48,7 @@ cdef object run_view_backward(TensorBase grad, object shape, object view, tuple 
 
 
 # ---------------------------------------------------------------- select
-cdef Op SELECT = Op("select(x: Tensor, dim: int, index: int) -> Tensor")
+cdef Op SELECT = Op("select(Tensor x, int dim, int index) -> Tensor")
 
 @SELECT.derivative("x")
 def select_derivative(grad, x_shape, dim, index):
@@ -90,7 +90,7 @@ def select(TensorBase input not None, dim, index):
 
 
 # ---------------------------------------------------------------- slice
-cdef Op SLICE = Op("slice(x: Tensor, dim: int, start: int, length: int, step: int) -> Tensor")
+cdef Op SLICE = Op("slice(Tensor x, int dim, int start, int length, int step) -> Tensor")
 
 @SLICE.derivative("x")
 def slice_derivative(grad, x_shape, dim, start, length, step):
@@ -155,7 +155,7 @@ def narrow(TensorBase input not None, dim, start, length):
 
 
 # ---------------------------------------------------------------- diagonal
-cdef Op DIAGONAL = Op("diagonal(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor")
+cdef Op DIAGONAL = Op("diagonal(Tensor x, int offset, int dim1, int dim2) -> Tensor")
 
 @DIAGONAL.derivative("x")
 def diagonal_derivative(grad, x_shape, offset, dim1, dim2):
@@ -197,7 +197,7 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
 
 
 # ---------------------------------------------------------------- unfold
-cdef Op UNFOLD = Op("unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor")
+cdef Op UNFOLD = Op("unfold(Tensor x, int dimension, int size, int step) -> Tensor")
 
 @UNFOLD.derivative("x")
 def unfold_derivative(grad, x_shape, dimension, size, step):

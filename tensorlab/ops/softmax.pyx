@@ -108,7 +108,7 @@ cdef Loops softmax_loops
 set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double], <void*>softmax_strip[float],
           <void*>softmax_strip[double])
 
-cdef Op SOFTMAX = Op("softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype) -> Tensor")
 
 @SOFTMAX.derivative("x")
 def softmax_derivative(grad, out, dim):
@@ -176,7 +176,7 @@ cdef Loops softmax_backward_loops
 set_loops(&softmax_backward_loops, <void*>softmax_backward_loop[float], <void*>softmax_backward_loop[double],
           <void*>softmax_backward_strip[float], <void*>softmax_backward_strip[double])
 
-cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
+cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
 @SOFTMAX_BACKWARD.derivative("grad")
 def softmax_backward_derivative_grad(grad, y, dim):
@@ -222,7 +222,7 @@ cdef Loops log_softmax_loops
 set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax_loop[double],
           <void*>log_softmax_strip[float], <void*>log_softmax_strip[double])
 
-cdef Op LOG_SOFTMAX = Op("log_softmax(x: Tensor, dim: int, dtype: dtype?) -> Tensor")
+cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype) -> Tensor")
 
 @LOG_SOFTMAX.derivative("x")
 def log_softmax_derivative(grad, out, dim):
@@ -291,7 +291,7 @@ set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_loop[float],
           <void*>log_softmax_backward_loop[double],
           <void*>log_softmax_backward_strip[float], <void*>log_softmax_backward_strip[double])
 
-cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(grad: Tensor, y: Tensor, dim: int) -> Tensor")
+cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
 @LOG_SOFTMAX_BACKWARD.derivative("grad")
 def log_softmax_backward_derivative_grad(grad, y, dim):

@@ -166,8 +166,8 @@ cdef void sort_loop(void** data, ssize n, SortParameters* parameters) noexcept n
         for i in range(n):
             memcpy(<char*>data[0] + i * parameters.size, <char*>data[2] + <ssize>order[i] * parameters.size, parameters.size)
 
-cdef Op SORT = Op("sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)")
-cdef Op STABLE_SORT = Op("stable_sort(x: Tensor, dim: int, descending: bool, indices: Tensor) -> (Tensor, Tensor)",
+cdef Op SORT = Op("sort(Tensor x, int dim, bool descending, Tensor indices) -> (Tensor, Tensor)")
+cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim, bool descending, Tensor indices) -> (Tensor, Tensor)",
                          node="SortBackward1")           # the same sort; PyTorch names its node so if it is asked for
 
 @STABLE_SORT.derivative("x")

@@ -40,13 +40,13 @@ cdef object join_gradients(list grads, object x_shape, int dim, object lengths):
 
 
 # ---------------------------------------------------------------- split
-cdef Op SPLIT = Op("split(x: Tensor, dim: int, lengths: int[]) -> Tensor[]")
+cdef Op SPLIT = Op("split(Tensor x, int dim, int[] lengths) -> Tensor[]")
 
 @SPLIT.derivative("x")
 def split_derivative(grads, x_shape, dim, lengths):
     return join_gradients(grads, x_shape, dim, lengths)
 
-cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(x: Tensor, dim: int, lengths: int[]) -> Tensor[]")
+cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(Tensor x, int dim, int[] lengths) -> Tensor[]")
 
 @SPLIT_WITH_SIZES.derivative("x")
 def split_with_sizes_derivative(grads, x_shape, dim, lengths):
@@ -146,7 +146,7 @@ def chunk(TensorBase input not None, chunks, dim=0):
 
 
 # ---------------------------------------------------------------- unbind
-cdef Op UNBIND = Op("unbind(x: Tensor, dim: int) -> Tensor[]")
+cdef Op UNBIND = Op("unbind(Tensor x, int dim) -> Tensor[]")
 
 @UNBIND.derivative("x")
 def unbind_derivative(grads, x_shape, dim):

@@ -124,8 +124,8 @@ cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
     return (1 if unbiased else 0) if correction is None else correction
 
-cdef Op VAR = Op("var(x: Tensor, dim: int[]?, keepdim: bool, correction: float) -> Tensor")
-cdef Op STD = Op("std(x: Tensor, dim: int[]?, keepdim: bool, correction: float) -> Tensor")
+cdef Op VAR = Op("var(Tensor x, int[]? dim, bool keepdim, float correction) -> Tensor")
+cdef Op STD = Op("std(Tensor x, int[]? dim, bool keepdim, float correction) -> Tensor")
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
     cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
@@ -229,7 +229,7 @@ set_reducer(&exponentials_reducers[1], FLOAT64, FLOAT64, <void*>exponentials_row
 
 
 # ---------------------------------------------------------------- logsumexp
-cdef Op LOGSUMEXP = Op("logsumexp(x: Tensor, dim: int[], keepdim: bool) -> Tensor")
+cdef Op LOGSUMEXP = Op("logsumexp(Tensor x, int[] dim, bool keepdim) -> Tensor")
 
 @LOGSUMEXP.derivative("x")
 def logsumexp_derivative(grad, x, out, dim, keepdim):

@@ -116,8 +116,8 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 
 
 # ---------------------------------------------------------------- as_strided
-cdef Op AS_STRIDED = Op("as_strided(x: Tensor, size: int[], stride: int[], storage_offset: int, x_stride: int[], "
-                        "x_offset: int) -> Tensor", inplace_node="AsStridedBackward1")
+cdef Op AS_STRIDED = Op("as_strided(Tensor x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
+                        "int x_offset) -> Tensor", inplace_node="AsStridedBackward1")
 
 @AS_STRIDED.derivative("x")
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
@@ -169,7 +169,7 @@ def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
 
 
 # ---------------------------------------------------------------- restride
-cdef Op RESTRIDE = Op("restride(x: Tensor, source: tuple, target: tuple, divides_by_target: bool) -> Tensor")
+cdef Op RESTRIDE = Op("restride(Tensor x, Any source, Any target, bool divides_by_target) -> Tensor")
 
 @RESTRIDE.derivative("x")
 def restride_derivative(grad, source, target, divides_by_target):

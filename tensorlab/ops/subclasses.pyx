@@ -11,7 +11,7 @@ from tensorlab._core.subclass import make_subclass
 
 
 # ---------------------------------------------------------------- as_subclass
-cdef Op AS_SUBCLASS = Op("as_subclass(x: Tensor, cls: type) -> Tensor", node="AliasBackward0")
+cdef Op AS_SUBCLASS = Op("as_subclass(Tensor x, Class cls) -> Tensor", node="AliasBackward0")
 
 @AS_SUBCLASS.derivative("x")
 def as_subclass_derivative(grad):

@@ -70,13 +70,13 @@ cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1
     return 0
 
 
-cdef Op TRIL = Op("tril(x: Tensor, diagonal: int) -> Tensor")
+cdef Op TRIL = Op("tril(Tensor x, int diagonal) -> Tensor")
 
 @TRIL.derivative("x")
 def tril_derivative(grad, diagonal):
     return tril(grad, diagonal)
 
-cdef Op TRIU = Op("triu(x: Tensor, diagonal: int) -> Tensor")
+cdef Op TRIU = Op("triu(Tensor x, int diagonal) -> Tensor")
 
 @TRIU.derivative("x")
 def triu_derivative(grad, diagonal):
@@ -213,7 +213,7 @@ def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
 
 
 # ---------------------------------------------------------------- diag_embed
-cdef Op DIAG_EMBED = Op("diag_embed(x: Tensor, offset: int, dim1: int, dim2: int) -> Tensor")
+cdef Op DIAG_EMBED = Op("diag_embed(Tensor x, int offset, int dim1, int dim2) -> Tensor")
 
 @DIAG_EMBED.derivative("x")
 def diag_embed_derivative(grad, offset, dim1, dim2):
@@ -271,7 +271,7 @@ def diag(TensorBase input not None, diagonal=0, *, out=None):
     return store_out("diag", result, out, (input,))
 
 
-cdef Op TRACE = Op("trace(x: Tensor) -> Tensor")
+cdef Op TRACE = Op("trace(Tensor x) -> Tensor")
 
 @TRACE.derivative("x")
 def trace_derivative(grad, x_shape):
@@ -304,7 +304,7 @@ def diagflat(TensorBase input not None, offset=0):
 
 
 # ---------------------------------------------------------------- block_diag
-cdef Op BLOCK_DIAG = Op("block_diag(tensors: Tensor[], shapes: Size[]) -> Tensor")
+cdef Op BLOCK_DIAG = Op("block_diag(Tensor[] tensors, Any shapes) -> Tensor")
 
 @BLOCK_DIAG.derivative("tensors", is_list=True)
 def block_diag_derivative(grad, shapes):

@@ -314,7 +314,7 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
         copy_into(out, target)
     return out
 
-cdef Op INDEX = Op("index(x: Tensor, indices: Tensor?[]) -> Tensor")
+cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor")
 
 @INDEX.derivative("x")
 def index_derivative(grad, indices, x_shape):
@@ -327,7 +327,7 @@ cdef object run_index(TensorBase x, list indices):
 
 
 # ---------------------------------------------------------------- index_backward
-cdef Op INDEX_BACKWARD = Op("index_backward(grad: Tensor, indices: Tensor?[], shape: int[]) -> Tensor")
+cdef Op INDEX_BACKWARD = Op("index_backward(Tensor grad, Tensor?[] indices, int[] shape) -> Tensor")
 
 @INDEX_BACKWARD.derivative("grad")
 def index_backward_derivative(grad, indices):
@@ -385,7 +385,7 @@ cdef int check_types(TensorBase x, TensorBase values, str where) except -1:
     return 0
 
 
-cdef Op INDEX_PUT = Op("index_put(x: Tensor, indices: Tensor?[], values: Tensor, accumulate: bool) -> Tensor")
+cdef Op INDEX_PUT = Op("index_put(Tensor x, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor")
 
 @INDEX_PUT.derivative("x")
 def index_put_derivative_x(grad, indices, accumulate):

@@ -42,7 +42,7 @@ cdef TensorBase in_shape(TensorBase rows, TensorBase index):
 
 
 # ---------------------------------------------------------------- embedding
-cdef Op EMBEDDING = Op("embedding(weight: Tensor, indices: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor")
+cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx, bool scale_grad_by_freq) -> Tensor")
 
 @EMBEDDING.derivative("weight")
 def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_shape):
@@ -60,8 +60,8 @@ cdef void count_uses(int64_t* counts, const int64_t* index, ssize n) noexcept no
     for i in range(n):
         counts[index[i]] += 1
 
-cdef Op EMBEDDING_BACKWARD = Op("embedding_backward(grad: Tensor, indices: Tensor, rows: int, padding_idx: int, "
-                                "scale_grad_by_freq: bool) -> Tensor")
+cdef Op EMBEDDING_BACKWARD = Op("embedding_backward(Tensor grad, Tensor indices, int rows, int padding_idx, "
+                                "bool scale_grad_by_freq) -> Tensor")
 
 @EMBEDDING_BACKWARD.derivative("grad")
 def embedding_backward_derivative(grad, indices, rows, padding_idx, scale_grad_by_freq):

@@ -34,7 +34,7 @@ from tensorlab.errors import DTypeError, ShapeError
 
 
 # ---------------------------------------------------------------- gather
-cdef Op GATHER = Op("gather(x: Tensor, dim: int, index: Tensor) -> Tensor")
+cdef Op GATHER = Op("gather(Tensor x, int dim, Tensor index) -> Tensor")
 
 @GATHER.derivative("x")
 def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
@@ -84,7 +84,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
 
 
 # ---------------------------------------------------------------- gather_backward
-cdef Op GATHER_BACKWARD = Op("gather_backward(grad: Tensor, dim: int, index: Tensor, shape: int[]) -> Tensor")
+cdef Op GATHER_BACKWARD = Op("gather_backward(Tensor grad, int dim, Tensor index, int[] shape) -> Tensor")
 
 @GATHER_BACKWARD.derivative("grad")
 def gather_backward_derivative(grad, dim, index):
@@ -104,7 +104,7 @@ cdef object run_gather_backward(TensorBase grad, int dim, TensorBase index, obje
 
 
 # ---------------------------------------------------------------- scatter
-cdef Op SCATTER = Op("scatter(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor")
+cdef Op SCATTER = Op("scatter(Tensor x, int dim, Tensor index, Tensor src) -> Tensor")
 
 @SCATTER.derivative("x")
 def scatter_derivative_x(grad, dim, index):
@@ -122,7 +122,7 @@ cdef object padded(object grad, object shape):
     out[tuple([slice(0, size) for size in grad.shape])] = grad
     return out
 
-cdef Op SCATTER_VALUE = Op("scatter_value(x: Tensor, dim: int, index: Tensor, value: float) -> Tensor", node="ScatterBackward1")
+cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, float value) -> Tensor", node="ScatterBackward1")
 
 @SCATTER_VALUE.derivative("x")
 def scatter_value_derivative(grad, dim, index):
@@ -203,7 +203,7 @@ def scatter_(TensorBase input not None, dim, index, src=None, *, value=None, red
 
 
 # ---------------------------------------------------------------- scatter_add
-cdef Op SCATTER_ADD = Op("scatter_add(x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor")
+cdef Op SCATTER_ADD = Op("scatter_add(Tensor x, int dim, Tensor index, Tensor src) -> Tensor")
 
 @SCATTER_ADD.derivative("x")
 def scatter_add_derivative_x(grad):

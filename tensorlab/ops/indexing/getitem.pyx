@@ -38,10 +38,10 @@ from tensorlab.errors import ShapeError
 
 
 # ---------------------------------------------------------------- views
-cdef Op GETITEM_ALIAS = Op("getitem_alias(x: Tensor, index: tuple) -> Tensor", node="AliasBackward0")
-cdef Op GETITEM_SELECT = Op("getitem_select(x: Tensor, index: tuple) -> Tensor", node="SelectBackward0")
-cdef Op GETITEM_SLICE = Op("getitem_slice(x: Tensor, index: tuple) -> Tensor", node="SliceBackward0")
-cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(x: Tensor, index: tuple) -> Tensor", node="UnsqueezeBackward0")
+cdef Op GETITEM_ALIAS = Op("getitem_alias(Tensor x, Any index) -> Tensor", node="AliasBackward0")
+cdef Op GETITEM_SELECT = Op("getitem_select(Tensor x, Any index) -> Tensor", node="SelectBackward0")
+cdef Op GETITEM_SLICE = Op("getitem_slice(Tensor x, Any index) -> Tensor", node="SliceBackward0")
+cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(Tensor x, Any index) -> Tensor", node="UnsqueezeBackward0")
 cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNSQUEEZE)     # by Subscript.last
 
 @GETITEM_SELECT.derivative("x")
@@ -96,7 +96,7 @@ cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object inde
 
 
 # ---------------------------------------------------------------- getitem_backward
-cdef Op GETITEM_BACKWARD = Op("getitem_backward(grad: Tensor, index: tuple, shape: int[]) -> Tensor")
+cdef Op GETITEM_BACKWARD = Op("getitem_backward(Tensor grad, Any index, int[] shape) -> Tensor")
 
 @GETITEM_BACKWARD.derivative("grad")
 def getitem_backward_derivative(grad, index):

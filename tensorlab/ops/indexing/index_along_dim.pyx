@@ -117,7 +117,7 @@ cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source
 
 
 # ---------------------------------------------------------------- index_select
-cdef Op INDEX_SELECT = Op("index_select(x: Tensor, dim: int, index: Tensor) -> Tensor")
+cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tensor")
 
 @INDEX_SELECT.derivative("x")
 def index_select_derivative(grad, dim, index, x_shape):
@@ -154,7 +154,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     return record(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
 
 
-cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(grad: Tensor, dim: int, index: Tensor, shape: int[]) -> Tensor")
+cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, Tensor index, int[] shape) -> Tensor")
 
 @INDEX_SELECT_BACKWARD.derivative("grad")
 def index_select_backward_derivative(grad, dim, index):
@@ -214,7 +214,7 @@ cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBas
 
 
 # ---------------------------------------------------------------- index_add
-cdef Op INDEX_ADD = Op("index_add(x: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float) -> Tensor")
+cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, float alpha) -> Tensor")
 
 @INDEX_ADD.derivative("x")
 def index_add_derivative_x(grad):
@@ -262,7 +262,7 @@ def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
 
 
 # ---------------------------------------------------------------- index_copy
-cdef Op INDEX_COPY = Op("index_copy(x: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor")
+cdef Op INDEX_COPY = Op("index_copy(Tensor x, int dim, Tensor index, Tensor source) -> Tensor")
 
 @INDEX_COPY.derivative("x")
 def index_copy_derivative_x(grad, dim, index):
@@ -304,7 +304,7 @@ def index_copy_(TensorBase input not None, dim, index, source):
 
 
 # ---------------------------------------------------------------- index_fill
-cdef Op INDEX_FILL = Op("index_fill(x: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor",
+cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Tensor value) -> Tensor",
                         node=("IndexFillBackward0", "IndexFillBackward1"))
 
 @INDEX_FILL.derivative("x")
@@ -365,7 +365,7 @@ def index_fill_(TensorBase input not None, dim, index, value):
 
 
 # ---------------------------------------------------------------- take
-cdef Op TAKE_OP = Op("take(x: Tensor, index: Tensor) -> Tensor")
+cdef Op TAKE_OP = Op("take(Tensor x, Tensor index) -> Tensor")
 
 @TAKE_OP.derivative("x")
 def take_derivative(grad, x, index):                    # saves x, as PyTorch does

@@ -38,7 +38,7 @@ cdef object expanded(TensorBase x, object shape):
 
 
 # ---------------------------------------------------------------- masked_select
-cdef Op MASKED_SELECT = Op("masked_select(x: Tensor, mask: Tensor) -> Tensor")
+cdef Op MASKED_SELECT = Op("masked_select(Tensor x, Tensor mask) -> Tensor")
 
 @MASKED_SELECT.derivative("x")
 def masked_select_derivative(grad, x, mask):            # saves x, as PyTorch does
@@ -71,7 +71,7 @@ def masked_select(TensorBase input not None, mask, *, out=None):
 
 
 # ---------------------------------------------------------------- masked_scatter
-cdef Op MASKED_SCATTER = Op("masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor")
+cdef Op MASKED_SCATTER = Op("masked_scatter(Tensor x, Tensor mask, Tensor source) -> Tensor")
 
 @MASKED_SCATTER.derivative("x")
 def masked_scatter_derivative_x(grad, mask):
@@ -81,7 +81,7 @@ def masked_scatter_derivative_x(grad, mask):
 def masked_scatter_derivative_source(grad, mask, source_shape):
     return masked_scatter_backward(<TensorBase?>grad, <TensorBase?>mask, source_shape)
 
-cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(grad: Tensor, mask: Tensor, shape: int[]) -> Tensor")
+cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tensor mask, int[] shape) -> Tensor")
 
 @MASKED_SCATTER_BACKWARD.derivative("grad")
 def masked_scatter_backward_derivative(grad, grad_shape, mask):

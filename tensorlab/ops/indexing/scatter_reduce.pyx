@@ -173,7 +173,7 @@ cdef object arrivals(object like, int dim, object index, bint include_self, obje
 
 
 # ---------------------------------------------------------------- scatter_reduce
-cdef Op SCATTER_REDUCE = Op("scatter_reduce(x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool) "
+cdef Op SCATTER_REDUCE = Op("scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self) "
                             "-> Tensor", node="ScatterReduceBackward0")
 
 @SCATTER_REDUCE.derivative("x")

@@ -80,9 +80,9 @@ cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, double b
     multiply_batch(out, a, b, alpha, beta)
     return out
 
-cdef Op ADDMM = Op("addmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor",
+cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, float beta, float alpha) -> Tensor",
                    public={"a": "mat1", "b": "mat2"})
-cdef Op BADDBMM = Op("baddbmm(x: Tensor, a: Tensor, b: Tensor, beta: float, alpha: float) -> Tensor",
+cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, float beta, float alpha) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
 
 @ADDMM.derivative("x")
@@ -324,7 +324,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
 cdef TensorBase as_rows(TensorBase x):
     return x if x.ndim_ == 2 else x.reshape(-1, x.sizes[x.ndim_ - 1])
 
-cdef Op LINEAR = Op("linear(x: Tensor, weight: Tensor, bias: Tensor?) -> Tensor", node="AddmmBackward0")
+cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias) -> Tensor", node="AddmmBackward0")
 
 @LINEAR.derivative("x")
 def linear_derivative_x(grad, weight):

@@ -95,7 +95,7 @@ cdef TensorBase mm_forward(TensorBase x, TensorBase y):
 # The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
 # then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
 # gradient of w in x @ w.T need not be copied to fit w.
-cdef Op MM = Op("mm(x: Tensor, y: Tensor, x_is_transposed: bool, y_is_transposed: bool) -> Tensor", public={"y": "mat2"})
+cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed, bool y_is_transposed) -> Tensor", public={"y": "mat2"})
 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_transposed):
@@ -164,7 +164,7 @@ def mm(TensorBase input not None, mat2, *, out=None):
 
 
 # ---------------------------------------------------------------- dot
-cdef Op DOT = Op("dot(x: Tensor, y: Tensor) -> Tensor", public={"y": "tensor"})
+cdef Op DOT = Op("dot(Tensor x, Tensor y) -> Tensor", public={"y": "tensor"})
 
 @DOT.derivative("x")
 def dot_derivative_x(grad, y):
@@ -230,7 +230,7 @@ cdef TensorBase mv_forward(TensorBase x, TensorBase y):
     multiply_batch(alias_as(out, 2, sizes, strides, out.data_), x, y, 1, 0)
     return out
 
-cdef Op MV = Op("mv(x: Tensor, y: Tensor) -> Tensor", public={"y": "vec"})
+cdef Op MV = Op("mv(Tensor x, Tensor y) -> Tensor", public={"y": "vec"})
 
 @MV.derivative("x")
 def mv_derivative_x(grad, y):
@@ -271,7 +271,7 @@ def mv(TensorBase input not None, vec, *, out=None):
 
 
 # ---------------------------------------------------------------- vm
-cdef Op VM = Op("vm(x: Tensor, y: Tensor) -> Tensor", node="SqueezeBackward4")
+cdef Op VM = Op("vm(Tensor x, Tensor y) -> Tensor", node="SqueezeBackward4")
 
 @VM.derivative("x")
 def vm_derivative_x(grad, y):
@@ -314,7 +314,7 @@ cdef TensorBase broadcast_batch(TensorBase x, TensorBase out):
         strides[i] = 0 if i < shift or (i < n - 2 and x.sizes[i - shift] == 1) else x.strides[i - shift]
     return alias_as(x, n, sizes, strides, x.data_)
 
-cdef Op BMM = Op("bmm(x: Tensor, y: Tensor) -> Tensor", public={"y": "mat2"})
+cdef Op BMM = Op("bmm(Tensor x, Tensor y) -> Tensor", public={"y": "mat2"})
 
 @BMM.derivative("x")
 def bmm_derivative_x(grad, y):
@@ -390,7 +390,7 @@ cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
                          f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
     return batch_forward(x, y, ndim, batch)
 
-cdef Op MATMUL = Op("matmul(x: Tensor, y: Tensor, y_is_transposed: bool) -> Tensor")
+cdef Op MATMUL = Op("matmul(Tensor x, Tensor y, bool y_is_transposed) -> Tensor")
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):

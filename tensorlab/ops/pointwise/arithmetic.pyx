@@ -39,7 +39,7 @@ cdef void add_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept 
     for i in range(n):
         out[i] = x[i] | y[i]
 
-cdef Op ADD = Op("add(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(ADD, <void*>add_loop[float], <void*>add_loop[double])
 integer_loops(ADD, <void*>add_loop[uint8_t], <void*>add_loop[int8_t], <void*>add_loop[int16_t], <void*>add_loop[int32_t],
               <void*>add_loop[int64_t])
@@ -112,7 +112,7 @@ cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* al
     for i in range(n):
         out[i] = x[i] | (alpha[i] & y[i])
 
-cdef Op ADD_SCALED = Op("add_scaled(x: Tensor, y: Tensor, alpha: number) -> Tensor", dtype="promote", node="AddBackward0",
+cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="AddBackward0",
                         number_edges=True)
 floating_loops(ADD_SCALED, <void*>add_scaled_loop[float], <void*>add_scaled_loop[double])
 integer_loops(ADD_SCALED, <void*>add_scaled_loop[uint8_t], <void*>add_scaled_loop[int8_t], <void*>add_scaled_loop[int16_t],
@@ -159,7 +159,7 @@ cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssiz
     for i in range(n):
         out[i] = x[i] - alpha[i] * y[i]
 
-cdef Op SUB_SCALED = Op("sub_scaled(x: Tensor, y: Tensor, alpha: number) -> Tensor", dtype="promote", node="SubBackward0",
+cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0",
                         number_edges=True)
 floating_loops(SUB_SCALED, <void*>sub_scaled_loop[float], <void*>sub_scaled_loop[double])
 integer_loops(SUB_SCALED, <void*>sub_scaled_loop[uint8_t], <void*>sub_scaled_loop[int8_t], <void*>sub_scaled_loop[int16_t],
@@ -180,7 +180,7 @@ cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - y[i]
 
-cdef Op SUB = Op("sub(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(SUB, <void*>sub_loop[float], <void*>sub_loop[double])
 integer_loops(SUB, <void*>sub_loop[uint8_t], <void*>sub_loop[int8_t], <void*>sub_loop[int16_t], <void*>sub_loop[int32_t],
               <void*>sub_loop[int64_t])
@@ -243,7 +243,7 @@ def rsub(TensorBase input not None, other, *, alpha=1):
     return sub(other, input, alpha=alpha)
 
 # The same numbers as those of SUB; as a node it leads to x first, and nowhere else if y is a number.
-cdef Op RSUB = Op("rsub(x: Tensor, y: Tensor) -> Tensor", wraps_numbers=False, node=("RsubBackward1", "RsubBackward0"))
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", wraps_numbers=False, node=("RsubBackward1", "RsubBackward0"))
 
 @RSUB.derivative("x")
 def rsub_derivative_x(grad):
@@ -286,7 +286,7 @@ cdef void mul_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept 
     for i in range(n):
         out[i] = x[i] & y[i]
 
-cdef Op MUL = Op("mul(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(MUL, <void*>mul_loop[float], <void*>mul_loop[double])
 integer_loops(MUL, <void*>mul_loop[uint8_t], <void*>mul_loop[int8_t], <void*>mul_loop[int16_t], <void*>mul_loop[int32_t],
               <void*>mul_loop[int64_t])
@@ -344,7 +344,7 @@ cdef void neg_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = -x[i]
 
-cdef Op NEG = Op("neg(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op NEG = Op("neg(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(NEG, <void*>neg_loop[float], <void*>neg_loop[double])
 integer_loops(NEG, <void*>neg_loop[uint8_t], <void*>neg_loop[int8_t], <void*>neg_loop[int16_t], <void*>neg_loop[int32_t],
               <void*>neg_loop[int64_t])

@@ -27,7 +27,7 @@ cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n)
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
-cdef Op CLAMP = Op("clamp(x: Tensor, min: Tensor, max: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor", dtype="promote",
                    node=("ClampBackward1", "ClampBackward0"))
 floating_loops(CLAMP, <void*>clamp_loop[float], <void*>clamp_loop[double])
 integer_loops(CLAMP, <void*>clamp_loop[uint8_t], <void*>clamp_loop[int8_t], <void*>clamp_loop[int16_t],
@@ -96,7 +96,7 @@ cdef void clamp_backward_loop(real* out, real* x, real* low, real* high, real* g
         out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
 
 # x comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op CLAMP_BACKWARD = Op("clamp_backward(x: Tensor, min: Tensor, max: Tensor, grad: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP_BACKWARD = Op("clamp_backward(Tensor x, Tensor min, Tensor max, Tensor grad) -> Tensor", dtype="promote",
                             wraps_numbers=True)
 floating_loops(CLAMP_BACKWARD, <void*>clamp_backward_loop[float], <void*>clamp_backward_loop[double])
 
@@ -111,7 +111,7 @@ cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept 
     for i in range(n):
         out[i] = at_least(x[i], low[i])
 
-cdef Op CLAMP_MIN = Op("clamp_min(x: Tensor, min: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor", dtype="promote",
                        node=("ClampMinBackward0", "ClampMinBackward1"),
                        wraps_numbers=False)
 floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
@@ -120,7 +120,7 @@ integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[i
 CLAMP_MIN.loops[BOOL] = <void*>clamp_min_loop[uint8_t]
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
-cdef Op CLAMP_LOW = Op("clamp_low(x: Tensor, min: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", dtype="promote",
                        node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
 memcpy(CLAMP_LOW.loops, CLAMP_MIN.loops, sizeof(CLAMP_LOW.loops))
 
@@ -154,7 +154,7 @@ cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept
     for i in range(n):
         out[i] = at_most(x[i], high[i])
 
-cdef Op CLAMP_MAX = Op("clamp_max(x: Tensor, max: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor", dtype="promote",
                        node=("ClampMaxBackward0", "ClampMaxBackward1"),
                        wraps_numbers=False)
 floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
@@ -163,7 +163,7 @@ integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[i
 CLAMP_MAX.loops[BOOL] = <void*>clamp_max_loop[uint8_t]
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
-cdef Op CLAMP_HIGH = Op("clamp_high(x: Tensor, max: Tensor) -> Tensor", dtype="promote",
+cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor", dtype="promote",
                         node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
 memcpy(CLAMP_HIGH.loops, CLAMP_MAX.loops, sizeof(CLAMP_HIGH.loops))
 
@@ -197,7 +197,7 @@ cdef void keep_grad_loop(real* out, real* low, real* high, real* grad, ssize n) 
     for i in range(n):
         out[i] = grad[i] if low[i] <= high[i] else 0
 
-cdef Op KEEP_GRAD = Op("keep_grad(low: Tensor, high: Tensor, grad: Tensor) -> Tensor", dtype="promote")
+cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor", dtype="promote")
 floating_loops(KEEP_GRAD, <void*>keep_grad_loop[float], <void*>keep_grad_loop[double])
 
 @KEEP_GRAD.derivative("grad")
@@ -211,7 +211,7 @@ cdef void maximum_loop(number* out, number* x, number* y, ssize n) noexcept nogi
     for i in range(n):
         out[i] = at_least(x[i], y[i])
 
-cdef Op MAXIMUM = Op("maximum(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op MAXIMUM = Op("maximum(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(MAXIMUM, <void*>maximum_loop[float], <void*>maximum_loop[double])
 integer_loops(MAXIMUM, <void*>maximum_loop[uint8_t], <void*>maximum_loop[int8_t], <void*>maximum_loop[int16_t],
               <void*>maximum_loop[int32_t], <void*>maximum_loop[int64_t])
@@ -241,7 +241,7 @@ cdef void minimum_loop(number* out, number* x, number* y, ssize n) noexcept nogi
     for i in range(n):
         out[i] = at_most(x[i], y[i])
 
-cdef Op MINIMUM = Op("minimum(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op MINIMUM = Op("minimum(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(MINIMUM, <void*>minimum_loop[float], <void*>minimum_loop[double])
 integer_loops(MINIMUM, <void*>minimum_loop[uint8_t], <void*>minimum_loop[int8_t], <void*>minimum_loop[int16_t],
               <void*>minimum_loop[int32_t], <void*>minimum_loop[int64_t])
@@ -277,7 +277,7 @@ cdef void fmax_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] if (x[i] >= y[i]) | (y[i] != y[i]) else y[i]
 
-cdef Op FMAX = Op("fmax(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op FMAX = Op("fmax(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(FMAX, <void*>fmax_loop[float], <void*>fmax_loop[double])
 integer_loops(FMAX, <void*>fmax_loop[uint8_t], <void*>fmax_loop[int8_t], <void*>fmax_loop[int16_t],
               <void*>fmax_loop[int32_t], <void*>fmax_loop[int64_t])
@@ -307,7 +307,7 @@ cdef void fmin_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] if (x[i] <= y[i]) | (y[i] != y[i]) else y[i]
 
-cdef Op FMIN = Op("fmin(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op FMIN = Op("fmin(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(FMIN, <void*>fmin_loop[float], <void*>fmin_loop[double])
 integer_loops(FMIN, <void*>fmin_loop[uint8_t], <void*>fmin_loop[int8_t], <void*>fmin_loop[int16_t],
               <void*>fmin_loop[int32_t], <void*>fmin_loop[int64_t])

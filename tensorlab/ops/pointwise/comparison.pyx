@@ -27,7 +27,7 @@ cdef void eq_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] == y[i]
 
-cdef Op EQ = Op("eq(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(EQ, <void*>eq_loop[float], <void*>eq_loop[double])
 integer_loops(EQ, <void*>eq_loop[uint8_t], <void*>eq_loop[int8_t], <void*>eq_loop[int16_t],
               <void*>eq_loop[int32_t], <void*>eq_loop[int64_t])
@@ -57,7 +57,7 @@ cdef void ne_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] != y[i]
 
-cdef Op NE = Op("ne(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(NE, <void*>ne_loop[float], <void*>ne_loop[double])
 integer_loops(NE, <void*>ne_loop[uint8_t], <void*>ne_loop[int8_t], <void*>ne_loop[int16_t],
               <void*>ne_loop[int32_t], <void*>ne_loop[int64_t])
@@ -87,7 +87,7 @@ cdef void lt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] < y[i]
 
-cdef Op LT = Op("lt(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(LT, <void*>lt_loop[float], <void*>lt_loop[double])
 integer_loops(LT, <void*>lt_loop[uint8_t], <void*>lt_loop[int8_t], <void*>lt_loop[int16_t],
               <void*>lt_loop[int32_t], <void*>lt_loop[int64_t])
@@ -117,7 +117,7 @@ cdef void le_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] <= y[i]
 
-cdef Op LE = Op("le(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(LE, <void*>le_loop[float], <void*>le_loop[double])
 integer_loops(LE, <void*>le_loop[uint8_t], <void*>le_loop[int8_t], <void*>le_loop[int16_t],
               <void*>le_loop[int32_t], <void*>le_loop[int64_t])
@@ -147,7 +147,7 @@ cdef void gt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] > y[i]
 
-cdef Op GT = Op("gt(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(GT, <void*>gt_loop[float], <void*>gt_loop[double])
 integer_loops(GT, <void*>gt_loop[uint8_t], <void*>gt_loop[int8_t], <void*>gt_loop[int16_t],
               <void*>gt_loop[int32_t], <void*>gt_loop[int64_t])
@@ -177,7 +177,7 @@ cdef void ge_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] >= y[i]
 
-cdef Op GE = Op("ge(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(GE, <void*>ge_loop[float], <void*>ge_loop[double])
 integer_loops(GE, <void*>ge_loop[uint8_t], <void*>ge_loop[int8_t], <void*>ge_loop[int16_t],
               <void*>ge_loop[int32_t], <void*>ge_loop[int64_t])
@@ -210,7 +210,7 @@ cdef void isnan_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISNAN = Op("isnan(x: Tensor) -> Tensor", dtype="compare")
+cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare")
 floating_loops(ISNAN, <void*>isnan_loop[float], <void*>isnan_loop[double])
 integer_loops(ISNAN, <void*>isnan_loop[uint8_t], <void*>isnan_loop[int8_t], <void*>isnan_loop[int16_t],
               <void*>isnan_loop[int32_t], <void*>isnan_loop[int64_t])
@@ -235,7 +235,7 @@ cdef void isinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISINF = Op("isinf(x: Tensor) -> Tensor", dtype="compare")
+cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare")
 floating_loops(ISINF, <void*>isinf_loop[float], <void*>isinf_loop[double])
 integer_loops(ISINF, <void*>isinf_loop[uint8_t], <void*>isinf_loop[int8_t], <void*>isinf_loop[int16_t],
               <void*>isinf_loop[int32_t], <void*>isinf_loop[int64_t])
@@ -260,7 +260,7 @@ cdef void isfinite_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = True
 
-cdef Op ISFINITE = Op("isfinite(x: Tensor) -> Tensor", dtype="compare")
+cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare")
 floating_loops(ISFINITE, <void*>isfinite_loop[float], <void*>isfinite_loop[double])
 integer_loops(ISFINITE, <void*>isfinite_loop[uint8_t], <void*>isfinite_loop[int8_t], <void*>isfinite_loop[int16_t],
               <void*>isfinite_loop[int32_t], <void*>isfinite_loop[int64_t])
@@ -285,7 +285,7 @@ cdef void isposinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISPOSINF = Op("isposinf(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
+cdef Op ISPOSINF = Op("isposinf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(ISPOSINF, <void*>isposinf_loop[float], <void*>isposinf_loop[double])
 integer_loops(ISPOSINF, <void*>isposinf_loop[uint8_t], <void*>isposinf_loop[int8_t], <void*>isposinf_loop[int16_t],
               <void*>isposinf_loop[int32_t], <void*>isposinf_loop[int64_t])
@@ -310,7 +310,7 @@ cdef void isneginf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = False
 
-cdef Op ISNEGINF = Op("isneginf(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
+cdef Op ISNEGINF = Op("isneginf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(ISNEGINF, <void*>isneginf_loop[float], <void*>isneginf_loop[double])
 integer_loops(ISNEGINF, <void*>isneginf_loop[uint8_t], <void*>isneginf_loop[int8_t], <void*>isneginf_loop[int16_t],
               <void*>isneginf_loop[int32_t], <void*>isneginf_loop[int64_t])
@@ -334,7 +334,7 @@ cdef void isclose_loop(uint8_t* out, real* x, real* y, real* rtol, real* atol, s
         distance = <real>fabs(x[i] - y[i])
         out[i] = (x[i] == y[i]) | ((distance <= atol[i] + <real>fabs(rtol[i] * y[i])) & (distance < INFINITY))
 
-cdef Op ISCLOSE = Op("isclose(x: Tensor, y: Tensor, rtol: number, atol: number) -> Tensor", dtype="compare")
+cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol, Scalar atol) -> Tensor", dtype="compare")
 floating_loops(ISCLOSE, <void*>isclose_loop[float], <void*>isclose_loop[double])
 
 cdef object close(str where, TensorBase x, object y, double rtol, double atol, bint equal_nan):

@@ -36,7 +36,7 @@ cdef void div_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] / y[i]
 
-cdef Op DIV = Op("div(x: Tensor, y: Tensor) -> Tensor", dtype="floating")
+cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating")
 floating_loops(DIV, <void*>div_loop[float], <void*>div_loop[double])
 
 @DIV.derivative("x")
@@ -121,7 +121,7 @@ cdef void reciprocal_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>1 / x[i]
 
-cdef Op RECIPROCAL = Op("reciprocal(x: Tensor) -> Tensor", dtype="floating")
+cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating")
 floating_loops(RECIPROCAL, <void*>reciprocal_loop[float], <void*>reciprocal_loop[double])
 
 @RECIPROCAL.derivative("x")
@@ -240,7 +240,7 @@ cdef void div_floor_loop(number* out, number* x, number* y, ssize n) noexcept no
         for i in range(n):
             out[i] = div_floor_integer(x[i], y[i])
 
-cdef Op DIV_FLOOR = Op("div_floor(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
+cdef Op DIV_FLOOR = Op("div_floor(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
 floating_loops(DIV_FLOOR, <void*>div_floor_loop[float], <void*>div_floor_loop[double])
 integer_loops(DIV_FLOOR, <void*>div_floor_loop[uint8_t], <void*>div_floor_loop[int8_t], <void*>div_floor_loop[int16_t],
               <void*>div_floor_loop[int32_t], <void*>div_floor_loop[int64_t])
@@ -300,7 +300,7 @@ cdef void div_trunc_loop(number* out, number* x, number* y, ssize n) noexcept no
     for i in range(n):
         out[i] = div_trunc_scalar(x[i], y[i])
 
-cdef Op DIV_TRUNC = Op("div_trunc(x: Tensor, y: Tensor) -> Tensor", dtype="promote", node="DivBackward2")
+cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2")
 floating_loops(DIV_TRUNC, <void*>div_trunc_loop[float], <void*>div_trunc_loop[double])
 integer_loops(DIV_TRUNC, <void*>div_trunc_loop[uint8_t], <void*>div_trunc_loop[int8_t], <void*>div_trunc_loop[int16_t],
               <void*>div_trunc_loop[int32_t], <void*>div_trunc_loop[int64_t])
@@ -340,7 +340,7 @@ cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept no
         for i in range(n):
             out[i] = towards_divisor(integer_rest(x[i], y[i]), y[i])
 
-cdef Op REMAINDER = Op("remainder(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192,
+cdef Op REMAINDER = Op("remainder(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192,
                        node=("RemainderBackward0", "RemainderBackward1"), number_edges=False)
 floating_loops(REMAINDER, <void*>remainder_loop[float], <void*>remainder_loop[double])
 integer_loops(REMAINDER, <void*>remainder_loop[uint8_t], <void*>remainder_loop[int8_t], <void*>remainder_loop[int16_t],
@@ -399,7 +399,7 @@ cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         for i in range(n):
             out[i] = integer_rest(x[i], y[i])
 
-cdef Op FMOD = Op("fmod(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"),
+cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"),
                   number_edges=False)
 floating_loops(FMOD, <void*>fmod_loop[float], <void*>fmod_loop[double])
 integer_loops(FMOD, <void*>fmod_loop[uint8_t], <void*>fmod_loop[int8_t], <void*>fmod_loop[int16_t],

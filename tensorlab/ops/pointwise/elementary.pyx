@@ -45,7 +45,7 @@ cdef void exp_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_expf(x[i]) if real is float else tl_exp(x[i])
 
-cdef Op EXP = Op("exp(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(EXP, <void*>exp_loop[float], <void*>exp_loop[double])
 
 @EXP.derivative("x")
@@ -72,7 +72,7 @@ cdef void exp2_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_exp2f(x[i]) if real is float else tl_exp2(x[i])
 
-cdef Op EXP2 = Op("exp2(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(EXP2, <void*>exp2_loop[float], <void*>exp2_loop[double])
 
 @EXP2.derivative("x")
@@ -99,7 +99,7 @@ cdef void expm1_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_expm1f(x[i]) if real is float else tl_expm1(x[i])
 
-cdef Op EXPM1 = Op("expm1(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(EXPM1, <void*>expm1_loop[float], <void*>expm1_loop[double])
 
 @EXPM1.derivative("x")
@@ -126,7 +126,7 @@ cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_logf(x[i]) if real is float else tl_log(x[i])
 
-cdef Op LOG = Op("log(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LOG, <void*>log_loop[float], <void*>log_loop[double])
 
 @LOG.derivative("x")
@@ -153,7 +153,7 @@ cdef void log2_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <float>(tl_log(x[i]) * 1.4426950408889634) if real is float else c_log2(x[i])
 
-cdef Op LOG2 = Op("log2(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LOG2, <void*>log2_loop[float], <void*>log2_loop[double])
 
 @LOG2.derivative("x")
@@ -180,7 +180,7 @@ cdef void log10_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <float>(tl_log(x[i]) * 0.4342944819032518) if real is float else c_log10(x[i])
 
-cdef Op LOG10 = Op("log10(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LOG10, <void*>log10_loop[float], <void*>log10_loop[double])
 
 @LOG10.derivative("x")
@@ -207,7 +207,7 @@ cdef void log1p_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_log1pf(x[i]) if real is float else tl_log1p(x[i])
 
-cdef Op LOG1P = Op("log1p(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LOG1P, <void*>log1p_loop[float], <void*>log1p_loop[double])
 
 @LOG1P.derivative("x")
@@ -234,7 +234,7 @@ cdef void sigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_sigmoidf(x[i]) if real is float else tl_sigmoid(x[i])
 
-cdef Op SIGMOID = Op("sigmoid(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(SIGMOID, <void*>sigmoid_loop[float], <void*>sigmoid_loop[double])
 
 @SIGMOID.derivative("x")
@@ -261,7 +261,7 @@ cdef void sigmoid_backward_loop(real* out, real* grad, real* y, ssize n) noexcep
     for i in range(n):
         out[i] = grad[i] * (<real>1 - y[i]) * y[i]
 
-cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="floating")
+cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
 floating_loops(SIGMOID_BACKWARD, <void*>sigmoid_backward_loop[float], <void*>sigmoid_backward_loop[double])
 
 @SIGMOID_BACKWARD.derivative("grad")
@@ -287,7 +287,7 @@ cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = logit_scalar(x[i], eps[i])
 
-cdef Op LOGIT = Op("logit(x: Tensor, eps: number) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
+cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
 floating_loops(LOGIT, <void*>logit_loop[float], <void*>logit_loop[double])
 
 @LOGIT.derivative("x")
@@ -329,7 +329,7 @@ cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = logaddexp_scalar(x[i], y[i], <real>1)
 
-cdef Op LOGADDEXP = Op("logaddexp(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op LOGADDEXP = Op("logaddexp(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(LOGADDEXP, <void*>logaddexp_loop[float], <void*>logaddexp_loop[double])
 
 @LOGADDEXP.derivative("x")
@@ -356,7 +356,7 @@ cdef void logaddexp2_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = logaddexp_scalar(x[i], y[i], <real>0.6931471805599453)
 
-cdef Op LOGADDEXP2 = Op("logaddexp2(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op LOGADDEXP2 = Op("logaddexp2(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(LOGADDEXP2, <void*>logaddexp2_loop[float], <void*>logaddexp2_loop[double])
 
 @LOGADDEXP2.derivative("x")
@@ -386,7 +386,7 @@ cdef void tanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tanh_scalar(x[i])
 
-cdef Op TANH = Op("tanh(x: Tensor) -> Tensor", dtype="floating", grain=8192)
+cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", grain=8192)
 floating_loops(TANH, <void*>tanh_loop[float], <void*>tanh_loop[double])
 
 @TANH.derivative("x")
@@ -417,7 +417,7 @@ cdef void tanh_backward_loop(real* out, real* grad, real* y, ssize n) noexcept n
     for i in range(n):
         out[i] = grad[i] * (<real>1 - y[i] * y[i])
 
-cdef Op TANH_BACKWARD = Op("tanh_backward(grad: Tensor, y: Tensor) -> Tensor", dtype="floating")
+cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
 floating_loops(TANH_BACKWARD, <void*>tanh_backward_loop[float], <void*>tanh_backward_loop[double])
 
 @TANH_BACKWARD.derivative("grad")

@@ -45,7 +45,7 @@ cdef void sinh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = sinh_scalar(x[i])
 
-cdef Op SINH = Op("sinh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op SINH = Op("sinh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(SINH, <void*>sinh_loop[float], <void*>sinh_loop[double])
 
 @SINH.derivative("x")
@@ -82,7 +82,7 @@ cdef void cosh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = cosh_scalar(x[i])
 
-cdef Op COSH = Op("cosh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op COSH = Op("cosh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(COSH, <void*>cosh_loop[float], <void*>cosh_loop[double])
 
 @COSH.derivative("x")
@@ -121,7 +121,7 @@ cdef void asinh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = asinh_scalar(x[i])
 
-cdef Op ASINH = Op("asinh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AsinhBackward1")
+cdef Op ASINH = Op("asinh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AsinhBackward1")
 floating_loops(ASINH, <void*>asinh_loop[float], <void*>asinh_loop[double])
 
 @ASINH.derivative("x")
@@ -158,7 +158,7 @@ cdef void acosh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = acosh_scalar(x[i])
 
-cdef Op ACOSH = Op("acosh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AcoshBackward1")
+cdef Op ACOSH = Op("acosh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AcoshBackward1")
 floating_loops(ACOSH, <void*>acosh_loop[float], <void*>acosh_loop[double])
 
 @ACOSH.derivative("x")
@@ -193,7 +193,7 @@ cdef void atanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = atanh_scalar(x[i])
 
-cdef Op ATANH = Op("atanh(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AtanhBackward1")
+cdef Op ATANH = Op("atanh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AtanhBackward1")
 floating_loops(ATANH, <void*>atanh_loop[float], <void*>atanh_loop[double])
 
 @ATANH.derivative("x")

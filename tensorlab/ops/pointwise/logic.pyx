@@ -22,7 +22,7 @@ cdef void logical_not_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] == 0
 
-cdef Op LOGICAL_NOT = Op("logical_not(x: Tensor) -> Tensor", dtype="compare")
+cdef Op LOGICAL_NOT = Op("logical_not(Tensor x) -> Tensor", dtype="compare")
 floating_loops(LOGICAL_NOT, <void*>logical_not_loop[float], <void*>logical_not_loop[double])
 integer_loops(LOGICAL_NOT, <void*>logical_not_loop[uint8_t], <void*>logical_not_loop[int8_t], <void*>logical_not_loop[int16_t],
               <void*>logical_not_loop[int32_t], <void*>logical_not_loop[int64_t])
@@ -48,7 +48,7 @@ cdef void logical_and_loop(uint8_t* out, number* x, number* y, ssize n) noexcept
     for i in range(n):
         out[i] = (x[i] != 0) & (y[i] != 0)
 
-cdef Op LOGICAL_AND = Op("logical_and(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op LOGICAL_AND = Op("logical_and(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(LOGICAL_AND, <void*>logical_and_loop[float], <void*>logical_and_loop[double])
 integer_loops(LOGICAL_AND, <void*>logical_and_loop[uint8_t], <void*>logical_and_loop[int8_t], <void*>logical_and_loop[int16_t],
               <void*>logical_and_loop[int32_t], <void*>logical_and_loop[int64_t])
@@ -74,7 +74,7 @@ cdef void logical_or_loop(uint8_t* out, number* x, number* y, ssize n) noexcept 
     for i in range(n):
         out[i] = (x[i] != 0) | (y[i] != 0)
 
-cdef Op LOGICAL_OR = Op("logical_or(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op LOGICAL_OR = Op("logical_or(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(LOGICAL_OR, <void*>logical_or_loop[float], <void*>logical_or_loop[double])
 integer_loops(LOGICAL_OR, <void*>logical_or_loop[uint8_t], <void*>logical_or_loop[int8_t], <void*>logical_or_loop[int16_t],
               <void*>logical_or_loop[int32_t], <void*>logical_or_loop[int64_t])
@@ -100,7 +100,7 @@ cdef void logical_xor_loop(uint8_t* out, number* x, number* y, ssize n) noexcept
     for i in range(n):
         out[i] = (x[i] != 0) != (y[i] != 0)
 
-cdef Op LOGICAL_XOR = Op("logical_xor(x: Tensor, y: Tensor) -> Tensor", dtype="compare")
+cdef Op LOGICAL_XOR = Op("logical_xor(Tensor x, Tensor y) -> Tensor", dtype="compare")
 floating_loops(LOGICAL_XOR, <void*>logical_xor_loop[float], <void*>logical_xor_loop[double])
 integer_loops(LOGICAL_XOR, <void*>logical_xor_loop[uint8_t], <void*>logical_xor_loop[int8_t], <void*>logical_xor_loop[int16_t],
               <void*>logical_xor_loop[int32_t], <void*>logical_xor_loop[int64_t])
@@ -131,7 +131,7 @@ cdef void bitwise_not_bool_loop(uint8_t* out, uint8_t* x, ssize n) noexcept nogi
     for i in range(n):
         out[i] = x[i] ^ 1
 
-cdef Op BITWISE_NOT = Op("bitwise_not(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op BITWISE_NOT = Op("bitwise_not(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 integer_loops(BITWISE_NOT, <void*>bitwise_not_loop[uint8_t], <void*>bitwise_not_loop[int8_t], <void*>bitwise_not_loop[int16_t],
               <void*>bitwise_not_loop[int32_t], <void*>bitwise_not_loop[int64_t])
 BITWISE_NOT.loops[BOOL] = <void*>bitwise_not_bool_loop
@@ -167,7 +167,7 @@ cdef void bitwise_and_loop(integer* out, integer* x, integer* y, ssize n) noexce
     for i in range(n):
         out[i] = x[i] & y[i]
 
-cdef Op BITWISE_AND = Op("bitwise_and(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote")
 integer_loops(BITWISE_AND, <void*>bitwise_and_loop[uint8_t], <void*>bitwise_and_loop[int8_t], <void*>bitwise_and_loop[int16_t],
               <void*>bitwise_and_loop[int32_t], <void*>bitwise_and_loop[int64_t])
 BITWISE_AND.loops[BOOL] = <void*>bitwise_and_loop[uint8_t]
@@ -205,7 +205,7 @@ cdef void bitwise_or_loop(integer* out, integer* x, integer* y, ssize n) noexcep
     for i in range(n):
         out[i] = x[i] | y[i]
 
-cdef Op BITWISE_OR = Op("bitwise_or(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote")
 integer_loops(BITWISE_OR, <void*>bitwise_or_loop[uint8_t], <void*>bitwise_or_loop[int8_t], <void*>bitwise_or_loop[int16_t],
               <void*>bitwise_or_loop[int32_t], <void*>bitwise_or_loop[int64_t])
 BITWISE_OR.loops[BOOL] = <void*>bitwise_or_loop[uint8_t]
@@ -243,7 +243,7 @@ cdef void bitwise_xor_loop(integer* out, integer* x, integer* y, ssize n) noexce
     for i in range(n):
         out[i] = x[i] ^ y[i]
 
-cdef Op BITWISE_XOR = Op("bitwise_xor(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote")
 integer_loops(BITWISE_XOR, <void*>bitwise_xor_loop[uint8_t], <void*>bitwise_xor_loop[int8_t], <void*>bitwise_xor_loop[int16_t],
               <void*>bitwise_xor_loop[int32_t], <void*>bitwise_xor_loop[int64_t])
 BITWISE_XOR.loops[BOOL] = <void*>bitwise_xor_loop[uint8_t]
@@ -294,7 +294,7 @@ cdef void left_shift_loop(integer* out, integer* x, integer* y, ssize n) noexcep
     for i in range(n):
         out[i] = left_shift_scalar(x[i], y[i])
 
-cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_LEFT_SHIFT = Op("bitwise_left_shift(Tensor x, Tensor y) -> Tensor", dtype="promote")
 integer_loops(BITWISE_LEFT_SHIFT, <void*>left_shift_loop[uint8_t], <void*>left_shift_loop[int8_t],
               <void*>left_shift_loop[int16_t], <void*>left_shift_loop[int32_t], <void*>left_shift_loop[int64_t])
 
@@ -337,7 +337,7 @@ cdef void right_shift_loop(integer* out, integer* x, integer* y, ssize n) noexce
     for i in range(n):
         out[i] = right_shift_scalar(x[i], y[i])
 
-cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op BITWISE_RIGHT_SHIFT = Op("bitwise_right_shift(Tensor x, Tensor y) -> Tensor", dtype="promote")
 integer_loops(BITWISE_RIGHT_SHIFT, <void*>right_shift_loop[uint8_t], <void*>right_shift_loop[int8_t],
               <void*>right_shift_loop[int16_t], <void*>right_shift_loop[int32_t], <void*>right_shift_loop[int64_t])
 

@@ -30,7 +30,7 @@ cdef void hardtanh_loop(number* out, number* x, number* low, number* high, ssize
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
-cdef Op HARDTANH = Op("hardtanh(x: Tensor, min_val: number, max_val: number) -> Tensor", dtype="promote")
+cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val, Scalar max_val) -> Tensor", dtype="promote")
 floating_loops(HARDTANH, <void*>hardtanh_loop[float], <void*>hardtanh_loop[double])
 integer_loops(HARDTANH, <void*>hardtanh_loop[uint8_t], <void*>hardtanh_loop[int8_t], <void*>hardtanh_loop[int16_t],
               <void*>hardtanh_loop[int32_t], <void*>hardtanh_loop[int64_t])
@@ -87,7 +87,7 @@ cdef void hardtanh_backward_loop(real* out, real* grad, real* x, real* low, real
     for i in range(n):
         out[i] = grad[i] if (x[i] > low[i]) & (x[i] < high[i]) else 0
 
-cdef Op HARDTANH_BACKWARD = Op("hardtanh_backward(grad: Tensor, x: Tensor, min_val: number, max_val: number) -> Tensor",
+cdef Op HARDTANH_BACKWARD = Op("hardtanh_backward(Tensor grad, Tensor x, Scalar min_val, Scalar max_val) -> Tensor",
                                dtype="promote")
 floating_loops(HARDTANH_BACKWARD, <void*>hardtanh_backward_loop[float], <void*>hardtanh_backward_loop[double])
 
@@ -106,7 +106,7 @@ cdef void hardsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
-cdef Op HARDSIGMOID = Op("hardsigmoid(x: Tensor) -> Tensor", dtype="promote")
+cdef Op HARDSIGMOID = Op("hardsigmoid(Tensor x) -> Tensor", dtype="promote")
 floating_loops(HARDSIGMOID, <void*>hardsigmoid_loop[float], <void*>hardsigmoid_loop[double])
 
 @HARDSIGMOID.derivative("x")
@@ -129,7 +129,7 @@ cdef void hardswish_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
-cdef Op HARDSWISH = Op("hardswish(x: Tensor) -> Tensor", dtype="promote")
+cdef Op HARDSWISH = Op("hardswish(Tensor x) -> Tensor", dtype="promote")
 floating_loops(HARDSWISH, <void*>hardswish_loop[float], <void*>hardswish_loop[double])
 
 @HARDSWISH.derivative("x")
@@ -157,7 +157,7 @@ cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexc
         inside = inside if x[i] < 3 else grad[i]
         out[i] = 0 if x[i] <= -3 else inside
 
-cdef Op HARDSWISH_BACKWARD = Op("hardswish_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote")
+cdef Op HARDSWISH_BACKWARD = Op("hardswish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote")
 floating_loops(HARDSWISH_BACKWARD, <void*>hardswish_backward_loop[float], <void*>hardswish_backward_loop[double])
 
 @HARDSWISH_BACKWARD.derivative("grad")
@@ -175,7 +175,7 @@ cdef void threshold_loop(number* out, number* x, number* threshold, number* valu
     for i in range(n):
         out[i] = value[i] if x[i] <= threshold[i] else x[i]
 
-cdef Op THRESHOLD = Op("threshold(x: Tensor, threshold: number, value: number) -> Tensor", dtype="promote",
+cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor", dtype="promote",
                        inplace_node="ThresholdBackward1")
 floating_loops(THRESHOLD, <void*>threshold_loop[float], <void*>threshold_loop[double])
 integer_loops(THRESHOLD, <void*>threshold_loop[uint8_t], <void*>threshold_loop[int8_t], <void*>threshold_loop[int16_t],
@@ -213,7 +213,7 @@ cdef void threshold_backward_loop(real* out, real* grad, real* x, real* threshol
     for i in range(n):
         out[i] = 0 if x[i] <= threshold[i] else grad[i]
 
-cdef Op THRESHOLD_BACKWARD = Op("threshold_backward(grad: Tensor, x: Tensor, threshold: number) -> Tensor", dtype="promote")
+cdef Op THRESHOLD_BACKWARD = Op("threshold_backward(Tensor grad, Tensor x, Scalar threshold) -> Tensor", dtype="promote")
 floating_loops(THRESHOLD_BACKWARD, <void*>threshold_backward_loop[float], <void*>threshold_backward_loop[double])
 
 @THRESHOLD_BACKWARD.derivative("grad")
@@ -233,7 +233,7 @@ cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
         y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
-cdef Op SOFTSHRINK = Op("softshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False)
+cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(SOFTSHRINK, <void*>softshrink_loop[float], <void*>softshrink_loop[double])
 
 @SOFTSHRINK.derivative("x")
@@ -264,7 +264,7 @@ cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
     for i in range(n):
         out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
 
-cdef Op HARDSHRINK = Op("hardshrink(x: Tensor, lambd: number) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
+cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
 floating_loops(HARDSHRINK, <void*>hardshrink_loop[float], <void*>hardshrink_loop[double])
 
 @HARDSHRINK.derivative("x")
@@ -288,7 +288,7 @@ cdef void shrink_backward_loop(real* out, real* grad, real* x, real* lambd, ssiz
     for i in range(n):
         out[i] = grad[i] if (x[i] > lambd[i]) | (x[i] < -lambd[i]) else 0
 
-cdef Op SHRINK_BACKWARD = Op("shrink_backward(grad: Tensor, x: Tensor, lambd: number) -> Tensor", dtype="promote")
+cdef Op SHRINK_BACKWARD = Op("shrink_backward(Tensor grad, Tensor x, Scalar lambd) -> Tensor", dtype="promote")
 floating_loops(SHRINK_BACKWARD, <void*>shrink_backward_loop[float], <void*>shrink_backward_loop[double])
 
 @SHRINK_BACKWARD.derivative("grad")

@@ -68,7 +68,7 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         else:
             out[i] = pow_integer(x[i], y[i])
 
-cdef Op POW = Op("pow(x: Tensor, exponent: Tensor) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
+cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
                  node=("PowBackward0", "PowBackward1"))
 floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
 integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
@@ -87,7 +87,7 @@ def pow_derivative_exponent(grad, x, exponent, out):
 
 # ---------------------------------------------------------------- pow of a number
 # The same numbers as those of POW; its node leads to the exponent and nowhere else.
-cdef Op POW_OF_NUMBER = Op("pow_of_number(exponent: Tensor, x: number) -> Tensor", node="PowBackward2")
+cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", node="PowBackward2")
 
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
@@ -102,7 +102,7 @@ cdef void square_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * x[i]
 
-cdef Op SQUARE = Op("square(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 2})
+cdef Op SQUARE = Op("square(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 2})
 floating_loops(SQUARE, <void*>square_loop[float], <void*>square_loop[double])
 integer_loops(SQUARE, <void*>square_loop[uint8_t], <void*>square_loop[int8_t], <void*>square_loop[int16_t],
               <void*>square_loop[int32_t], <void*>square_loop[int64_t])
@@ -116,7 +116,7 @@ cdef void cube_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * x[i] * x[i]
 
-cdef Op CUBE = Op("pow_3(x: Tensor) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 3})
+cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 3})
 floating_loops(CUBE, <void*>cube_loop[float], <void*>cube_loop[double])
 integer_loops(CUBE, <void*>cube_loop[uint8_t], <void*>cube_loop[int8_t], <void*>cube_loop[int16_t],
               <void*>cube_loop[int32_t], <void*>cube_loop[int64_t])
@@ -130,7 +130,7 @@ cdef void root_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_sqrtf(x[i]) if real is float else tl_sqrt(x[i])
 
-cdef Op ROOT = Op("pow_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": 0.5})
+cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": 0.5})
 floating_loops(ROOT, <void*>root_loop[float], <void*>root_loop[double])
 
 @ROOT.derivative("x")
@@ -142,7 +142,7 @@ cdef void inverse_root_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_rsqrtf(x[i]) if real is float else tl_rsqrt(x[i])
 
-cdef Op INVERSE_ROOT = Op("pow_minus_half(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0",
+cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0",
                           constants={"exponent": -0.5})
 floating_loops(INVERSE_ROOT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
 
@@ -155,7 +155,7 @@ cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>1 / x[i]
 
-cdef Op INVERSE = Op("pow_minus_1(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -1})
+cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -1})
 floating_loops(INVERSE, <void*>inverse_loop[float], <void*>inverse_loop[double])
 
 @INVERSE.derivative("x")
@@ -167,7 +167,7 @@ cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>1 / (x[i] * x[i])
 
-cdef Op INVERSE_SQUARE = Op("pow_minus_2(x: Tensor) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -2})
+cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -2})
 floating_loops(INVERSE_SQUARE, <void*>inverse_square_loop[float], <void*>inverse_square_loop[double])
 
 @INVERSE_SQUARE.derivative("x")
@@ -301,7 +301,7 @@ def square_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- sqrt
-cdef Op SQRT = Op("sqrt(x: Tensor) -> Tensor", dtype="floating")
+cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating")
 floating_loops(SQRT, <void*>root_loop[float], <void*>root_loop[double])
 
 @SQRT.derivative("x")
@@ -323,7 +323,7 @@ def sqrt_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- rsqrt
-cdef Op RSQRT = Op("rsqrt(x: Tensor) -> Tensor", dtype="floating")
+cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating")
 floating_loops(RSQRT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
 
 @RSQRT.derivative("x")

@@ -38,7 +38,7 @@ cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = 0 if x[i] < 0 else x[i]        # -0. stays, as in PyTorch
 
-cdef Op RELU = Op("relu(x: Tensor) -> Tensor", dtype="promote")
+cdef Op RELU = Op("relu(Tensor x) -> Tensor", dtype="promote")
 floating_loops(RELU, <void*>relu_loop[float], <void*>relu_loop[double])
 integer_loops(RELU, <void*>relu_loop[uint8_t], <void*>relu_loop[int8_t], <void*>relu_loop[int16_t], <void*>relu_loop[int32_t],
               <void*>relu_loop[int64_t])
@@ -68,7 +68,7 @@ cdef void relu_backward_loop(real* out, real* y, real* grad, ssize n) noexcept n
         out[i] = 0 if y[i] <= 0 else grad[i]
 
 # The result comes first, because the gradient takes over its order of dimensions, as in PyTorch.
-cdef Op RELU_BACKWARD = Op("relu_backward(y: Tensor, grad: Tensor) -> Tensor", dtype="promote")
+cdef Op RELU_BACKWARD = Op("relu_backward(Tensor y, Tensor grad) -> Tensor", dtype="promote")
 floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_backward_loop[double])
 
 @RELU_BACKWARD.derivative("grad")
@@ -86,7 +86,7 @@ cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nog
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
-cdef Op LEAKY_RELU = Op("leaky_relu(x: Tensor, negative_slope: Tensor) -> Tensor", dtype="promote", wraps_numbers=False,
+cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope) -> Tensor", dtype="promote", wraps_numbers=False,
                         inplace_node="LeakyReluBackward1")
 floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
 
@@ -149,7 +149,7 @@ cdef void leaky_relu_backward_loop(real* out, real* grad, real* x, real* slope, 
     for i in range(n):
         out[i] = grad[i] if x[i] > 0 else grad[i] * slope[i]
 
-cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(grad: Tensor, x: Tensor, negative_slope: Tensor) -> Tensor",
+cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(Tensor grad, Tensor x, Tensor negative_slope) -> Tensor",
                                  dtype="promote")
 floating_loops(LEAKY_RELU_BACKWARD, <void*>leaky_relu_backward_loop[float], <void*>leaky_relu_backward_loop[double])
 
@@ -174,7 +174,7 @@ cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rat
         bent = negative[i] * (tl_expm1f(x[i] * rate[i]) if real is float else tl_expm1(x[i] * rate[i]))
         out[i] = bent if x[i] <= 0 else x[i] * positive[i]
 
-cdef Op ELU = Op("elu(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote", grain=GRAIN,
+cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote", grain=GRAIN,
                  inplace_node="EluBackward1")
 floating_loops(ELU, <void*>elu_loop[float], <void*>elu_loop[double])
 
@@ -248,7 +248,7 @@ cdef void elu_slope_loop(real* out, real* x, real* negative, real* positive, rea
         bent = negative[i] * (tl_expf(x[i] * rate[i]) if real is float else tl_exp(x[i] * rate[i]))
         out[i] = bent if x[i] <= 0 else positive[i]
 
-cdef Op ELU_SLOPE = Op("elu_slope(x: Tensor, negative: number, positive: number, rate: number) -> Tensor", dtype="promote",
+cdef Op ELU_SLOPE = Op("elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote",
                        grain=GRAIN)
 floating_loops(ELU_SLOPE, <void*>elu_slope_loop[float], <void*>elu_slope_loop[double])
 

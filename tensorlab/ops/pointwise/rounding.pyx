@@ -40,7 +40,7 @@ cdef void floor_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_floor(x[i])
 
-cdef Op FLOOR = Op("floor(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op FLOOR = Op("floor(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(FLOOR, <void*>floor_loop[float], <void*>floor_loop[double])
 integer_loops(FLOOR, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -69,7 +69,7 @@ cdef void ceil_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_ceil(x[i])
 
-cdef Op CEIL = Op("ceil(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op CEIL = Op("ceil(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(CEIL, <void*>ceil_loop[float], <void*>ceil_loop[double])
 integer_loops(CEIL, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -98,7 +98,7 @@ cdef void trunc_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_trunc(x[i])
 
-cdef Op TRUNC = Op("trunc(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op TRUNC = Op("trunc(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(TRUNC, <void*>trunc_loop[float], <void*>trunc_loop[double])
 integer_loops(TRUNC, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -127,7 +127,7 @@ cdef void round_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>rint(x[i])
 
-cdef Op ROUND = Op("round(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op ROUND = Op("round(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(ROUND, <void*>round_loop[float], <void*>round_loop[double])
 integer_loops(ROUND, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
               <void*>keep_loop[int64_t])
@@ -141,7 +141,7 @@ cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, s
     for i in range(n):
         out[i] = <real>rint(x[i] * factor[i] / divisor[i]) / factor[i] * divisor[i]
 
-cdef Op ROUND_DECIMALS = Op("round_decimals(x: Tensor, factor: number, divisor: number) -> Tensor", dtype="promote",
+cdef Op ROUND_DECIMALS = Op("round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor", dtype="promote",
                             node="RoundBackward1", exact_out=True)
 floating_loops(ROUND_DECIMALS, <void*>round_decimals_loop[float], <void*>round_decimals_loop[double])
 
@@ -190,7 +190,7 @@ cdef void frac_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - <real>c_trunc(x[i])
 
-cdef Op FRAC = Op("frac(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op FRAC = Op("frac(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(FRAC, <void*>frac_loop[float], <void*>frac_loop[double])
 
 @FRAC.derivative("x")
@@ -223,7 +223,7 @@ cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, n
         else:
             out[i] = x[i]
 
-cdef Op NAN_TO_NUM = Op("nan_to_num(x: Tensor, nan: number, posinf: number, neginf: number) -> Tensor", dtype="promote",
+cdef Op NAN_TO_NUM = Op("nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor", dtype="promote",
                         exact_out=True)
 floating_loops(NAN_TO_NUM, <void*>nan_to_num_loop[float], <void*>nan_to_num_loop[double])
 integer_loops(NAN_TO_NUM, <void*>nan_to_num_loop[uint8_t], <void*>nan_to_num_loop[int8_t], <void*>nan_to_num_loop[int16_t],

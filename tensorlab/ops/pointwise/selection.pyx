@@ -25,7 +25,7 @@ cdef void where_loop(number* out, number* condition, number* x, number* y, ssize
         out[i] = x[i] if condition[i] != 0 else y[i]
 
 # A bool promotes to every type, so the condition does not change the type of the result.
-cdef Op WHERE = Op("where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor", dtype="promote", wraps_numbers=True,
+cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor", dtype="promote", wraps_numbers=True,
                    exact_out=True)
 floating_loops(WHERE, <void*>where_loop[float], <void*>where_loop[double])
 integer_loops(WHERE, <void*>where_loop[uint8_t], <void*>where_loop[int8_t], <void*>where_loop[int16_t],
@@ -85,7 +85,7 @@ cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, 
     for i in range(n):
         out[i] = value[i] if mask[i] != 0 else x[i]
 
-cdef Op MASKED_FILL = Op("masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Tensor", dtype="promote",
+cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor", dtype="promote",
                          node=("MaskedFillBackward0", "MaskedFillBackward1"))
 floating_loops(MASKED_FILL, <void*>masked_fill_loop[float], <void*>masked_fill_loop[double])
 integer_loops(MASKED_FILL, <void*>masked_fill_loop[uint8_t], <void*>masked_fill_loop[int8_t],

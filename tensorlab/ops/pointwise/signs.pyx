@@ -45,7 +45,7 @@ cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = -x[i] if x[i] < 0 else x[i]
 
-cdef Op ABS = Op("abs(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(ABS, <void*>abs_loop[float], <void*>abs_loop[double])
 integer_loops(ABS, <void*>abs_loop[uint8_t], <void*>abs_loop[int8_t], <void*>abs_loop[int16_t], <void*>abs_loop[int32_t],
               <void*>abs_loop[int64_t])
@@ -74,7 +74,7 @@ cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <number>((x[i] > 0) - (x[i] < 0))
 
-cdef Op SIGN = Op("sign(x: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op SIGN = Op("sign(Tensor x) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(SIGN, <void*>sign_loop[float], <void*>sign_loop[double])
 integer_loops(SIGN, <void*>sign_loop[uint8_t], <void*>sign_loop[int8_t], <void*>sign_loop[int16_t],
               <void*>sign_loop[int32_t], <void*>sign_loop[int64_t])
@@ -104,7 +104,7 @@ cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_copysign(x[i], y[i])
 
-cdef Op COPYSIGN = Op("copysign(x: Tensor, y: Tensor) -> Tensor", dtype="floating",
+cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
                       node=("CopysignBackward1", "CopysignBackward0"), number_edges=False)
 floating_loops(COPYSIGN, <void*>copysign_loop[float], <void*>copysign_loop[double])
 
@@ -139,7 +139,7 @@ cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
         else:
             out[i] = x[i] < 0
 
-cdef Op SIGNBIT = Op("signbit(x: Tensor) -> Tensor", dtype="compare", exact_out=True)
+cdef Op SIGNBIT = Op("signbit(Tensor x) -> Tensor", dtype="compare", exact_out=True)
 floating_loops(SIGNBIT, <void*>signbit_loop[float], <void*>signbit_loop[double])
 integer_loops(SIGNBIT, <void*>signbit_loop[uint8_t], <void*>signbit_loop[int8_t], <void*>signbit_loop[int16_t],
               <void*>signbit_loop[int32_t], <void*>signbit_loop[int64_t])
@@ -161,7 +161,7 @@ cdef void heaviside_loop(number* out, number* x, number* values, ssize n) noexce
     for i in range(n):
         out[i] = values[i] if x[i] == 0 else <number>(x[i] > 0)
 
-cdef Op HEAVISIDE = Op("heaviside(x: Tensor, values: Tensor) -> Tensor", dtype="promote", exact_out=True)
+cdef Op HEAVISIDE = Op("heaviside(Tensor x, Tensor values) -> Tensor", dtype="promote", exact_out=True)
 floating_loops(HEAVISIDE, <void*>heaviside_loop[float], <void*>heaviside_loop[double])
 integer_loops(HEAVISIDE, <void*>heaviside_loop[uint8_t], <void*>heaviside_loop[int8_t], <void*>heaviside_loop[int16_t],
               <void*>heaviside_loop[int32_t], <void*>heaviside_loop[int64_t])
@@ -207,7 +207,7 @@ cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = nextafterf(x[i], y[i]) if real is float else c_nextafter(x[i], y[i])
 
-cdef Op NEXTAFTER = Op("nextafter(x: Tensor, y: Tensor) -> Tensor", dtype="promote")
+cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(NEXTAFTER, <void*>nextafter_loop[float], <void*>nextafter_loop[double])
 
 @NEXTAFTER.derivative("x")
@@ -239,7 +239,7 @@ cdef void mantissa_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_frexp(x[i], &exponent)
 
-cdef Op MANTISSA = Op("mantissa(x: Tensor) -> Tensor", dtype="promote", node="FrexpBackward0")
+cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", dtype="promote", node="FrexpBackward0")
 floating_loops(MANTISSA, <void*>mantissa_loop[float], <void*>mantissa_loop[double])
 
 @MANTISSA.derivative("x")
@@ -253,7 +253,7 @@ cdef void exponent_loop(real* out, real* x, ssize n) noexcept nogil:
         c_frexp(x[i], &exponent)
         out[i] = exponent if x[i] - x[i] == 0 else 0            # C leaves it open for inf and nan
 
-cdef Op EXPONENT = Op("exponent(x: Tensor) -> Tensor", dtype="promote")
+cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", dtype="promote")
 floating_loops(EXPONENT, <void*>exponent_loop[float], <void*>exponent_loop[double])
 
 FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
@@ -280,7 +280,7 @@ cdef void ldexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * <real>c_exp2(y[i])
 
-cdef Op LDEXP = Op("ldexp(x: Tensor, y: Tensor) -> Tensor", dtype="floating", grain=8192)
+cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=8192)
 floating_loops(LDEXP, <void*>ldexp_loop[float], <void*>ldexp_loop[double])
 
 @LDEXP.derivative("x")
@@ -311,7 +311,7 @@ cdef void angle_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>M_PI if x[i] < 0 else x[i] * <real>0 if x[i] != x[i] else 0
 
-cdef Op ANGLE = Op("angle(x: Tensor) -> Tensor", dtype="floating")
+cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating")
 floating_loops(ANGLE, <void*>angle_loop[float], <void*>angle_loop[double])
 
 @ANGLE.derivative("x")
@@ -346,7 +346,7 @@ cdef void gcd_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil
     for i in range(n):
         out[i] = gcd_scalar(x[i], y[i])
 
-cdef Op GCD = Op("gcd(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=1024)
+cdef Op GCD = Op("gcd(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
 integer_loops(GCD, <void*>gcd_loop[uint8_t], <void*>gcd_loop[int8_t], <void*>gcd_loop[int16_t], <void*>gcd_loop[int32_t],
               <void*>gcd_loop[int64_t])
 
@@ -371,7 +371,7 @@ cdef void lcm_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil
         product = 0 if divisor == 0 else x[i] / divisor * y[i]
         out[i] = -product if product < 0 else product
 
-cdef Op LCM = Op("lcm(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=1024)
+cdef Op LCM = Op("lcm(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
 integer_loops(LCM, <void*>lcm_loop[uint8_t], <void*>lcm_loop[int8_t], <void*>lcm_loop[int16_t], <void*>lcm_loop[int32_t],
               <void*>lcm_loop[int64_t])
 

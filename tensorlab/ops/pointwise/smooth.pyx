@@ -55,7 +55,7 @@ cdef void gelu_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_geluf(x[i]) if real is float else tl_gelu(x[i])
 
-cdef Op GELU = Op("gelu(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(GELU, <void*>gelu_loop[float], <void*>gelu_loop[double])
 
 @GELU.derivative("x")
@@ -93,7 +93,7 @@ cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept n
     for i in range(n):
         out[i] = grad[i] * gelu_slope(x[i])
 
-cdef Op GELU_BACKWARD = Op("gelu_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op GELU_BACKWARD = Op("gelu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(GELU_BACKWARD, <void*>gelu_backward_loop[float], <void*>gelu_backward_loop[double])
 
 @GELU_BACKWARD.derivative("grad")
@@ -116,7 +116,7 @@ cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>0.5 * x[i] * (<real>1 + tanh_of(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
 
-cdef Op GELU_TANH = Op("gelu_tanh(x: Tensor) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
+cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
 floating_loops(GELU_TANH, <void*>gelu_tanh_loop[float], <void*>gelu_tanh_loop[double])
 
 @GELU_TANH.derivative("x")
@@ -133,7 +133,7 @@ cdef void gelu_tanh_backward_loop(real* out, real* grad, real* x, ssize n) noexc
         t = tanh_of(rate * (x[i] + cubic * square * x[i]))
         out[i] = grad[i] * <real>0.5 * (one + t + x[i] * (one - t * t) * (rate * (one + <real>3 * cubic * square)))
 
-cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(GELU_TANH_BACKWARD, <void*>gelu_tanh_backward_loop[float], <void*>gelu_tanh_backward_loop[double])
 
 @GELU_TANH_BACKWARD.derivative("grad")
@@ -157,7 +157,7 @@ cdef void silu_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * sigmoid_of(x[i])
 
-cdef Op SILU = Op("silu(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(SILU, <void*>silu_loop[float], <void*>silu_loop[double])
 
 @SILU.derivative("x")
@@ -182,7 +182,7 @@ cdef void silu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept n
         s = sigmoid_of(x[i])
         out[i] = grad[i] * s * (<real>1 + x[i] * (<real>1 - s))
 
-cdef Op SILU_BACKWARD = Op("silu_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(SILU_BACKWARD, <void*>silu_backward_loop[float], <void*>silu_backward_loop[double])
 
 @SILU_BACKWARD.derivative("grad")
@@ -201,7 +201,7 @@ cdef void mish_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] * tanh_of(softplus_of(x[i]))
 
-cdef Op MISH = Op("mish(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op MISH = Op("mish(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(MISH, <void*>mish_loop[float], <void*>mish_loop[double])
 
 @MISH.derivative("x")
@@ -228,7 +228,7 @@ cdef void mish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept n
         t = tanh_of(softplus_of(x[i]))
         out[i] = grad[i] * (t + x[i] * (<real>1 - t * t) * sigmoid_of(x[i]))
 
-cdef Op MISH_BACKWARD = Op("mish_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(MISH_BACKWARD, <void*>mish_backward_loop[float], <void*>mish_backward_loop[double])
 
 @MISH_BACKWARD.derivative("grad")
@@ -252,7 +252,7 @@ cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n
         z = x[i] * beta[i]
         out[i] = x[i] if z > threshold[i] else softplus_of(z) / beta[i]
 
-cdef Op SOFTPLUS = Op("softplus(x: Tensor, beta: number, threshold: number) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta, Scalar threshold) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(SOFTPLUS, <void*>softplus_loop[float], <void*>softplus_loop[double])
 
 @SOFTPLUS.derivative("x")
@@ -278,7 +278,7 @@ cdef void softplus_backward_loop(real* out, real* grad, real* x, real* beta, rea
         z = x[i] * beta[i]
         out[i] = grad[i] if z > threshold[i] else grad[i] * sigmoid_of(z)
 
-cdef Op SOFTPLUS_BACKWARD = Op("softplus_backward(grad: Tensor, x: Tensor, beta: number, threshold: number) -> Tensor",
+cdef Op SOFTPLUS_BACKWARD = Op("softplus_backward(Tensor grad, Tensor x, Scalar beta, Scalar threshold) -> Tensor",
                                dtype="promote", grain=GRAIN)
 floating_loops(SOFTPLUS_BACKWARD, <void*>softplus_backward_loop[float], <void*>softplus_backward_loop[double])
 
@@ -298,7 +298,7 @@ cdef void logsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = -softplus_of(-x[i])
 
-cdef Op LOGSIGMOID = Op("log_sigmoid(x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(LOGSIGMOID, <void*>logsigmoid_loop[float], <void*>logsigmoid_loop[double])
 
 @LOGSIGMOID.derivative("x")
@@ -321,7 +321,7 @@ cdef void logsigmoid_backward_loop(real* out, real* grad, real* x, ssize n) noex
     for i in range(n):
         out[i] = grad[i] * sigmoid_of(-x[i])
 
-cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(grad: Tensor, x: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(LOGSIGMOID_BACKWARD, <void*>logsigmoid_backward_loop[float], <void*>logsigmoid_backward_loop[double])
 
 @LOGSIGMOID_BACKWARD.derivative("grad")

@@ -50,7 +50,7 @@ cdef void erf_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_erff(x[i]) if real is float else tl_erf(x[i])
 
-cdef Op ERF = Op("erf(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ERF = Op("erf(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ERF, <void*>erf_loop[float], <void*>erf_loop[double])
 
 @ERF.derivative("x")
@@ -77,7 +77,7 @@ cdef void erfc_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_erfc(x[i])
 
-cdef Op ERFC = Op("erfc(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ERFC, <void*>erfc_loop[float], <void*>erfc_loop[double])
 
 @ERFC.derivative("x")
@@ -122,7 +122,7 @@ cdef void erfinv_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>erfinv_scalar(x[i])
 
-cdef Op ERFINV = Op("erfinv(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ERFINV, <void*>erfinv_loop[float], <void*>erfinv_loop[double])
 
 @ERFINV.derivative("x")
@@ -149,7 +149,7 @@ cdef void lgamma_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>c_lgamma(x[i])
 
-cdef Op LGAMMA = Op("lgamma(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LGAMMA, <void*>lgamma_loop[float], <void*>lgamma_loop[double])
 
 @LGAMMA.derivative("x")
@@ -196,7 +196,7 @@ cdef void digamma_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>digamma_scalar(x[i])
 
-cdef Op DIGAMMA = Op("digamma(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(DIGAMMA, <void*>digamma_loop[float], <void*>digamma_loop[double])
 
 @DIGAMMA.derivative("x")
@@ -254,7 +254,7 @@ cdef void polygamma_loop(real* out, real* x, real* order, ssize n) noexcept nogi
     for i in range(n):
         out[i] = <real>polygamma_scalar(x[i], order[i])
 
-cdef Op POLYGAMMA = Op("polygamma(x: Tensor, n: number) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
+cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
 floating_loops(POLYGAMMA, <void*>polygamma_loop[float], <void*>polygamma_loop[double])
 
 @POLYGAMMA.derivative("x")
@@ -306,7 +306,7 @@ cdef void i0_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>scipy_i0(x[i], 0)
 
-cdef Op I0 = Op("i0(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op I0 = Op("i0(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(I0, <void*>i0_loop[float], <void*>i0_loop[double])
 
 @I0.derivative("x")
@@ -333,7 +333,7 @@ cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>scipy_i1(x[i], 0)
 
-cdef Op I1 = Op("i1(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op I1 = Op("i1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(I1, <void*>i1_loop[float], <void*>i1_loop[double])
 
 @I1.derivative("x")
@@ -361,7 +361,7 @@ cdef void xlogy_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = xlogy_scalar(x[i], y[i])
 
-cdef Op XLOGY = Op("xlogy(x: Tensor, y: Tensor) -> Tensor", dtype="floating", grain=GRAIN,
+cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN,
                    node=("XlogyBackward2", "XlogyBackward0", "XlogyBackward1"), number_edges=False)
 floating_loops(XLOGY, <void*>xlogy_loop[float], <void*>xlogy_loop[double])
 

@@ -48,7 +48,7 @@ cdef void sin_loop(real* out, real* x, ssize n) noexcept nogil:
     else:
         tl_sin_array(x, 1, out, 1, n)
 
-cdef Op SIN = Op("sin(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op SIN = Op("sin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(SIN, <void*>sin_loop[float], <void*>sin_loop[double])
 
 @SIN.derivative("x")
@@ -76,7 +76,7 @@ cdef void cos_loop(real* out, real* x, ssize n) noexcept nogil:
     else:
         tl_cos_array(x, 1, out, 1, n)
 
-cdef Op COS = Op("cos(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op COS = Op("cos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(COS, <void*>cos_loop[float], <void*>cos_loop[double])
 
 @COS.derivative("x")
@@ -114,7 +114,7 @@ cdef void tan_loop(real* out, real* x, ssize n) noexcept nogil:
             out[start + i] = sine[i] / cosine[i]
         start += m
 
-cdef Op TAN = Op("tan(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op TAN = Op("tan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(TAN, <void*>tan_loop[float], <void*>tan_loop[double])
 
 @TAN.derivative("x")
@@ -155,7 +155,7 @@ cdef void asin_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = asin_float(x[i]) if real is float else c_asin(x[i])
 
-cdef Op ASIN = Op("asin(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ASIN, <void*>asin_loop[float], <void*>asin_loop[double])
 
 @ASIN.derivative("x")
@@ -185,7 +185,7 @@ cdef void acos_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = acos_float(x[i]) if real is float else c_acos(x[i])
 
-cdef Op ACOS = Op("acos(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ACOS, <void*>acos_loop[float], <void*>acos_loop[double])
 
 @ACOS.derivative("x")
@@ -212,7 +212,7 @@ cdef void atan_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = atan_float(x[i]) if real is float else c_atan(x[i])
 
-cdef Op ATAN = Op("atan(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ATAN, <void*>atan_loop[float], <void*>atan_loop[double])
 
 @ATAN.derivative("x")
@@ -239,7 +239,7 @@ cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = atan2f(y[i], x[i]) if real is float else c_atan2(y[i], x[i])
 
-cdef Op ATAN2 = Op("atan2(y: Tensor, x: Tensor) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
+cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
 floating_loops(ATAN2, <void*>atan2_loop[float], <void*>atan2_loop[double])
 
 @ATAN2.derivative("y")
@@ -275,7 +275,7 @@ cdef void hypot_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = hypotf(x[i], y[i]) if real is float else c_hypot(x[i], y[i])
 
-cdef Op HYPOT = Op("hypot(x: Tensor, y: Tensor) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(HYPOT, <void*>hypot_loop[float], <void*>hypot_loop[double])
 
 @HYPOT.derivative("x")
@@ -310,7 +310,7 @@ cdef void sinc_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = sinc_scalar(x[i])
 
-cdef Op SINC = Op("sinc(x: Tensor) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(SINC, <void*>sinc_loop[float], <void*>sinc_loop[double])
 
 @SINC.derivative("x")
@@ -334,7 +334,7 @@ def sinc_(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- degrees and radians
-cdef Op SCALE = Op("scale_angle(x: Tensor, factor: number) -> Tensor", dtype="floating", node="MulBackward0")
+cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor", dtype="floating", node="MulBackward0")
 floating_loops(SCALE, <void*>scale_loop[float], <void*>scale_loop[double])
 
 cdef void scale_loop(real* out, real* x, real* factor, ssize n) noexcept nogil:

@@ -26,7 +26,7 @@ cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* val
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] * b[i]
 
-cdef Op ADDCMUL = Op("addcmul(x: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor", dtype="promote")
+cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
 floating_loops(ADDCMUL, <void*>addcmul_loop[float], <void*>addcmul_loop[double])
 integer_loops(ADDCMUL, <void*>addcmul_loop[uint8_t], <void*>addcmul_loop[int8_t], <void*>addcmul_loop[int16_t],
               <void*>addcmul_loop[int32_t], <void*>addcmul_loop[int64_t])
@@ -91,7 +91,7 @@ cdef void addcdiv_loop(real* out, real* x, real* a, real* b, real* value, ssize 
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] / b[i]
 
-cdef Op ADDCDIV = Op("addcdiv(x: Tensor, tensor1: Tensor, tensor2: Tensor, value: number) -> Tensor", dtype="promote")
+cdef Op ADDCDIV = Op("addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
 floating_loops(ADDCDIV, <void*>addcdiv_loop[float], <void*>addcdiv_loop[double])
 
 @ADDCDIV.derivative("x")
@@ -155,7 +155,7 @@ cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexce
         from_end = end[i] - difference * (<real>1 - weight[i])
         out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
 
-cdef Op LERP = Op("lerp(x: Tensor, end: Tensor, weight: Tensor) -> Tensor", dtype="promote",
+cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote",
                   node=("LerpBackward0", "LerpBackward1"))
 floating_loops(LERP, <void*>lerp_loop[float], <void*>lerp_loop[double])
 

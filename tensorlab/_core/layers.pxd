@@ -1,0 +1,13 @@
+"""Layers: what can take part in the calls of ops between the public functions and the kernels."""
+from cpython.object cimport PyObject
+from tensorlab._core.op cimport Op
+
+cdef enum:
+    AUTOGRAD = 4000             # the position of autograd among the layers (layers.pyx draws them)
+
+cdef class Layer:
+    cdef readonly str place     # a name from PLACES
+    cdef readonly int position  # larger: nearer to the caller; 0 while it is not entered
+
+cdef Layer topmost(PyObject** arguments, int n)
+cdef object handle(Layer layer, Op op, PyObject** arguments, int n)

@@ -1,0 +1,161 @@
+"""Layers: what can take part in the calls of ops between the public functions and the kernels.
+
+Every call of an op, from a public function, an operator, the formula of a derivative, the engine or an optimizer, passes one entry
+(`run` and its relatives in dispatch.pyx), and below it the layers that are active, in this order:
+
+    public function             reads the arguments; classes and modes that override public functions were asked before (overrides.pyx)
+      |
+    transform                   batching and forward-mode levels: they turn a call into calls of other ops
+    autocast                    casts the arguments
+    recorder                    writes the calls down, in the forms in which they will run
+    profiler                    measures what is below it
+      |
+    autograd                    recording.pyx: makes a node of the graph
+      |
+    functionalize               turns writes and views into calls that make new tensors
+    mode                        Python modes and tensor classes below autograd
+      |
+    backend                     the kernel
+
+A layer handles a call, or passes it on by calling the op again, `op(*arguments)`: while it handles a call it sees neither its own
+calls nor those of the layers above it, because the thread's `ceiling` is then its own position. So whatever it calls goes to the
+layers below. Within one place, a layer entered later lies higher.
+
+A program without layers pays for one test of a C int in each call, `active_layers`. docs/decisions/0040 compares this with other
+ways.
+"""
+cimport cython
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+
+from tensorlab._core cimport modes
+from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
+from tensorlab._core.op cimport Op
+from tensorlab._core.tensor cimport TensorBase, tensor_class
+
+PLACES = ("transform", "autocast", "recorder", "profiler", "autograd", "functionalize", "mode")      # from the top
+cdef enum:
+    SPACING = 1000              # positions from one place to the next: layers of one place that a thread can nest
+
+cdef dict class_layers = {}     # class of tensors: the Layer that handles calls with one
+
+
+cdef int position_of(str place) except -1:
+    if place not in PLACES or place == "autograd":
+        raise ValueError(f"Layer: place is {place!r}; it must be one of {', '.join([one for one in PLACES if one != 'autograd'])}")
+    return SPACING * (len(PLACES) - PLACES.index(place) + 1)
+
+
+@cython.auto_pickle(False)
+@cython.binding(False)
+cdef class Layer:
+    """Something that takes part in the calls of ops. Inherit it, and enter it as a context: `with Counter(): ...`.
+
+    Parameters
+    ----------
+    place : "transform", "autocast", "recorder", "profiler", "functionalize" or "mode"; where it lies among the others
+    """
+
+    def __init__(self, str place):
+        position_of(place)
+        self.place = place
+
+    def call(self, op, arguments):
+        """Handle a call of `op`, and return what it returns; `op(*arguments)` passes it on to the layers below.
+
+        `arguments` is a tuple with a value for each parameter of `op.schema`. Below autograd nothing is recorded for backward.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: a layer must define call(self, op, arguments)")
+
+    def __enter__(self):
+        cdef ThreadState* state = thread_state()
+        cdef list entered
+        if self.position > 0:
+            raise RuntimeError(f"{type(self).__name__}: this layer has been entered already")
+        if state.layers == NULL:
+            entered = []
+            Py_INCREF(entered)                  # kept for the life of the thread
+            state.layers = <PyObject*>entered
+        entered = <list>state.layers
+        self.position = position_of(self.place)
+        for one in entered:
+            if (<Layer>one).place == self.place:
+                self.position = max(self.position, (<Layer>one).position + 1)
+        entered.append(self)
+        modes.active_layers += 1
+        return self
+
+    def __exit__(self, *exception):
+        cdef ThreadState* state = thread_state()
+        if state.layers == NULL or self not in <list>state.layers:
+            raise RuntimeError(f"{type(self).__name__}: a layer must be left in the thread that entered it")
+        (<list>state.layers).remove(self)
+        self.position = 0
+        modes.active_layers -= 1
+
+
+def handle_class(cls, Layer layer not None):
+    """Give `layer` the calls in which an argument is a tensor of this class, or of one that inherits it.
+
+    This holds for all threads, for good: the class needs the layer wherever its tensors go.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, TensorBase) or cls is tensor_class:
+        raise TypeError(f"handle_class: a class that inherits Tensor is needed, not {cls!r}")
+    if cls not in class_layers:
+        modes.active_layers += 1
+    class_layers[cls] = layer
+    layer.position = position_of(layer.place)
+
+
+def entered_layers():
+    """The layers of this thread, from the top."""
+    entered = [] if thread_state().layers == NULL else list(<list>thread_state().layers)
+    return tuple(sorted(entered, key=lambda layer: -layer.position))
+
+
+# ---------------------------------------------------------------- which layer is next
+cdef Layer topmost(PyObject** arguments, int n):
+    """The highest layer that this call has not met yet; None if only autograd and the kernel are left."""
+    cdef ThreadState* state = thread_state()
+    cdef Layer found = None, one
+    cdef int i
+    if state.layers != NULL:
+        for each in <list>state.layers:
+            one = <Layer>each
+            if one.position < state.ceiling and (found is None or one.position > found.position):
+                found = one
+    if class_layers:
+        for i in range(n):
+            found = layer_of(<object>arguments[i], found, state.ceiling)
+    return found
+
+
+cdef Layer layer_of(object value, Layer found, int ceiling):
+    """`found`, or the layer of the value's class if that lies higher."""
+    cdef Layer one
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            found = layer_of(item, found, ceiling)
+    elif isinstance(value, TensorBase) and type(value) is not tensor_class:
+        for cls in type(value).__mro__:
+            one = class_layers.get(cls)
+            if one is not None:
+                if one.position < ceiling and (found is None or one.position > found.position):
+                    return one
+                break
+    return found
+
+
+cdef object handle(Layer layer, Op op, PyObject** arguments, int n):
+    """Let a layer handle a call."""
+    cdef ThreadState* state = thread_state()
+    cdef int ceiling = state.ceiling, i
+    cdef bint grad_mode = state.grad_mode
+    state.ceiling = layer.position
+    if layer.position < AUTOGRAD:
+        set_grad_mode(False)
+    try:
+        return layer.call(op, tuple([<object>arguments[i] for i in range(n)]))
+    finally:
+        state.ceiling = ceiling
+        set_grad_mode(grad_mode)

@@ -1,0 +1,150 @@
+"""Schemas: what an op takes and returns, in PyTorch's schema language.
+
+    sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+    sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+    fill_(Tensor(a!) x, Tensor value) -> Tensor(a!)
+    view(Tensor(a) x, int[] size) -> Tensor(a)
+
+A type is a word, `[]` for a list of them, `?` where None will do. `(a!)` marks a tensor that the op writes to, `(a)` one
+whose memory the result shares. As in PyTorch, a pointwise op takes a number in the place of a tensor.
+"""
+
+import re
+from typing import NamedTuple
+
+# The words of the language, and what may be passed for each.
+TYPES = {
+    "Tensor": "a Tensor",
+    "Scalar": "a number",
+    "int": "an int",
+    "float": "a number",
+    "bool": "a bool",
+    "str": "a string",
+    "ScalarType": "a dtype",
+    "Device": "a device",
+    "Layout": "a layout",
+    "MemoryFormat": "a memory format",
+    "Generator": "a Generator",
+    "Index": "an index, as in x[index]",
+    "Class": "a class",
+    "Any": "any object",
+}
+
+HEAD = re.compile(r"(?P<name>\w+)\((?P<parameters>.*)\) -> (?P<results>.+)", re.DOTALL)
+TYPE = r"(?P<word>[A-Z]?\w+)(?:\((?P<alias>\w)(?P<writes>!?)\))?(?P<optional_items>\?(?=\[))?(?P<list>\[\])?(?P<optional>\?)?"
+PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
+RESULT = re.compile(TYPE + r"(?: (?P<name>\w+))?")
+
+CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf"), "[]": ()}
+
+
+class Type(NamedTuple):
+    word: str  # a key of TYPES
+    is_list: bool = False
+    is_optional: bool = False
+    has_optional_items: bool = False  # a list in which None may stand, such as Tensor?[]
+    alias: str | None = None  # the letter in Tensor(a!)
+    is_written: bool = False
+
+    def __str__(self):
+        alias = f"({self.alias}{'!' * self.is_written})" if self.alias else ""
+        items = "?" * self.has_optional_items + "[]" if self.is_list else ""
+        return self.word + alias + items + "?" * self.is_optional
+
+
+class Parameter(NamedTuple):
+    name: str
+    type: Type
+    default: object = ...  # `...`: it must be given
+    is_keyword_only: bool = False
+
+
+class Schema(NamedTuple):
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[tuple[str | None, Type], ...]  # (name, type); a single unnamed one for `-> Tensor`
+
+
+def parse(text):
+    """Return the Schema that `text` spells out.
+
+    Raises
+    ------
+    ValueError
+        If it is not in the language; the message says which part is not.
+    """
+    head = HEAD.fullmatch(text)
+    if head is None:
+        raise ValueError(f"schema: {text!r} is not of the form 'name(parameters) -> results'")
+    parameters, is_keyword_only = [], False
+    for part in split(head["parameters"]):
+        if part == "*":
+            is_keyword_only = True
+            continue
+        found = PARAMETER.fullmatch(part)
+        if found is None:
+            raise ValueError(f"schema: in {text!r}, {part!r} is no parameter such as 'int[]? dim=None'")
+        default = ... if found["default"] is None else constant(found["default"])
+        parameters.append(Parameter(found["name"], type_of(found, text), default, is_keyword_only))
+    results = head["results"]
+    inner = results[1:-1] if results.startswith("(") else results
+    named = []
+    for part in split(inner):
+        found = RESULT.fullmatch(part)
+        if found is None:
+            raise ValueError(f"schema: in {text!r}, {part!r} is no result such as 'Tensor' or 'Tensor(a!)'")
+        named.append((found["name"], type_of(found, text)))
+    return Schema(head["name"], tuple(parameters), tuple(named))
+
+
+def split(text):
+    """The parts of a list with commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def constant(text):
+    """The value that a default spells out."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    if text[0] in "\"'":
+        return text[1:-1]
+    return float(text) if "." in text or "e" in text else int(text)
+
+
+def type_of(found, text):
+    if found["word"] not in TYPES:
+        raise ValueError(f"schema: in {text!r}, {found['word']!r} is none of the types {', '.join(TYPES)}")
+    return Type(
+        found["word"],
+        found["list"] is not None,
+        found["optional"] is not None,
+        found["optional_items"] is not None,
+        found["alias"],
+        found["writes"] == "!",
+    )
+
+
+def in_place(schema):
+    """The schema of the op that writes its result over the first argument: add -> add_."""
+    first, *others = schema.parameters
+    written = first.type._replace(alias="a", is_written=True)
+    return Schema(schema.name + "_", (first._replace(type=written), *others), ((None, written),))
+
+
+def spell(schema):
+    """The text of a schema; `parse` reads it again."""
+    parts = []
+    for i, one in enumerate(schema.parameters):
+        if one.is_keyword_only and not (i and schema.parameters[i - 1].is_keyword_only):
+            parts.append("*")
+        default = "" if one.default is ... else f"={spell_constant(one.default)}"
+        parts.append(f"{one.type} {one.name}{default}")
+    results = [f"{kind} {name}" if name else str(kind) for name, kind in schema.results]
+    returned = results[0] if len(results) == 1 and schema.results[0][0] is None else f"({', '.join(results)})"
+    return f"{schema.name}({', '.join(parts)}) -> {returned}"
+
+
+def spell_constant(value):
+    if value == () and isinstance(value, tuple):
+        return "[]"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -1,0 +1,188 @@
+"""Layers: who sees a call of an op, in which order, and what it can do with it."""
+
+import threading
+
+import pytest
+
+import tensorlab as torch
+from tensorlab._core.layers import PLACES, Layer, entered_layers, handle_class
+from tensorlab._core.op import REGISTRY
+from tensorlab._core.recorder import Counter, Recorder
+
+
+class Noting(Layer):
+    """Passes everything on, and notes which layer saw which op."""
+
+    def __init__(self, place, notes):
+        super().__init__(place)
+        self.notes = notes
+
+    def call(self, op, arguments):
+        self.notes.append((self.place, op.name))
+        return op(*arguments)
+
+
+def test_layers_see_a_call_in_the_order_of_the_places():
+    notes = []
+    places = [place for place in PLACES if place != "autograd"]
+    layers = [Noting(place, notes) for place in reversed(places)]
+    for layer in layers:
+        layer.__enter__()
+    assert [layer.place for layer in entered_layers()] == places
+    torch.ones(2).mul_(3.0)
+    for layer in layers:
+        layer.__exit__()
+    assert [place for place, name in notes if name == "mul_"] == places
+    assert entered_layers() == ()
+
+
+def test_of_two_layers_in_one_place_the_one_entered_last_is_asked_first():
+    x, notes = torch.ones(2), []
+    outer, inner = Noting("mode", notes), Noting("mode", notes)
+    outer.call = None  # would raise if it were asked first
+    inner.call = lambda op, arguments: "answered"
+    with outer, inner:
+        assert torch.exp(x) == "answered"
+
+
+def test_a_layer_does_not_see_what_it_calls_itself():
+    class Doubling(Layer):
+        def call(self, op, arguments):
+            return op(*arguments) * 2
+
+    x = torch.ones(2)
+    with Doubling("mode"):
+        assert torch.add(x, 1).tolist() == [4.0, 4.0]
+
+
+def test_what_a_layer_above_autograd_calls_is_recorded_for_backward():
+    class Squaring(Layer):
+        def call(self, op, arguments):
+            return op(op(*arguments))
+
+    x = torch.tensor([2.0], requires_grad=True)
+    with Squaring("transform"):
+        y = x.square()
+    y.backward()
+    assert x.grad.tolist() == [32.0]
+
+
+def test_below_autograd_grad_mode_is_off_and_the_call_is_recorded_above():
+    modes = []
+
+    class Looking(Layer):
+        def call(self, op, arguments):
+            modes.append(torch.is_grad_enabled())
+            return op(*arguments)
+
+    x = torch.tensor([2.0], requires_grad=True)
+    with Looking("mode"):
+        y = x * x
+    assert modes == [False]
+    assert y.grad_fn.name() == "MulBackward0"
+    assert torch.is_grad_enabled()
+
+
+@pytest.mark.parametrize("place", ["recorder", "mode"])
+def test_an_in_place_call_counts_one_version(place):
+    x = torch.ones(2)
+    with Counter(place) as counter:
+        x.add_(1).mul_(2)
+        x += 1
+    assert counter.counts == {"add_": 2, "mul_": 1}
+    assert x.tolist() == [5.0, 5.0]
+    assert x._version == 3
+
+
+def test_a_layer_sees_only_its_own_thread():
+    x = torch.ones(2)
+    with Counter() as counter:
+        thread = threading.Thread(target=lambda: x.exp())
+        thread.start()
+        thread.join()
+        assert counter.counts == {}
+        x.exp()
+    assert counter.counts == {"exp": 1}
+
+
+def test_an_error_in_a_layer_leaves_the_thread_as_it_was():
+    class Failing(Layer):
+        def call(self, op, arguments):
+            raise ValueError("no")
+
+    x = torch.ones(2)
+    with Failing("mode"):
+        with pytest.raises(ValueError, match="no"):
+            x.exp()
+        assert torch.is_grad_enabled()
+    assert x.add(1).tolist() == [2.0, 2.0]
+
+
+def test_what_backward_calls_is_seen():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.tanh().sum()
+    with Recorder() as recorder:
+        y.backward()
+    assert [call.op.name for call in recorder.calls].count("tanh_backward") == 1
+
+
+def test_out_is_two_calls_to_a_layer():
+    x, out = torch.ones(2), torch.empty(2)
+    with Recorder() as recorder:
+        assert torch.exp(x, out=out) is out
+    assert [call.op.name for call in recorder.calls][0] == "exp"
+    assert out.tolist() == torch.exp(x).tolist()
+
+
+def test_a_class_of_tensors_can_have_a_layer_below_autograd():
+    class Logged(torch.Tensor):
+        pass
+
+    seen = []
+
+    class Log(Layer):
+        def call(self, op, arguments):
+            seen.append(op.name)
+            return op(*arguments)
+
+    handle_class(Logged, Log("mode"))
+    x = torch.ones(2).as_subclass(Logged)
+    torch.ones(2) * 2
+    assert "mul" not in seen
+    with torch.DisableTorchFunctionSubclass():
+        x * 2
+    assert seen.count("mul") == 1
+
+
+def test_errors_of_layers():
+    with pytest.raises(ValueError, match="place is 'cellar'; it must be one of transform"):
+        Layer("cellar")
+    with pytest.raises(ValueError, match="place is 'autograd'"):
+        Layer("autograd")
+    layer = Counter()
+    with layer, pytest.raises(RuntimeError, match="entered already"):
+        layer.__enter__()
+    with pytest.raises(RuntimeError, match="left in the thread that entered it"):
+        layer.__exit__()
+    with Layer("mode"), pytest.raises(NotImplementedError, match="must define call"):
+        torch.ones(2).exp()
+    with pytest.raises(TypeError, match="a class that inherits Tensor"):
+        handle_class(int, layer)
+
+
+def test_an_op_can_be_called_with_the_arguments_of_its_schema():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    assert REGISTRY["sum"](x, [1], True).tolist() == [[3.0], [7.0]]
+    assert REGISTRY["sum"](x, dtype=torch.float64, dim=0).dtype is torch.float64
+    assert REGISTRY["add"](x, 2).grad_fn.name() == "AddBackward0"
+    assert REGISTRY["transpose"](x, 0, 1)._base is x
+    with pytest.raises(TypeError, match="sum: the argument 'x' must be a Tensor, not str"):
+        REGISTRY["sum"]("x")
+    with pytest.raises(TypeError, match="sum: the argument 'x' is missing"):
+        REGISTRY["sum"](dim=0)
+    with pytest.raises(TypeError, match="sum: the argument 'axis' is unknown"):
+        REGISTRY["sum"](x, axis=0)
+    with pytest.raises(TypeError, match="sum: the argument 'x' is given twice"):
+        REGISTRY["sum"](x, x=x)
+    with pytest.raises(TypeError, match="4 arguments were given by position, and the op takes 3"):
+        REGISTRY["sum"](x, 0, True, torch.float64)
