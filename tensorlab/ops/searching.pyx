@@ -26,20 +26,27 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.dtypes import promote_types
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
-ctypedef void (*search_loop)(void* rows, void* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length,
+ctypedef bint (*search_loop)(void* rows, void* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length,
                              bint one_row, bint right) noexcept nogil
 
 
 # ---------------------------------------------------------------- the search
 cdef inline ssize find_place(number* row, int64_t* sorter, ssize length, number value, bint right) noexcept nogil:
-    """Numbers of the row that come before the value: those smaller, or, with `right`, not larger. nan comes last."""
-    cdef ssize low = 0, high = length, middle
+    """Numbers of the row that come before the value: those smaller, or, with `right`, not larger. nan comes last.
+
+    -1 if the sorter names a place outside the row.
+    """
+    cdef ssize low = 0, high = length, middle, place
     cdef number at
     while low < high:
-        middle = low + (high - low) // 2
-        at = row[middle] if sorter == NULL else row[sorter[middle]]
+        place = middle = low + (high - low) // 2
+        if sorter != NULL:
+            place = sorter[middle]
+            if place < 0 or place >= length:
+                return -1
+        at = row[place]
         if (not at > value) if right else (not at >= value):
             low = middle + 1
         else:
@@ -47,12 +54,16 @@ cdef inline ssize find_place(number* row, int64_t* sorter, ssize length, number 
     return low
 
 
-cdef void search(number* rows, number* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length, bint one_row,
+cdef bint search(number* rows, number* values, int64_t* sorter, int64_t* out, ssize n, ssize inner, ssize length, bint one_row,
                  bint right) noexcept nogil:
+    """False if the sorter names a place outside a row."""
     cdef ssize i, start
     for i in range(n):
         start = 0 if one_row else i // inner * length
         out[i] = find_place(rows + start, NULL if sorter == NULL else sorter + start, length, values[i], right)
+        if out[i] < 0:
+            return False
+    return True
 
 
 cdef search_loop loop_for(int dtype) noexcept:
@@ -90,13 +101,17 @@ cdef TensorBase places(TensorBase rows, TensorBase values, TensorBase sorter, bi
     cdef search_loop loop = loop_for(dtype)
     cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1
     cdef int64_t* sorted_by = NULL
+    cdef bint is_good
     check_same_place(rows, values, "searchsorted")
     if not is_meta(out):
         if order is not None:
             sorted_by = <int64_t*>memory_of(order)
         with nogil:
-            loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(out), wanted.numel_, inner, length,
-                 rows.ndim_ == 1, right)
+            is_good = loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(out), wanted.numel_, inner,
+                           length, rows.ndim_ == 1, right)
+        if not is_good:
+            raise IndexOutOfRange(f"searchsorted: the sorter has an index that is out of range for rows of {length} numbers; "
+                                  f"valid are 0 to {length - 1}")
     return out.int() if int32 else out
 
 

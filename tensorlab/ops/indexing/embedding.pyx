@@ -5,7 +5,7 @@
 It is index_select on rows, with two differences in its gradient: a padding row gets none, and rows may be scaled by how
 often they were used.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from tensorlab._core.op cimport Op
@@ -18,7 +18,7 @@ from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.index_iterator cimport ADD
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward, write_slices
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
 
 cdef TensorBase as_vector(TensorBase index):
@@ -55,10 +55,16 @@ cdef object run_embedding(TensorBase weight, TensorBase indices, ssize padding, 
 
 
 # ---------------------------------------------------------------- embedding_backward
-cdef void count_uses(int64_t* counts, const int64_t* index, ssize n) noexcept nogil:
+cdef bint count_uses(int64_t* counts, ssize rows, const int64_t* index, ssize n) noexcept nogil:
+    """How often each row was used; False if an index is no row."""
     cdef ssize i
+    cdef uint64_t at
     for i in range(n):
-        counts[index[i]] += 1
+        at = <uint64_t>index[i]
+        if at >= <uint64_t>rows:
+            return False
+        counts[at] += 1
+    return True
 
 cdef Op EMBEDDING_BACKWARD = Op("embedding_backward(Tensor grad, Tensor indices, int rows, int padding_idx, "
                                 "bool scale_grad_by_freq) -> Tensor")
@@ -80,7 +86,9 @@ cdef object uses(TensorBase indices, ssize rows):
     counts = zeros_beside(indices, INT64, 2, sizes)
     index = index_vector(indices, "embedding")
     if not is_meta(counts):
-        count_uses(<int64_t*>memory_of(counts), <const int64_t*>memory_of(index), index.numel_)
+        if not count_uses(<int64_t*>memory_of(counts), rows, <const int64_t*>memory_of(index), index.numel_):
+            raise IndexOutOfRange(f"embedding: the saved indices name a row that a table of {rows} rows does not have; they were "
+                                  f"changed after the forward pass")
     return counts.clamp(min=1)
 
 cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize rows, ssize padding, bint scales):
@@ -90,7 +98,7 @@ cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize ro
     sizes[0] = rows
     sizes[1] = grad.sizes[grad.ndim_ - 1]
     out = zeros_beside(grad, grad.dtype_, 2, sizes)
-    flat = grad.detach().reshape(-1, sizes[1]) if sizes[1] > 0 else grad
+    flat = grad.detach().reshape(index.numel_, sizes[1]) if sizes[1] > 0 else grad
     if sizes[1] > 0:
         write_slices(out, 0, as_vector(index), flat, ADD, "embedding")
     if padding >= 0 and not is_meta(out):
@@ -175,6 +183,7 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
     cdef ssize i, largest = -1
     cdef int64_t* at
     cdef int64_t* ones
+    cdef uint64_t position
     cdef int d
     if tensor.dtype_ != INT64:
         raise DTypeError(f"one_hot: the positions must be of type int64, not {tensor.dtype}")
@@ -186,7 +195,7 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
         for i in range(index.numel_):
             if at[i] < 0:
                 raise ShapeError(f"one_hot: position {at[i]} is negative")
-            largest = max(largest, at[i])
+            largest = max(largest, <ssize>at[i])
     if num_classes == -1:
         if index.numel_ == 0:
             raise ShapeError("one_hot: num_classes cannot be told from no positions; give it")
@@ -201,5 +210,9 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
         return out
     ones = <int64_t*>memory_of(out)
     for i in range(index.numel_):
-        ones[i * num_classes + at[i]] = 1
+        position = <uint64_t>at[i]
+        if position >= <uint64_t>num_classes:           # it was less than that above: another thread writes to the positions
+            raise ShapeError(f"one_hot: position {<int64_t>position} came up while the op ran, which is no class of the "
+                             f"{num_classes}; another thread writes to the positions, give a clone of them")
+        ones[i * num_classes + <ssize>position] = 1
     return out

@@ -8,7 +8,8 @@ position. The same iterator serves reading (flat = x), writing (x = flat) and ac
             for each position of the block:         move one run of elements
 
 A block's offsets stay in the L1 cache while it goes over all the kept dimensions, so they are made once. What is written is
-checked beforehand in a pass of its own, because a call that raises must change nothing.
+checked beforehand in a pass of its own, because a call that raises must change nothing. Making the offsets checks once more: each
+position is read once, and what was read is checked, as another thread may write to the index meanwhile.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
@@ -222,12 +223,14 @@ cdef bint find_offsets(IndexIterator* iter, ssize begin, ssize count, ssize* off
         largest = 0
         if k == 0:
             for i in range(count):
-                at = index[i] + (bound if index[i] < 0 else 0)
+                at = index[i]
+                at += bound if at < 0 else 0
                 largest = <uint64_t>at if <uint64_t>at > largest else largest
                 offsets[i] = at * stride
         else:
             for i in range(count):
-                at = index[i] + (bound if index[i] < 0 else 0)
+                at = index[i]
+                at += bound if at < 0 else 0
                 largest = <uint64_t>at if <uint64_t>at > largest else largest
                 offsets[i] += at * stride
         good = good and (count == 0 or largest < <uint64_t>bound)
@@ -243,7 +246,8 @@ cdef int raise_bad_position(IndexIterator* iter, str where) except -1:
             if iter.index[k][i] < -iter.bound[k] or iter.index[k][i] >= iter.bound[k]:
                 raise IndexOutOfRange(f"{where}: index {iter.index[k][i]} is out of range for a dimension of size "
                                       f"{iter.bound[k]}; valid are {-iter.bound[k]} to {iter.bound[k] - 1}")
-    return 0
+    raise IndexOutOfRange(f"{where}: an index was out of range while the op ran, but is not any more: another thread writes to "
+                          f"the index tensor. What the op has written is incomplete; give it a clone of the index")
 
 
 cdef int check_positions(IndexIterator* iter, str where) except -1:

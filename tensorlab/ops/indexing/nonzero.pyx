@@ -18,31 +18,35 @@ cdef ssize count_nonzero(const uint8_t* x, ssize n) noexcept nogil:
     return total
 
 
-cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out) noexcept nogil:
-    """Positions in ascending order, up to the last that is not zero: x[n - 1].
+cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out, ssize count) noexcept nogil:
+    """Positions, in ascending order, of the `count` elements that are not zero.
 
     Eight zeros are skipped at once. Among eight others no branch depends on the data: each position is written where
-    the next one belongs, and stays if it counts.
+    the next one belongs, and stays if it counts. Another thread may write to x: what has not been counted is not written
+    then, and what has been counted and is gone leaves zeros.
     """
     cdef ssize i = 0, j, k = 0
     cdef uint64_t eight
-    while i + 8 <= n:
+    while i + 8 <= n and k + 8 <= count:
         memcpy(&eight, x + i, 8)
         if eight != 0:
             for j in range(i, i + 8):
                 out[k] = j
                 k += x[j] != 0
         i += 8
-    for j in range(i, n):
-        out[k] = j
-        k += x[j] != 0
-
-
-cdef ssize last_nonzero(const uint8_t* x, ssize n) noexcept nogil:
-    """Elements up to the last that is not zero."""
-    while n > 0 and x[n - 1] == 0:
-        n -= 1
-    return n
+    while i < n and k < count:                          # so near the end of `out`, only what counts is written
+        if i + 8 <= n:
+            memcpy(&eight, x + i, 8)
+            if eight == 0:
+                i += 8
+                continue
+        if x[i] != 0:
+            out[k] = i
+            k += 1
+        i += 1
+    while k < count:
+        out[k] = 0
+        k += 1
 
 
 cdef TensorBase flat_nonzero(TensorBase x):
@@ -57,8 +61,7 @@ cdef TensorBase flat_nonzero(TensorBase x):
     out = empty_tensor(INT64, 1, &n)
     if n > 0:
         with nogil:
-            find_nonzero(<uint8_t*>memory_of(mask), last_nonzero(<uint8_t*>memory_of(mask), mask.numel_),
-                         <int64_t*>memory_of(out))
+            find_nonzero(<uint8_t*>memory_of(mask), mask.numel_, <int64_t*>memory_of(out), n)
     return out
 
 

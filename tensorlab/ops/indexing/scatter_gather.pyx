@@ -1,7 +1,9 @@
 """The iterator along an index that has one entry for each element, which gather, scatter and scatter_reduce share.
 
 It goes along the elements of `index`, with strides of x that are 0 in dimension `dim`, and adds index * dim_stride; one call
-of an inner loop takes the innermost dimension. What is written is written after all indices have been checked.
+of an inner loop takes the innermost dimension. What is written is written after all indices have been checked, so that a call
+that raises changes nothing. Each loop checks them once more where it uses them: another thread may write to the index meanwhile,
+and an index out of range must not reach memory. The comparison costs next to nothing, as its branch is always predicted.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
@@ -56,44 +58,53 @@ cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x
 cdef bint gather_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                       ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
+    cdef uint64_t p, q, r, s, size = <uint64_t>bound
     cdef word a, b, c, d
-    if not check_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound):
-        return False
-    if index_stride == 1 and flat_stride == 1:
-        if x_stride == 0 and dim_stride == 1:
-            # four loads before four stores: the compiler must assume that a store changes what is read next
-            while i + 4 <= n:
-                a, b, c, d = x[index[i]], x[index[i + 1]], x[index[i + 2]], x[index[i + 3]]
-                flat[i], flat[i + 1], flat[i + 2], flat[i + 3] = a, b, c, d
-                i += 4
-            while i < n:
-                flat[i] = x[index[i]]
-                i += 1
+    cdef bint good = True
+    if x_stride == 0 and dim_stride == 1 and index_stride == 1 and flat_stride == 1:
+        # four loads before four stores: the compiler must assume that a store changes what is read next
+        while i + 4 <= n:
+            p, q, r, s = <uint64_t>index[i], <uint64_t>index[i + 1], <uint64_t>index[i + 2], <uint64_t>index[i + 3]
+            if p >= size or q >= size or r >= size or s >= size:
+                return False
+            a, b, c, d = x[p], x[q], x[r], x[s]
+            flat[i], flat[i + 1], flat[i + 2], flat[i + 3] = a, b, c, d
+            i += 4
+    while i < n:
+        p = <uint64_t>index[i * index_stride]
+        if p < size:
+            flat[i * flat_stride] = x[i * x_stride + <ssize>p * dim_stride]
         else:
-            for i in range(n):
-                flat[i] = x[i * x_stride + index[i] * dim_stride]
-    else:
-        for i in range(n):
-            flat[i * flat_stride] = x[i * x_stride + index[i * index_stride] * dim_stride]
-    return True
+            good = False
+        i += 1
+    return good
 
 
 cdef bint scatter_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                        ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
+    cdef uint64_t at
+    cdef bint good = True
     for i in range(n):
-        x[i * x_stride + index[i * index_stride] * dim_stride] = flat[i * flat_stride]
-    return True
+        at = <uint64_t>index[i * index_stride]
+        if at < <uint64_t>bound:
+            x[i * x_stride + <ssize>at * dim_stride] = flat[i * flat_stride]
+        else:
+            good = False
+    return good
 
 
 cdef bint add_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                    ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i = 0
-    cdef int64_t p, q, r, s
+    cdef uint64_t p, q, r, s, size = <uint64_t>bound
     cdef number a, b, c, d
+    cdef bint good = True
     if x_stride == 0 and dim_stride == 1 and index_stride == 1 and flat_stride == 1:
         while i + 4 <= n:                               # all loads before the stores, as in gather_loop
-            p, q, r, s = index[i], index[i + 1], index[i + 2], index[i + 3]
+            p, q, r, s = <uint64_t>index[i], <uint64_t>index[i + 1], <uint64_t>index[i + 2], <uint64_t>index[i + 3]
+            if p >= size or q >= size or r >= size or s >= size:
+                return False
             a, b, c, d = flat[i], flat[i + 1], flat[i + 2], flat[i + 3]
             x[p] += a
             x[q] += b
@@ -101,27 +112,41 @@ cdef bint add_loop(number* x, const int64_t* index, number* flat, ssize n, ssize
             x[s] += d
             i += 4
     while i < n:
-        x[i * x_stride + index[i * index_stride] * dim_stride] += flat[i * flat_stride]
+        p = <uint64_t>index[i * index_stride]
+        if p < size:
+            x[i * x_stride + <ssize>p * dim_stride] += flat[i * flat_stride]
+        else:
+            good = False
         i += 1
-    return True
+    return good
 
 
 cdef bint add_bool_loop(uint8_t* x, const int64_t* index, uint8_t* flat, ssize n, ssize x_stride, ssize index_stride,
                         ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
+    cdef uint64_t at
+    cdef bint good = True
     for i in range(n):
-        x[i * x_stride + index[i * index_stride] * dim_stride] |= flat[i * flat_stride]
-    return True
+        at = <uint64_t>index[i * index_stride]
+        if at < <uint64_t>bound:
+            x[i * x_stride + <ssize>at * dim_stride] |= flat[i * flat_stride]
+        else:
+            good = False
+    return good
 
 
 cdef inline bint add_half_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
-                               ssize flat_stride, ssize dim_stride, int dtype) noexcept nogil:
+                               ssize flat_stride, ssize dim_stride, ssize bound, int dtype) noexcept nogil:
     """Each sum is rounded to the half type, as if it were added there."""
     cdef float a, b
     cdef ssize i
+    cdef uint64_t at
     cdef uint16_t* to
     for i in range(n):
-        to = x + i * x_stride + index[i * index_stride] * dim_stride
+        at = <uint64_t>index[i * index_stride]
+        if at >= <uint64_t>bound:
+            return False
+        to = x + i * x_stride + <ssize>at * dim_stride
         convert(&a, FLOAT32, 1, to, dtype, 1, 1)
         convert(&b, FLOAT32, 1, &flat[i * flat_stride], dtype, 1, 1)
         a += b
@@ -131,12 +156,12 @@ cdef inline bint add_half_loop(uint16_t* x, const int64_t* index, uint16_t* flat
 
 cdef bint add_float16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
                            ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
-    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, FLOAT16)
+    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, FLOAT16)
 
 
 cdef bint add_bfloat16_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
                             ssize flat_stride, ssize dim_stride, ssize bound) noexcept nogil:
-    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, BFLOAT16)
+    return add_half_loop(x, index, flat, n, x_stride, index_stride, flat_stride, dim_stride, bound, BFLOAT16)
 
 
 cdef scatter_gather_loop add_loops[10]
@@ -261,12 +286,19 @@ cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint write
 
 
 cdef int raise_bad_index(TensorBase x, int dim, TensorBase index, str where) except -1:
+    """Say which index is out of range."""
     cdef ssize bound = x.sizes[dim] if x.ndim_ > 0 else 1
     for at in index.reshape(-1).tolist():
         if at < 0 or at >= bound:
             raise PositionOutOfRange(f"{where}: index {at} is out of range for dimension {dim}, which has size {bound}; valid "
                                      f"are 0 to {bound - 1}")
-    return 0
+    raise changed_meanwhile(where)
+
+
+cdef object changed_meanwhile(str where):
+    """The error about an index that was out of range, but is not any more."""
+    return PositionOutOfRange(f"{where}: an index was out of range while the op ran, but is not any more: another thread writes "
+                              f"to the index tensor. What the op has written is incomplete; give it a clone of the index")
 
 
 # ---------------------------------------------------------------- checks
@@ -323,7 +355,8 @@ cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, 
     set_up_iterator(&iter, x, dim, index, flat)
     if not run_iterator(&iter, check_loop, False, x, index, flat):
         raise_bad_index(x, dim, index, where)
-    run_iterator(&iter, loop_for(mode, x.dtype_), True, x, index, flat)
+    if not run_iterator(&iter, loop_for(mode, x.dtype_), True, x, index, flat):
+        raise_bad_index(x, dim, index, where)
     return 0
 
 

@@ -7,7 +7,7 @@ starts from the number that changes nothing (0 for a sum, 1 for a product, the s
 
 The loops are those of the iterator in scatter_gather.pyx. Half types are computed in float32 and rounded once, bools as bytes.
 """
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -53,12 +53,16 @@ cdef enum:
     AMIN = 2
 
 
-# ---------------------------------------------------------------- inner loops: one line, whose indices have been checked
+# ---------------------------------------------------------------- inner loops: one line; False if an index is out of range
 cdef bint prod_loop(number* x, const int64_t* index, number* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                     ssize dim_stride, ssize bound) noexcept nogil:
     cdef ssize i
+    cdef uint64_t place
     for i in range(n):
-        x[i * x_stride + index[i * index_stride] * dim_stride] *= flat[i * flat_stride]
+        place = <uint64_t>index[i * index_stride]
+        if place >= <uint64_t>bound:
+            return False
+        x[i * x_stride + <ssize>place * dim_stride] *= flat[i * flat_stride]
     return True
 
 
@@ -66,9 +70,13 @@ cdef bint amax_loop(number* x, const int64_t* index, number* flat, ssize n, ssiz
                     ssize dim_stride, ssize bound) noexcept nogil:
     """nan is larger than all."""
     cdef ssize i, at
+    cdef uint64_t place
     cdef number value
     for i in range(n):
-        at = i * x_stride + index[i * index_stride] * dim_stride
+        place = <uint64_t>index[i * index_stride]
+        if place >= <uint64_t>bound:
+            return False
+        at = i * x_stride + <ssize>place * dim_stride
         value = flat[i * flat_stride]
         if value > x[at] or value != value:
             x[at] = value
@@ -79,9 +87,13 @@ cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssiz
                     ssize dim_stride, ssize bound) noexcept nogil:
     """nan is smaller than all."""
     cdef ssize i, at
+    cdef uint64_t place
     cdef number value
     for i in range(n):
-        at = i * x_stride + index[i * index_stride] * dim_stride
+        place = <uint64_t>index[i * index_stride]
+        if place >= <uint64_t>bound:
+            return False
+        at = i * x_stride + <ssize>place * dim_stride
         value = flat[i * flat_stride]
         if value < x[at] or value != value:
             x[at] = value
@@ -157,8 +169,9 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
         scatter_into(out, dim, index, values, ADD, where)
     else:
         set_up_iterator(&iter, out, dim, index, values)
-        run_iterator(&iter, loop_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out, index,
-                     values)
+        if not run_iterator(&iter, loop_for(PROD if reduce == "prod" else AMAX if reduce == "amax" else AMIN, work), True, out,
+                            index, values):
+            raise_bad_index(x, dim, index, where)
     if reduce == "mean":
         counts = arrivals(x, dim, index, include_self, out.dtype)
         out = out / counts if is_floating(work) else out.div(counts, rounding_mode="floor")
