@@ -262,10 +262,11 @@ def set_data(TensorBase x not None, value):
     check_device("data", "its new data", x, source)
     if needs_grad(x) and not is_floating(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
-    if x.accumulator != NULL and (x.dtype_ != source.dtype_ or x.shape != source.shape):
+    has_other_form = x.dtype_ != source.dtype_ or x.shape != source.shape
+    if has_other_form:
         x.accumulator = NULL            # gradients will have another form from now on
-    if is_data_watched():
-        bump_version(x)
+    if is_data_watched() or (has_other_form and x.counter is not None):
+        bump_version(x)                 # a node that has saved x reads it by the form it had then
     x.storage_ = source.storage_
     if x.storage_.guard == BORROWED:
         note_borrower(x)

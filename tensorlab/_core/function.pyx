@@ -221,6 +221,7 @@ cdef SavedTensor save_for(FunctionNode node, TensorBase x):
     """
     cdef SavedTensor saved = save_tensor(x, grad_fn_of(x) is node or (needs_grad(x) and contains(node.dirty, x)))
     saved.was_computed = False
+    saved.may_differ = True
     return saved
 
 

@@ -12,10 +12,16 @@ cdef class SavedTensor:
     cdef object unpacker        # and what makes a tensor of it again; None: not packed
     cdef Node edge              # of a packed input: the node its gradient goes to
     cdef int output_number      # and which output of that
+    cdef object shape           # of a packed tensor: its Size, its dtype and whether it was on "meta",
+    cdef int dtype              # which is what it must be when it is unpacked,
+    cdef bint on_meta
+    cdef bint may_differ        # unless Python code reads it: a custom Function's backward
     cdef bint is_released       # backward has freed it
     cdef int check(self, Node owner) except -1
     cdef TensorBase restore(self, Node owner)
-    cdef TensorBase call_unpacker(self)
+    cdef TensorBase call_unpacker(self, Node owner)
+    cdef TensorBase in_form(self, TensorBase x, Node owner)
+    cdef str name_in(self, Node owner)
     cdef int free(self) except -1
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1
 

@@ -5,6 +5,8 @@ is needed for an output, for tensors in a list, for what a custom Function saves
 
 Packing. `saved_tensors_hooks(pack, unpack)` gives every tensor that is saved to `pack`, keeps what that returns, and gives it
 to `unpack` when backward needs the tensor: compressed, on disk, or as a recipe to compute it again (utils.checkpoint).
+Formulas hand saved tensors to kernels that trust their shapes and types, so what `unpack` returns must have those of what was
+packed. Only a custom Function may get something else: its backward is Python code, and calls ops that check for themselves.
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -15,9 +17,16 @@ from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport Node, already_released, needs_grad
 from tensorlab._core.inplace cimport CopySlices
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.modes cimport ThreadState, active_layers, call_with_overrides, set_grad_mode, thread_state
+from tensorlab._core.modes cimport (
+    ThreadState,
+    active_layers,
+    call_with_overrides,
+    set_grad_mode,
+    set_overrides_disabled,
+    thread_state,
+)
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.tensor cimport TensorBase, alias
+from tensorlab._core.tensor cimport TensorBase, alias, is_meta, make_size
 
 from tensorlab.errors import GradientError, VersionError
 
@@ -56,7 +65,7 @@ cdef class SavedTensor:
                 raise already_released(owner.label())
             return (<CopySlices>slices).view_again(self.tensor)
         if self.unpacker is not None:
-            out = self.call_unpacker()
+            out = self.call_unpacker(owner)
         else:                               # a layer that writes calls down must see where the new tensor comes from
             out = <TensorBase?>self.tensor.detach() if active_layers else alias(self.tensor)
         if self.is_output:
@@ -68,18 +77,56 @@ cdef class SavedTensor:
             out.output_number = number
         return out
 
-    cdef TensorBase call_unpacker(self):
+    cdef TensorBase call_unpacker(self, Node owner):
         result = call_with_overrides(self.unpacker, (self.packed,))
         if not isinstance(result, TensorBase):
             raise TypeError(f"saved_tensors_hooks: unpack returned {type(result).__name__}, but backward needs the Tensor that "
                             f"was given to pack")
+        if not self.may_differ:
+            result = self.in_form(<TensorBase>result, owner)
         return alias(<TensorBase>result) if self.is_output else <TensorBase>result
+
+    cdef TensorBase in_form(self, TensorBase x, Node owner):
+        """What `unpack` returned; raise if its shape, dtype or device is not that of what was packed.
+
+        Dimensions of size 1 that were added or lost on the way are put right.
+        """
+        cdef bint is_same_shape = make_size(x.ndim_, x.sizes) == self.shape, were_disabled
+        if x.dtype_ == self.dtype and is_meta(x) == self.on_meta:
+            if is_same_shape:
+                return x
+            if [size for size in x.shape if size != 1] == [size for size in self.shape if size != 1]:
+                were_disabled = set_overrides_disabled(True)
+                try:
+                    return x.view(self.shape)
+                finally:
+                    set_overrides_disabled(were_disabled)
+        if is_same_shape:
+            advice = f"convert it back with t.to(device={'meta' if self.on_meta else 'cpu'!r}, dtype={dtype_object(self.dtype)})"
+        else:
+            advice = "pack the shape as well, and return a tensor of that shape"
+        raise GradientError(
+            f"backward: {owner.label()} gave pack its saved {self.name_in(owner)!r}, of shape {tuple(self.shape)} and "
+            f"{dtype_object(self.dtype)} on {'meta' if self.on_meta else 'cpu'}, but unpack returned a tensor of shape "
+            f"{shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)} on {x.device}; {advice}")
+
+    cdef str name_in(self, Node owner):
+        """What the owner calls it: `other` of the product's node."""
+        for name in dir(owner):
+            if name.startswith("_raw_saved_"):
+                kept = getattr(owner, name)
+                if kept is self or (isinstance(kept, list) and self in kept):
+                    return name.removeprefix("_raw_saved_")
+        return "tensor"
 
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
         """Keep what `pack` makes of x in place of the tensor."""
         cdef unsigned long version = saved_version(x)
         cdef TensorBase mine = self.tensor
         cdef object packed
+        cdef object shape = make_size(x.ndim_, x.sizes)
+        cdef int dtype = x.dtype_
+        cdef bint on_meta = is_meta(x)
         cdef bint was_enabled = set_grad_mode(False)
         try:
             packed = call_with_overrides(pack, (x,))
@@ -93,6 +140,7 @@ cdef class SavedTensor:
                                 "function, or freed by a backward pass; pack must do neither")
         self.packed = packed
         self.unpacker = unpack
+        self.shape, self.dtype, self.on_meta = shape, dtype, on_meta
         if not self.is_output and needs_grad(mine):
             self.edge = gradient_edge(mine)
             self.output_number = mine.output_number
@@ -257,6 +305,17 @@ def pop_packing():
     if before is not None:
         Py_INCREF(before)
         state.packing = <PyObject*>before
+
+
+def call_unpacked(function, *arguments):
+    """Call a function without packing what it saves: for ops made of others, whose calls save only tables of their own."""
+    cdef ThreadState* state = thread_state()
+    cdef PyObject* packing = state.packing
+    state.packing = NULL
+    try:
+        return function(*arguments)
+    finally:
+        state.packing = packing
 
 
 def forbid_packing(message):

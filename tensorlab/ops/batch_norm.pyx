@@ -305,14 +305,16 @@ def batch_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     a = rstd if weight is None else (rstd * weight.detach()).to(mean.dtype)
     b = a * rstd * rstd * sums_with_x * (-1 / count)
     c = a * sums * (-1 / count) - b * mean
+    a, b, c = plain(a, kernel), plain(b, kernel), plain(c, kernel)
     if not is_meta(out):
         planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
         planes.is_double = kernel == FLOAT64
         run_affine(&planes)
     return record(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
 
-cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):
+cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase saved_mean):
     """Of each channel (sum(grad), sum(grad * (x - mean))); both are row-major, and are described in `planes`."""
+    cdef TensorBase mean = plain(saved_mean, saved_mean.dtype_)
     cdef TensorBase sums = mean.new_zeros(mean.shape), sums_with_x = mean.new_zeros(mean.shape)
     if is_meta(x):
         return sums, sums_with_x

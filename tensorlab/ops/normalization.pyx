@@ -376,13 +376,14 @@ def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorB
     """The gradient of layer_norm by its input, in two passes over each row."""
     cdef int kernel = mean.dtype_
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
+    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
     cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
     cdef Rows rows
     if not is_meta(out):
         rows.m = mean.numel_
         rows.n = x.numel_ // rows.m if rows.m else 0
         rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
-        rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+        rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
         run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
     return record(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
 
@@ -434,6 +435,7 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
     cdef int kernel = mean.dtype_
     cdef Job job
+    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
     cdef TensorBase out = empty_beside(x, kernel, count, &x.sizes[x.ndim_ - count])
     cdef Rows rows
@@ -442,7 +444,7 @@ def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, 
         return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
     rows.m, rows.n = mean.numel_, out.numel_
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
-    rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
     memset(memory_of(out), 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
     job.rows, job.loop = &rows, loop
     with nogil:                             # columns, which are read row by row: a single wide piece for each thread
