@@ -1,9 +1,10 @@
 """Losses of classification: what a prediction costs, given the right class.
 
 First the targets are brought into an easy form (`read_targets`): a valid class and a weight for each sample, 0 where
-the sample is ignored. `cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way
-is saved, and the gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a
-function of the input, so that the gradient differentiates again.
+the sample is ignored. The backward pass does that again, so that what is saved are the program's own tensors.
+`cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way is saved, and the
+gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a function of the input, so
+that the gradient differentiates again.
 """
 cimport cython
 from libc.stdint cimport int64_t
@@ -43,6 +44,10 @@ cdef class Targets:
     cdef TensorBase weights             # in the type of computing; 0 where the sample is ignored
     cdef double total                   # sum of the weights
     cdef int dim                        # of the prediction's classes
+
+    cdef object chosen_from(self, object x):
+        """Of each sample the element of its class."""
+        return x.gather(self.dim, self.classes.unsqueeze(self.dim)).squeeze(self.dim)
 
 
 cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index):
@@ -178,11 +183,11 @@ cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
 cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor weights, int dim, float scale) -> Tensor")
+cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight, int ignore_index, str reduction) -> Tensor")
 
 @NLL_LOSS.derivative("x")
-def nll_loss_derivative(grad, x_shape, target, weights, dim, scale):
-    return nll_loss_backward(grad, target, weights, x_shape, dim, scale)
+def nll_loss_derivative(grad, x_shape, target, weight, ignore_index, reduction):
+    return nll_loss_backward(grad, target, weight, x_shape, ignore_index, reduction)
 
 def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
              reduction="mean"):
@@ -226,7 +231,7 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     add_operand(&iter, targets.weights, -1, losses.dtype_, False)
     dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
     out = reduce_losses(losses, input, reduction, scale)
-    return record(NLL_LOSS, out, (input, targets.classes, targets.weights, targets.dim, scale))
+    return record(NLL_LOSS, out, (input, target, weight, ignore_index, reduction))
 
 
 # ---------------------------------------------------------------- nll_loss_backward
@@ -243,27 +248,31 @@ cdef void nll_backward_loop_float(void** data, ssize n, void* parameters) noexce
 cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
-cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor weights, int[] sizes, "
-                               "int dim, float scale) -> Tensor")
+cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, "
+                               "int ignore_index, str reduction) -> Tensor")
 
 @NLL_LOSS_BACKWARD.derivative("grad")
-def nll_loss_backward_derivative(grad, target, weights, dim, scale):
-    return grad.gather(dim, target.unsqueeze(dim)).squeeze(dim) * weights * -scale
+def nll_loss_backward_derivative(grad, target, weight, ignore_index, reduction):
+    cdef Targets targets = read_targets("nll_loss_backward", grad, target, weight, ignore_index)
+    return targets.chosen_from(grad) * targets.weights * -scale_of(reduction, targets.total)
 
-def nll_loss_backward(TensorBase grad not None, TensorBase target not None, TensorBase weights not None, sizes, int dim,
-                      double scale):
+def nll_loss_backward(TensorBase grad not None, TensorBase target not None, TensorBase weight, sizes, ssize ignore_index,
+                      str reduction):
     """The gradient of nll_loss: -grad * weight at the right class of each sample, 0 elsewhere."""
-    cdef TensorBase out = grad.new_empty(sizes), each = spread_over(grad, target)
+    cdef TensorBase out = grad.new_empty(sizes), each
+    cdef Targets targets = read_targets("nll_loss_backward", out, target, weight, ignore_index)
+    cdef int kernel = targets.weights.dtype_
     cdef ClassParameters parameters
     cdef DimIterator iter
-    parameters.scale = scale
-    start_iterator(&iter, out, dim)
-    add_operand(&iter, out, dim, weights.dtype_, True)
-    add_operand(&iter, each, -1, weights.dtype_, False)
-    add_operand(&iter, target, -1, INT64, False)
-    add_operand(&iter, weights, -1, weights.dtype_, False)
-    dim_apply(&iter, nll_backward_loop_double if weights.dtype_ == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
-    return record(NLL_LOSS_BACKWARD, out, (grad, target, weights, sizes, dim, scale))
+    each = spread_over(grad, targets.classes)
+    parameters.scale = scale_of(reduction, targets.total)
+    start_iterator(&iter, out, targets.dim)
+    add_operand(&iter, out, targets.dim, kernel, True)
+    add_operand(&iter, each, -1, kernel, False)
+    add_operand(&iter, targets.classes, -1, INT64, False)
+    add_operand(&iter, targets.weights, -1, kernel, False)
+    dim_apply(&iter, nll_backward_loop_double if kernel == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
+    return record(NLL_LOSS_BACKWARD, out, (grad, target, weight, sizes, ignore_index, reduction))
 
 
 # ---------------------------------------------------------------- cross_entropy
@@ -287,12 +296,12 @@ cdef void cross_entropy_loop_float(void** data, ssize n, void* parameters) noexc
 cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor probabilities, Tensor target, Tensor weights, int dim, "
-                           "float scale) -> Tensor", node="NllLossBackward0")
+cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor probabilities, Tensor target, Tensor? weight, "
+                           "int ignore_index, str reduction) -> Tensor", node="NllLossBackward0")
 
 @CROSS_ENTROPY.derivative("x")
-def cross_entropy_derivative(grad, probabilities, target, weights, dim, scale):
-    return cross_entropy_backward(grad, probabilities, target, weights, dim, scale)
+def cross_entropy_derivative(grad, probabilities, target, weight, ignore_index, reduction):
+    return cross_entropy_backward(grad, probabilities, target, weight, ignore_index, reduction)
 
 cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction):
     """Cross-entropy with class indices, in one pass."""
@@ -318,7 +327,7 @@ cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weig
     if not parameters.keeps_softmax:
         return out
     record(SOFTMAX, probabilities, (x, targets.dim, None))
-    return record(CROSS_ENTROPY, out, (x, probabilities, targets.classes, targets.weights, targets.dim, scale))
+    return record(CROSS_ENTROPY, out, (x, probabilities, target, weight, ignore_index, reduction))
 
 cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index,
                                    str reduction, double label_smoothing):
@@ -412,32 +421,35 @@ cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* paramet
     cross_entropy_backward_loop[double](data, n, (<ClassParameters*>parameters).scale)
 
 cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(Tensor grad, Tensor probabilities, Tensor target, "
-                                    "Tensor weights, int dim, float scale) -> Tensor")
+                                    "Tensor? weight, int ignore_index, str reduction) -> Tensor")
 
 @CROSS_ENTROPY_BACKWARD.derivative("grad")
-def cross_entropy_backward_derivative_grad(grad, probabilities, target, weights, dim, scale):
-    chosen = grad.gather(dim, target.unsqueeze(dim)).squeeze(dim)
-    return ((grad * probabilities).sum(dim) - chosen) * weights * scale
+def cross_entropy_backward_derivative_grad(grad, probabilities, target, weight, ignore_index, reduction):
+    cdef Targets targets = read_targets("cross_entropy_backward", grad, target, weight, ignore_index)
+    expected = (grad * probabilities).sum(targets.dim)
+    return (expected - targets.chosen_from(grad)) * targets.weights * scale_of(reduction, targets.total)
 
 @CROSS_ENTROPY_BACKWARD.derivative("probabilities")
-def cross_entropy_backward_derivative_probabilities(grad, grad_, weights, dim, scale):
-    return grad * (grad_ * weights * scale).unsqueeze(dim)
+def cross_entropy_backward_derivative_probabilities(grad, grad_, target, weight, ignore_index, reduction):
+    cdef Targets targets = read_targets("cross_entropy_backward", grad, target, weight, ignore_index)
+    return grad * (grad_ * targets.weights * scale_of(reduction, targets.total)).unsqueeze(targets.dim)
 
 def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities not None, TensorBase target not None,
-                           TensorBase weights not None, int dim, double scale):
+                           TensorBase weight, ssize ignore_index, str reduction):
     """The gradient of cross_entropy: grad * weight * (softmax - one-hot), in one pass."""
     cdef TensorBase out = empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
-    cdef TensorBase each = spread_over(grad, target)
-    cdef int kernel = weights.dtype_
+    cdef Targets targets = read_targets("cross_entropy_backward", probabilities, target, weight, ignore_index)
+    cdef TensorBase each = spread_over(grad, targets.classes)
+    cdef int dim = targets.dim, kernel = targets.weights.dtype_
     cdef ClassParameters parameters
     cdef DimIterator iter
-    parameters.scale = scale
+    parameters.scale = scale_of(reduction, targets.total)
     start_iterator(&iter, out, dim)
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, probabilities, dim, kernel, False)
     add_operand(&iter, each, -1, kernel, False)
-    add_operand(&iter, target, -1, INT64, False)
-    add_operand(&iter, weights, -1, kernel, False)
+    add_operand(&iter, targets.classes, -1, INT64, False)
+    add_operand(&iter, targets.weights, -1, kernel, False)
     dim_apply(&iter, cross_entropy_backward_loop_double if kernel == FLOAT64 else cross_entropy_backward_loop_float,
               &parameters, GRAIN)
-    return record(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weights, dim, scale))
+    return record(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weight, ignore_index, reduction))

@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Sequence
 
 from tensorlab._core.exchange import tensor
+from tensorlab._core.saved import call_unpacked
 from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.joining import stack
@@ -156,4 +157,5 @@ def combinations(input, r=2, with_replacement=False):
     if not rows:
         return input.new_empty(0, r)
     indices = tensor(rows)
-    return stack([input.index_select(0, column) for column in indices.unbind(1)], 1)
+    columns = [call_unpacked(input.index_select, 0, column) for column in indices.unbind(1)]
+    return stack(columns, 1)

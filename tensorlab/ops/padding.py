@@ -4,6 +4,7 @@ A constant is written around a copy of the tensor; copies of its own are picked 
 Both are made of other operations, which know their gradients.
 """
 
+from tensorlab._core.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.indexing.index_along_dim import index_select
 from tensorlab.ops.ranges import arange
@@ -100,7 +101,8 @@ def pad_by_index(input, d, before, behind, mode):
         raise ShapeError(
             f"pad: ({before}, {behind}) leaves nothing of the {size} elements in dimension {d}"
         )
-    return index_select(input, d, INDICES[mode](arange(-before, size + behind), size))
+    index = INDICES[mode](arange(-before, size + behind), size)
+    return call_unpacked(index_select, input, d, index)
 
 
 INDICES = {

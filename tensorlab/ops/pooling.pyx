@@ -2,7 +2,8 @@
 
 A window is what its rows and its columns are: for each place along an axis the first element, the one after the last, and
 how many the mean divides by. So strided, padded and adaptive pooling are the same loops over other windows, and pooling of
-signals is that of images one row high.
+signals is that of images one row high. The backward pass makes the windows again from the arguments of the call: they are
+the op's own, so no hook of saved tensors should see them, and making them costs nothing beside the loops.
 """
 
 from libc.stdint cimport int64_t
@@ -40,9 +41,16 @@ cdef struct Planes:             # images, one after another
 
 
 # ---------------------------------------------------------------- windows
-cdef tuple axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, ssize dilation, bint ceil_mode,
-                        bint counts_padding, str where):
-    """The table of windows along one axis, and how many there are."""
+cdef tuple windows_of(tuple sizes, tuple kernels, tuple strides, tuple paddings, tuple dilations, bint ceil_mode,
+                      bint counts_padding, str where):
+    """The tables of the rows' and of the columns' windows of an image of these sizes, height and width."""
+    return (axis_windows(sizes[0], kernels[0], strides[0], paddings[0], dilations[0], ceil_mode, counts_padding, where),
+            axis_windows(sizes[1], kernels[1], strides[1], paddings[1], dilations[1], ceil_mode, counts_padding, where))
+
+
+cdef TensorBase axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, ssize dilation, bint ceil_mode,
+                             bint counts_padding, str where):
+    """The table of windows along one axis."""
     cdef ssize reach = dilation * (kernel - 1) + 1, i, start, n
     cdef ssize room = size + 2 * padding - reach
     cdef TensorBase table
@@ -71,10 +79,15 @@ cdef tuple axis_windows(ssize size, ssize kernel, ssize stride, ssize padding, s
                              f"padding or dilation")
         entry[COUNT] = min(start + reach, size + padding) - start if counts_padding else entry[BEHIND] - entry[FIRST]
         entry += 3
-    return table, n
+    return table
 
 
-cdef tuple adaptive_windows(ssize size, ssize n):
+cdef tuple adaptive_windows_of(tuple sizes, tuple output_size):
+    """The same tables for windows that split both axes."""
+    return adaptive_windows(sizes[0], output_size[0]), adaptive_windows(sizes[1], output_size[1])
+
+
+cdef TensorBase adaptive_windows(ssize size, ssize n):
     """Windows that split the axis into n parts as even as can be, overlapping where n does not divide its size."""
     cdef TensorBase table = int_table(n)
     cdef int64_t* entry = <int64_t*>memory_of(table)
@@ -84,7 +97,7 @@ cdef tuple adaptive_windows(ssize size, ssize n):
         entry[BEHIND] = ((i + 1) * size + n - 1) // n
         entry[COUNT] = entry[BEHIND] - entry[FIRST]
         entry += 3
-    return table, n
+    return table
 
 
 cdef TensorBase int_table(ssize n):
@@ -203,7 +216,14 @@ cdef TensorBase tensor_of_shape(int dtype, TensorBase like, ssize height, ssize 
     return empty_beside(like, dtype, like.ndim_, sizes)
 
 
-cdef int describe(Planes* p, TensorBase x, TensorBase rows, TensorBase columns) except -1:
+cdef tuple image_size(TensorBase x):
+    """Height and width."""
+    return x.sizes[x.ndim_ - 2], x.sizes[x.ndim_ - 1]
+
+
+cdef int describe(Planes* p, TensorBase x, tuple windows) except -1:
+    """Images of x's size and these windows, which the caller keeps alive."""
+    cdef TensorBase rows = windows[0], columns = windows[1]
     p.height, p.width = x.sizes[x.ndim_ - 2], x.sizes[x.ndim_ - 1]
     p.planes = x.sizes[0] * (x.sizes[1] if x.ndim_ == 4 else 1)
     p.out_height, p.out_width = rows.sizes[0], columns.sizes[0]
@@ -271,17 +291,15 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
     """
     cdef tuple kernels = read_pair(kernel_size, "max_pool2d", "kernel_size"), strides, paddings, steps
     cdef int kernel_type = kernel_dtype(input.dtype_)
-    cdef TensorBase x, out, indices, rows, columns
+    cdef TensorBase x, out, indices
+    cdef tuple windows
     cdef Planes p
     check_images(input, "max_pool2d")
     strides = kernels if stride is None or stride == [] else read_pair(stride, "max_pool2d", "stride")
     paddings, steps = read_pair(padding, "max_pool2d", "padding"), read_pair(dilation, "max_pool2d", "dilation")
-    rows, _ = axis_windows(input.sizes[input.ndim_ - 2], kernels[0], strides[0], paddings[0], steps[0], ceil_mode, False,
-                           "max_pool2d")
-    columns, _ = axis_windows(input.sizes[input.ndim_ - 1], kernels[1], strides[1], paddings[1], steps[1], ceil_mode, False,
-                              "max_pool2d")
+    windows = windows_of(image_size(input), kernels, strides, paddings, steps, ceil_mode, False, "max_pool2d")
     x = plain(input, kernel_type)
-    describe(&p, x, rows, columns)
+    describe(&p, x, windows)
     p.row_stride, p.column_stride = steps[0], steps[1]
     out = tensor_of_shape(kernel_type, input, p.out_height, p.out_width)
     indices = tensor_of_shape(INT64, input, p.out_height, p.out_width)
@@ -293,46 +311,80 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
 
 
 # ---------------------------------------------------------------- avg_pool2d, adaptive_avg_pool2d
-cdef Op AVG_POOL = Op("avg_pool2d(Tensor x, Tensor rows, Tensor columns, float divisor) -> Tensor")
-cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(Tensor x, Tensor rows, Tensor columns, float divisor) -> Tensor")
-cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(Tensor grad, Tensor rows, Tensor columns, float divisor, "
-                               "int height, int width) -> Tensor")
+cdef Op AVG_POOL = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+                      "bool count_include_pad, int? divisor_override) -> Tensor")
+cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, "
+                               "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 
 @AVG_POOL.derivative("x")
-def avg_pool_derivative(grad, x_shape, rows, columns, divisor):
-    *planes, height, width = x_shape
-    return avg_pool_backward(grad, rows, columns, divisor, height, width)
-
-@ADAPTIVE_AVG_POOL.derivative("x")
-def adaptive_avg_pool_derivative(grad, x_shape, rows, columns, divisor):
-    return avg_pool_derivative(grad, x_shape, rows, columns, divisor)
+def avg_pool_derivative(grad, x_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    *_, height, width = x_shape
+    return avg_pool_backward(grad, (height, width), kernel_size, stride, padding, ceil_mode, count_include_pad,
+                             divisor_override)
 
 @AVG_POOL_BACKWARD.derivative("grad")
-def avg_pool_backward_derivative(grad, rows, columns, divisor):
-    return mean_of_windows(AVG_POOL, grad, rows, columns, divisor)
+def avg_pool_backward_derivative(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    return run_avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
-cdef object mean_of_windows(Op op, TensorBase x, TensorBase rows, TensorBase columns, double divisor):
+cdef object run_avg_pool(TensorBase x, tuple kernel_size, tuple stride, tuple padding, bint ceil_mode, bint count_include_pad,
+                         object divisor_override):
+    windows = windows_of(image_size(x), kernel_size, stride, padding, (1, 1), ceil_mode, count_include_pad, "avg_pool2d")
+    return record(AVG_POOL, mean_of_windows(x, windows, divisor_override or 0),
+                  (x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+
+def avg_pool_backward(TensorBase grad not None, tuple sizes, tuple kernel_size, tuple stride, tuple padding, bint ceil_mode,
+                      bint count_include_pad, divisor_override):
+    """The gradient of a mean over windows by its input, an image of these sizes, height and width."""
+    windows = windows_of(sizes, kernel_size, stride, padding, (1, 1), ceil_mode, count_include_pad, "avg_pool2d_backward")
+    return record(AVG_POOL_BACKWARD, spread_over_windows(grad, windows, divisor_override or 0, sizes, "avg_pool2d_backward"),
+                  (grad, sizes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+
+cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(Tensor x, int[] output_size) -> Tensor")
+cdef Op ADAPTIVE_AVG_POOL_BACKWARD = Op("adaptive_avg_pool2d_backward(Tensor grad, int[] sizes, int[] output_size) -> "
+                                        "Tensor")
+
+@ADAPTIVE_AVG_POOL.derivative("x")
+def adaptive_avg_pool_derivative(grad, x_shape, output_size):
+    *_, height, width = x_shape
+    return adaptive_avg_pool_backward(grad, (height, width), output_size)
+
+@ADAPTIVE_AVG_POOL_BACKWARD.derivative("grad")
+def adaptive_avg_pool_backward_derivative(grad, output_size):
+    return run_adaptive_avg_pool(grad, output_size)
+
+cdef object run_adaptive_avg_pool(TensorBase x, tuple output_size):
+    windows = adaptive_windows_of(image_size(x), output_size)
+    return record(ADAPTIVE_AVG_POOL, mean_of_windows(x, windows, 0), (x, output_size))
+
+def adaptive_avg_pool_backward(TensorBase grad not None, tuple sizes, tuple output_size):
+    """The gradient of a mean over windows that split an image of these sizes, height and width."""
+    windows = adaptive_windows_of(sizes, output_size)
+    return record(ADAPTIVE_AVG_POOL_BACKWARD, spread_over_windows(grad, windows, 0, sizes, "adaptive_avg_pool2d_backward"),
+                  (grad, sizes, output_size))
+
+cdef TensorBase mean_of_windows(TensorBase x, tuple windows, double divisor):
     cdef int kernel_type = kernel_dtype(x.dtype_)
     cdef TensorBase computed = plain(x, kernel_type), out
     cdef Planes p
-    describe(&p, computed, rows, columns)
+    describe(&p, computed, windows)
     out = tensor_of_shape(kernel_type, x, p.out_height, p.out_width)
     if not is_meta(out):
         p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
         run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
-    return record(op, plain(out, x.dtype_), (x, rows, columns, divisor))
+    return plain(out, x.dtype_)
 
-def avg_pool_backward(TensorBase grad not None, TensorBase rows not None, TensorBase columns not None, double divisor,
-                      ssize height, ssize width):
-    """The gradient of a mean over windows by its input, an image of this height and width."""
+cdef TensorBase spread_over_windows(TensorBase grad, tuple windows, double divisor, tuple sizes, str where):
     cdef int kernel_type = kernel_dtype(grad.dtype_)
-    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_shape(kernel_type, grad, height, width)
+    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_shape(kernel_type, grad, sizes[0], sizes[1])
     cdef Planes p
-    describe(&p, out, rows, columns)
+    describe(&p, out, windows)
+    if grad.sizes[grad.ndim_ - 2] != p.out_height or grad.sizes[grad.ndim_ - 1] != p.out_width:
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but there are {p.out_height} "
+                         f"by {p.out_width} windows")
     if not is_meta(out):
         p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
         run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
-    return record(AVG_POOL_BACKWARD, plain(out, grad.dtype_), (grad, rows, columns, divisor, height, width))
+    return plain(out, grad.dtype_)
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
                bint count_include_pad=True, divisor_override=None):
@@ -368,11 +420,7 @@ def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     paddings = read_pair(padding, "avg_pool2d", "padding")
     if divisor_override == 0:
         raise ShapeError("avg_pool2d: divisor_override is 0; give a number to divide by, or leave it out")
-    rows, _ = axis_windows(input.sizes[input.ndim_ - 2], kernels[0], strides[0], paddings[0], 1, ceil_mode,
-                           count_include_pad, "avg_pool2d")
-    columns, _ = axis_windows(input.sizes[input.ndim_ - 1], kernels[1], strides[1], paddings[1], 1, ceil_mode,
-                              count_include_pad, "avg_pool2d")
-    return mean_of_windows(AVG_POOL, input, rows, columns, divisor_override or 0)
+    return run_avg_pool(input, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override)
 
 def adaptive_avg_pool2d(TensorBase input not None, output_size):
     """The mean of each of as many windows as are asked for, as even as can be.
@@ -399,9 +447,7 @@ def adaptive_avg_pool2d(TensorBase input not None, output_size):
     if len(sizes) != 2 or min(sizes) < 0 or height == 0 or width == 0:
         raise ShapeError(f"adaptive_avg_pool2d: output_size {output_size!r} for images of {height} by {width}; expected two "
                          f"numbers from 0 up, and images that are not empty")
-    rows, _ = adaptive_windows(height, sizes[0])
-    columns, _ = adaptive_windows(width, sizes[1])
-    return mean_of_windows(ADAPTIVE_AVG_POOL, input, rows, columns, 0)
+    return run_adaptive_avg_pool(input, sizes)
 
 
 # ---------------------------------------------------------------- signals: images one row high
