@@ -42,7 +42,7 @@ def activation(
     special = Sample(
         f"{title} of specials",
         call,
-        values(*([NAN] if nan else []), 0.0, -0.0, 80.0, -80.0, 1e-3, -1e-3, *corners),
+        values(0.0, -0.0, NAN if nan else 5.0, 80.0, -80.0, 1e-3, -1e-3, *corners),
         dtypes=["float32"],
         **{**options, "derivatives": 1},
     )

@@ -30,6 +30,7 @@ NOT_COMPARABLE = {
     "sin of large numbers": "a step of eps is many turns",
     "cos of large numbers": "a step of eps is many turns",
     "clamp at its bounds": "kinks",
+    "hardswish of specials": "kinks",
     "minimum of equals": "kinks",
     "fmax of equals": "kinks",
     "fmin of equals": "kinks",
