@@ -14,7 +14,7 @@ NAMES = [*(f"index: {name}" for name in BY_INDEX), *(f"mask: {name}" for name in
 @pytest.mark.parametrize("name", NAMES)
 def test_an_index_rewritten_by_another_thread_does_not_end_the_process(name):
     command = [sys.executable, "-m", "tests.ops.racing_indices", name]
-    ran = subprocess.run(command, capture_output=True, text=True)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, f"the process ended with {ran.returncode}\n{ran.stderr}"
     assert ran.stdout.endswith("done\n")
 
@@ -30,7 +30,7 @@ def test_a_bad_index_still_changes_nothing():
         lambda: x.index_copy_(0, index, T.ones(20000)),
         lambda: x.index_put_((index,), T.ones(20000), accumulate=True),
     ):
-        with pytest.raises(IndexError, match="index 100 is out of range"):
+        with pytest.raises((IndexError, RuntimeError), match="index 100 is out of range"):
             write()
         assert not x.any()
 
