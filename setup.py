@@ -30,7 +30,7 @@ NEEDS_NUMPY_HEADERS = {"tensorlab._core.arrays"}
 
 DIRECTIVES = {
     "language_level": 3,
-    "boundscheck": False,
+    "boundscheck": True,  # of Python's lists and tuples: C arrays and pointers have no checks anyway
     "wraparound": False,
     "cdivision": True,
     "initializedcheck": False,
@@ -39,7 +39,6 @@ DIRECTIVES = {
     "embedsignature.format": "python",
 }
 DEBUG_DIRECTIVES = {
-    "boundscheck": True,
     "nonecheck": True,
     "initializedcheck": True,
 }

@@ -10,6 +10,7 @@ A capsule that nobody takes calls the deleter itself. Since version 1.0 the stru
 a borrower that knows only the older struct cannot be told, so read-only memory is refused there.
 """
 cimport cython
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact,
@@ -26,6 +27,7 @@ from libc.stdlib cimport calloc, free
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
+    MAX_ITEMSIZE,
     NUM_DTYPES,
     UINT8,
     default_float,
@@ -34,7 +36,7 @@ from tensorlab._core.dtypes cimport (
     item_size,
 )
 from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, extent, ssize
+from tensorlab._core.layout cimport MAX_NDIM, extent, plain_ints, shape_text, ssize
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, set_layout
 
@@ -75,6 +77,7 @@ cdef extern from "dlpack.h":
     int DL_CPU, DL_INT, DL_UINT, DL_FLOAT, DL_BFLOAT, DL_BOOL, DL_READ_ONLY, DL_IS_COPIED
 
 cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
     int Py_IsInitialized() nogil
 
 cdef const char* OLD = "dltensor"
@@ -174,6 +177,14 @@ cdef object new_capsule(TensorBase x, bint is_copied):
     return PyCapsule_New(managed, NEW, <void (*)(object) noexcept>drop_capsule)
 
 
+cdef tuple read_pair(object given, str what):
+    """Two ints, as DLPack writes versions and devices; they may come from another library, so nothing is taken for granted."""
+    cdef tuple pair = plain_ints(tuple(given))
+    if len(pair) != 2 or not PyLong_CheckExact(pair[0]) or not PyLong_CheckExact(pair[1]):
+        raise TypeError(f"{what} must be a pair of ints, not {given!r}")
+    return pair
+
+
 def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device=None, copy=None):
     """A DLPack capsule over the tensor's memory, for `from_dlpack` of another library.
 
@@ -194,8 +205,10 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
         raise BufferError("__dlpack__: a tensor on 'meta' has no data to be lent")
     if stream is not None and stream not in (-1, 1):
         raise BufferError(f"__dlpack__: stream is {stream!r}; a tensor in the CPU's memory has none, give None")
-    if dl_device is not None and tuple(dl_device) != (DL_CPU, 0):
+    if dl_device is not None and read_pair(dl_device, "__dlpack__: dl_device") != (DL_CPU, 0):
         raise BufferError(f"__dlpack__: the device asked for is {tuple(dl_device)}; the tensor is on the CPU, ({DL_CPU}, 0)")
+    if max_version is not None:
+        max_version = read_pair(max_version, "__dlpack__: max_version")
     if needs_grad(x):
         raise BufferError("__dlpack__: a tensor that requires grad cannot be lent, because autograd would not see what is "
                           "written there; lend tensor.detach()")
@@ -272,12 +285,13 @@ cdef TensorBase borrow(object capsule):
     if lent.device.device_type != DL_CPU:
         raise BufferError(f"from_dlpack: the memory is on device {lent.device.device_type}; only the CPU's can be used")
     dtype = dtype_of(lent)
-    if lent.ndim > MAX_NDIM:
+    if not 0 <= lent.ndim <= MAX_NDIM:
         raise ShapeError(f"from_dlpack: {lent.ndim} dimensions, at most {MAX_NDIM} are supported")
     for i in range(lent.ndim - 1, -1, -1):
         sizes[i] = lent.shape[i]
         strides[i] = stride if lent.strides == NULL else lent.strides[i]
-        stride *= sizes[i]
+        if lent.strides == NULL:
+            stride *= sizes[i]
         if sizes[i] < 0 or (strides[i] < 0 and sizes[i] > 1):
             raise MemoryLayoutError("from_dlpack: a size or stride is negative; make a copy of the array first")
         if strides[i] < 0:                              # of a dimension of size 1: it is never used
@@ -285,6 +299,9 @@ cdef TensorBase borrow(object capsule):
     out = new_tensor()
     out.dtype_ = dtype
     set_layout(out, lent.ndim, sizes, strides)
+    if extent(lent.ndim, sizes, strides) > PY_SSIZE_T_MAX // MAX_ITEMSIZE:
+        raise MemoryLayoutError(f"from_dlpack: shape {shape_text(lent.ndim, sizes)} with strides "
+                                f"{shape_text(lent.ndim, strides)} reaches further than any memory")
     owner = Borrowed.__new__(Borrowed)
     if out.numel_ > 0:
         out.storage_ = foreign_storage(<char*>lent.data + lent.byte_offset,
@@ -329,9 +346,11 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
         return (<object>out).clone() if copy else out
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack: a {type(ext_tensor).__name__} has no __dlpack__; give an array that has, or a capsule")
-    if hasattr(ext_tensor, "__dlpack_device__") and int(ext_tensor.__dlpack_device__()[0]) != DL_CPU:
-        raise BufferError(f"from_dlpack: the array is on device {tuple(ext_tensor.__dlpack_device__())}; only memory of the "
-                          f"CPU, ({DL_CPU}, 0), can be used")
+    if hasattr(ext_tensor, "__dlpack_device__"):
+        device_pair = read_pair(ext_tensor.__dlpack_device__(), "from_dlpack: what __dlpack_device__() returns")
+        if device_pair[0] != DL_CPU:
+            raise BufferError(f"from_dlpack: the array is on device {device_pair}; only memory of the CPU, ({DL_CPU}, 0), can be "
+                              f"used")
     try:
         capsule = ext_tensor.__dlpack__(max_version=(1, 1), copy=copy)
     except TypeError:                                   # a library that knows only the protocol before version 1.0

@@ -219,3 +219,29 @@ def test_asarray_of_a_tensor_that_requires_grad_as_in_pytorch(copy, grad):
 def test_a_borrowed_tensor_can_be_pickled():
     x = tensorlab.from_dlpack(np.arange(3))
     assert pickle.loads(pickle.dumps(x)).tolist() == [0, 1, 2]
+
+
+# ---------------------------------------------------------------- pairs that are none
+class Array:
+    """An array of another library whose answers are not what the protocol promises."""
+
+    def __init__(self, device):
+        self.device = device
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **named):
+        raise AssertionError("the device should have been refused")
+
+
+@pytest.mark.parametrize("pair", [(), [], (1,), (1, 0, 0), ("1", "0"), (None, None), 5])
+def test_a_device_that_is_no_pair_is_refused(pair):
+    with pytest.raises(TypeError):
+        tensorlab.from_dlpack(Array(pair))
+
+
+@pytest.mark.parametrize("pair", [(), [], (1,), ("1", "0"), (None, None), 5])
+def test_a_version_that_is_no_pair_is_refused(pair):
+    with pytest.raises(TypeError):
+        tensorlab.ones(2).__dlpack__(max_version=pair)
