@@ -5,7 +5,15 @@ The functions live with their ops; here each is given a name, and nothing more. 
 
 from typing import Any
 
-from tensorlab._core import arrays, autograd_fields, dlpack, exchange, layout_fields, overrides, subclass
+from tensorlab._core import (
+    arrays,
+    autograd_fields,
+    dlpack,
+    exchange,
+    layout_fields,
+    overrides,
+    subclass,
+)
 from tensorlab._core.numpy_aliases import accept_numpy_names
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
@@ -67,7 +75,7 @@ from tensorlab.printing import tensor_format, tensor_repr
 class Tensor(TensorBase):
     """A multi-dimensional array of one dtype, whose history autograd can follow."""
 
-    __new__ = staticmethod(creation.new_of_class)       # kernels do not go through it
+    __new__ = staticmethod(creation.new_of_class)  # kernels do not go through it
 
     # layout
     size = layout_fields.size
@@ -113,7 +121,11 @@ class Tensor(TensorBase):
         overrides.register_subclass(cls)
 
     # autograd
-    requires_grad = property(autograd_fields.get_requires_grad, autograd_fields.set_requires_grad)
+    requires_grad = property(
+        autograd_fields.get_requires_grad,
+        autograd_fields.set_requires_grad,
+        autograd_fields.keep_requires_grad,
+    )
     requires_grad_ = autograd_fields.requires_grad_
     is_leaf = property(autograd_fields.get_is_leaf)
     grad_fn = property(autograd_fields.get_grad_fn)
@@ -125,7 +137,7 @@ class Tensor(TensorBase):
     register_post_accumulate_grad_hook = autograd_fields.register_post_accumulate_grad_hook
     detach = autograd_fields.detach
     detach_ = autograd_fields.detach_
-    data = property(autograd_fields.get_data, autograd_fields.set_data)
+    data = property(autograd_fields.get_data, autograd_fields.set_data, autograd_fields.keep_data)
     _base = property(autograd_fields.get_base)
     _is_view = autograd_fields.is_view
 
@@ -447,7 +459,7 @@ class Tensor(TensorBase):
 
     # softmax
     log_softmax = softmax.log_softmax
-    softmax = softmax.softmax          # last: the name is the module's until here
+    softmax = softmax.softmax  # last: the name is the module's until here
 
     # indexing
     __getitem__ = getitem.getitem

@@ -5,7 +5,7 @@ Each function here becomes a property or a method of class Tensor; what it does 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.anomaly cimport is_data_watched
 from tensorlab._core.dispatch cimport run_1
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport thread_state
@@ -41,6 +41,11 @@ def set_requires_grad(TensorBase x not None, value):
     requires_grad_(x, value)
 
 
+def keep_requires_grad(TensorBase x not None):
+    """`del x.requires_grad` is refused."""
+    raise GradientError("requires_grad: the flag cannot be deleted; set it to False")
+
+
 def requires_grad_(TensorBase x not None, requires_grad=True):
     """Switch on (or off) that autograd follows what is computed from this tensor; returns it.
 
@@ -54,7 +59,7 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
     if not requires_grad and was_computed(x):
         raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
                             "for a copy outside the graph")
-    if requires_grad and not is_floating(x.dtype_):
+    if requires_grad and not is_differentiable(x.dtype_):
         raise DTypeError(f"requires_grad_: only floating-point tensors can require gradients, not {dtype_object(x.dtype_)}")
     if requires_grad and x.counter is None and not thread_state().inference:
         raise GradientError("requires_grad_: an inference tensor cannot require gradients; clone it outside inference_mode")
@@ -260,7 +265,7 @@ def set_data(TensorBase x not None, value):
         raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
     source = <TensorBase>value
     check_device("data", "its new data", x, source)
-    if needs_grad(x) and not is_floating(source.dtype_):
+    if needs_grad(x) and not is_differentiable(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
     has_other_form = x.dtype_ != source.dtype_ or x.shape != source.shape
     if has_other_form:
@@ -273,6 +278,11 @@ def set_data(TensorBase x not None, value):
     x.data_ = source.data_
     x.dtype_ = source.dtype_
     set_layout(x, source.ndim_, source.sizes, source.strides)
+
+
+def keep_data(TensorBase x not None):
+    """`del x.data` is refused."""
+    raise GradientError("data: a tensor cannot be without its data; delete the tensor itself")
 
 
 def get_base(TensorBase x not None):

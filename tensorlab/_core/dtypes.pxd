@@ -14,6 +14,7 @@ cdef enum:
     FLOAT64 = 9
     NUM_DTYPES = 10
     NO_DTYPE = 10       # "not known yet" while promoting
+    MAX_ITEMSIZE = 8    # bytes of the widest element: what buffers for elements of any type reserve for each
 
 ctypedef fused number:
     uint8_t
@@ -45,6 +46,10 @@ cdef unsigned char promotion[NUM_DTYPES][NUM_DTYPES]
 
 cdef inline bint is_floating(int code) noexcept nogil:
     return code >= FLOAT16
+
+cdef inline bint is_differentiable(int code) noexcept nogil:
+    """May tensors of this type require grad?"""
+    return is_floating(code)
 
 cdef inline int kernel_dtype(int code) noexcept nogil:
     """The type that kernels compute in: half types are converted block by block."""

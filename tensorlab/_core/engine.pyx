@@ -17,7 +17,7 @@ from threading import Thread
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, transfer_lock
 from tensorlab._core.anomaly cimport find_nan, is_anomaly_on, tell_where
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph cimport GraphTask, InputMetadata, Node, has_shape_of, is_wanted
 from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
 from tensorlab._core.layout cimport is_dense, shape_text
@@ -60,7 +60,7 @@ cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
             raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a {type(grad).__name__} of another shape than "
                             f"{shape_text(metadata.ndim, metadata.sizes)}")
         g = <TensorBase>grad
-    if not is_floating(metadata.dtype):
+    if not is_differentiable(metadata.dtype):
         raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(metadata.dtype)}, and integers have no "
                             f"gradient")
     if g.dtype_ != metadata.dtype:

@@ -1,6 +1,7 @@
 """Values in and out: Python numbers, nested lists and buffers, without copying where that can be. NumPy is in arrays.pyx."""
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
-from cpython.long cimport PyLong_Check, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.arrays cimport is_ndarray, tensor_over
@@ -42,7 +43,7 @@ from tensorlab._core.tensor cimport (
 import warnings
 
 from tensorlab._core.device import is_meta_device
-from tensorlab.errors import ShapeError
+from tensorlab.errors import DTypeError, ShapeError
 
 
 # ---------------------------------------------------------------- single elements
@@ -139,6 +140,8 @@ cdef object list_of(TensorBase x, int dim, const char* address):
         return read_element(address, x.dtype_)
     out = []
     for i in range(x.sizes[dim]):
+        if i & 0xffff == 0xffff:
+            PyErr_CheckSignals()
         out.append(list_of(x, dim + 1, address + i * x.strides[dim] * item_size[x.dtype_]))
     return out
 
@@ -184,12 +187,17 @@ cdef int measure(object data, ssize* sizes) except -1:
         if is_one_element(data):
             break
         data = opened(data)
+    if ndim > 0 and isinstance(data, str):
+        raise ValueError(f"tensor: cannot make elements of str {data!r}; give numbers, sequences of numbers, tensors or arrays")
     return ndim
 
 
-cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) except -1:
+cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, bint infers) except -1:
     """Check that all sequences have the shape that the first ones have, and find the type that the numbers need together: a
-    tensor or an array brings its own, whatever its values are."""
+    tensor or an array brings its own, whatever its values are.
+
+    What is no number is an error of another kind if the type is to be inferred from it, as in PyTorch.
+    """
     cdef object number, one
     cdef int found, of_values = NO_DTYPE
     if not (PyFloat_CheckExact(data) or PyLong_CheckExact(data) or isinstance(data, (list, tuple))):
@@ -204,9 +212,9 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) 
         number = data if PyFloat_Check(data) else as_number(data)
         if number is None:
             if isinstance(data, (list, tuple)):
-                raise ValueError(f"tensor: a number is expected at depth {depth}, as in the first row, not a sequence")
-            raise TypeError(f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, "
-                            f"tensors or arrays")
+                raise TypeError(f"tensor: a number is expected at depth {depth}, as in the first row, not a sequence")
+            raise (DTypeError if infers and not isinstance(data, str) else TypeError)(
+                f"tensor: cannot make elements of {type(data).__name__}; give numbers, sequences of numbers, tensors or arrays")
         found = number_dtype(number)
         dtype[0] = found if dtype[0] == NO_DTYPE else promotion[dtype[0]][found]
         return 0
@@ -217,7 +225,7 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype) 
         raise ValueError(f"tensor: a sequence of length {sizes[depth]} is expected at depth {depth}, as in the first row; "
                          f"one has length {len(data)}")
     for one in data:
-        scan(one, depth + 1, ndim, sizes, dtype)
+        scan(one, depth + 1, ndim, sizes, dtype, infers)
     return 0
 
 
@@ -226,6 +234,7 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
     read, and be longer than when it was scanned: nothing is written from `end` on."""
     cdef object one
     cdef float x
+    cdef int overflow
     if isinstance(data, (list, tuple)):
         for one in data:
             to = store(opened(one), dtype, to, end)
@@ -236,6 +245,11 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
         x = data
         convert(to, dtype, 1, &x, FLOAT32, 1, 1)
     else:
+        if PyLong_Check(data) and not is_floating(dtype) and dtype != BOOL:
+            PyLong_AsLongLongAndOverflow(data, &overflow)
+            if overflow:
+                raise ValueError(f"tensor: the number {data} does not fit in 64 bits; give dtype=tensorlab.float64 for one that "
+                                 f"is near it")
         check_fits(data, dtype)
         write_number(data, dtype, to)
     return to + item_size[dtype]
@@ -256,7 +270,7 @@ cdef TensorBase tensor_from(object data, int dtype):
             data, "__getitem__") and not isinstance(data, (str, bytes, dict)):
         data = list(data)
     ndim = measure(data, sizes)
-    scan(data, 0, ndim, sizes, &inferred)
+    scan(data, 0, ndim, sizes, &inferred, dtype == NO_DTYPE)
     if dtype == NO_DTYPE:
         dtype = default_float() if inferred == NO_DTYPE else inferred
     out = empty_tensor(dtype, ndim, sizes)

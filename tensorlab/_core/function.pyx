@@ -5,7 +5,7 @@ The node is what the user knows as `ctx`. Each Function class gets a node class 
 cimport cython
 
 from tensorlab._core.accumulate_grad cimport set_edges
-from tensorlab._core.dtypes cimport FLOAT64, is_floating
+from tensorlab._core.dtypes cimport FLOAT64, is_differentiable
 from tensorlab._core.graph cimport (
     GraphTask,
     Node,
@@ -243,7 +243,7 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
         out = <TensorBase>outputs[i]
         is_input = contains(arguments, out)
         is_dirty = contains(node.dirty, out)
-        has_grad = is_recorded and is_floating(out.dtype_) and not contains(node.non_differentiable, out)
+        has_grad = is_recorded and is_differentiable(out.dtype_) and not contains(node.non_differentiable, out)
         differentiable += has_grad
         if not has_grad:
             if is_input and needs_grad(out):
@@ -342,7 +342,7 @@ def without_derivative(str op, inputs, tuple outputs):
     if not is_wanted:
         return outputs
     text = f"{op}: its derivative is not implemented; detach() what it is given, or its results, to take them for constants"
-    floats = [out if is_floating((<TensorBase?>out).dtype_) else None for out in outputs]
+    floats = [out if is_differentiable((<TensorBase?>out).dtype_) else None for out in outputs]
     delayed = delay_error(text, floats, NotImplementedError, inputs)
     return tuple([out if other is None else other for out, other in zip(outputs, delayed)])
 

@@ -1,5 +1,7 @@
 """What forward writes down: nodes and their edges; and what is asked of tensors that autograd follows."""
-from tensorlab._core.layout cimport MAX_NDIM, ssize
+from cpython.long cimport PyLong_CheckExact
+
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize, wrap_dim
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.tensor cimport TensorBase
 
@@ -57,6 +59,12 @@ cdef inline int ndim_of(TensorBase x) except -1:
     if x.base is not None and x.creation != 0 and thread_state().grad_enabled and needs_grad(x):
         grad_fn_of(x)
     return x.ndim_
+
+cdef inline int dim_of(object dim, TensorBase x, str where) except -1:
+    """The number of one of x's dimensions, counted from 0. It becomes a plain int before x is looked at."""
+    if not PyLong_CheckExact(dim):
+        dim = plain_ints(dim)
+    return wrap_dim(dim, ndim_of(x), where)
 
 cdef inline bint needs_grad(TensorBase x) noexcept:
     """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""

@@ -24,7 +24,7 @@ from libc.stdlib cimport calloc, free
 from collections import namedtuple
 
 from tensorlab._core.anomaly cimport forward_stack, here, is_anomaly_on, write_out
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.modes cimport ThreadState, set_overrides_disabled, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport (
@@ -306,7 +306,7 @@ cdef Node grad_fn_of(TensorBase x):
         refuse_special_view(x, None)
         old = x.node
         x.node = None
-        if is_floating(x.dtype_):
+        if is_differentiable(x.dtype_):
             was_enabled = thread_state().grad_enabled
             thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
             were_disabled = set_overrides_disabled(True)

@@ -20,6 +20,8 @@ cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int n
 cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize** operand_strides,
                         ssize* strides) noexcept nogil
 cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_sizes) noexcept nogil
+cdef object plain_ints(object given)
+cdef ssize int_argument(object given, str where, str name) except? -1
 cdef int wrap_dim(object dim, int ndim, str where=*) except -1
 cdef int read_sizes(object sizes, ssize* out, str where) except -1
 cdef str shape_text(int ndim, const ssize* sizes)

@@ -7,13 +7,16 @@ The one equation behind it all: element (i0, i1, ...) of a tensor lies at
 elements from the start of its storage. A view changes the numbers and leaves the memory alone.
 """
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
-from cpython.tuple cimport PyTuple_GET_ITEM
+from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t, PyNumber_Index
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab.errors import DimensionError, ShapeError
 
 cdef extern from *:
     bint multiply_overflows "__builtin_mul_overflow"(ssize, ssize, ssize*) nogil
+    bint add_overflows "__builtin_add_overflow"(ssize, ssize, ssize*) nogil
+
+cdef ssize BEYOND_ALL = (<ssize>1 << 62)    # elements: more than any memory has, and a sum of two of them still fits
 
 
 cdef ssize count_elements(int ndim, const ssize* sizes) except -1:
@@ -145,14 +148,17 @@ cdef bint is_channels_last(const ssize* sizes, const ssize* strides) noexcept no
 
 
 cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
-    """Elements from the first to the last that the layout reaches, both included; 0 for an empty one."""
-    cdef ssize last = 0
+    """Elements from the first to the last that the layout reaches, both included: 0 for an empty one, and BEYOND_ALL for
+    more than a number can tell."""
+    cdef ssize last = 0, reach
     cdef int i
     for i in range(ndim):
         if sizes[i] == 0:
             return 0
-        last += (sizes[i] - 1) * strides[i]
-    return last + 1
+    for i in range(ndim):
+        if multiply_overflows(sizes[i] - 1, strides[i], &reach) or add_overflows(last, reach, &last):
+            return BEYOND_ALL
+    return last + 1 if last < BEYOND_ALL else BEYOND_ALL
 
 
 cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int new_ndim, const ssize* new_sizes,
@@ -266,11 +272,46 @@ cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_
     return 0
 
 
+cdef object exact_int = int.__pos__         # of a subclass of int, the int
+
+
+cdef object plain_int(object given):
+    if PyLong_CheckExact(given) or isinstance(given, bool) or not PyIndex_Check(given):
+        return given
+    given = PyNumber_Index(given)
+    return given if PyLong_CheckExact(given) else exact_int(given)
+
+
+cdef object plain_ints(object given):
+    """An int, or a sequence of ints, as Python's own ints in a tuple; anything else, and what else is in it, as it is.
+
+    An `__index__` can do anything, such as giving the tensor at hand another layout, and a subclass of tuple may lie
+    about its length. So arguments become plain ints before the layout of any tensor is looked at: these can be read
+    without running other code.
+    """
+    if PyLong_CheckExact(given) or given is None:
+        return given
+    if isinstance(given, (tuple, list)):
+        given = tuple(given)
+        for one in given:
+            if not PyLong_CheckExact(one):
+                return tuple([plain_int(one) for one in given])
+        return given
+    return plain_int(given)
+
+
+cdef ssize int_argument(object given, str where, str name) except? -1:
+    """The number in an argument that must be an int. A bool is none here, as in PyTorch: it is too often a slip."""
+    if not PyLong_CheckExact(given) and (isinstance(given, bool) or not PyIndex_Check(given)):
+        raise TypeError(f"{where}: {name} must be an int, not {type(given).__name__}")
+    return PyNumber_AsSsize_t(given, OverflowError)
+
+
 cdef int wrap_dim(object dim, int ndim, str where="") except -1:
     """A dimension number counted from 0; negative ones count from the end. A 0-d tensor has dimensions 0 and -1."""
     cdef ssize d
     cdef int n = ndim if ndim > 0 else 1
-    if not PyIndex_Check(dim):
+    if not PyLong_CheckExact(dim) and (isinstance(dim, bool) or not PyIndex_Check(dim)):
         raise TypeError(f"{where or 'dim'}: a dimension must be an int, not {type(dim).__name__}")
     d = PyNumber_AsSsize_t(dim, OverflowError)
     if d < -n or d >= n:
@@ -294,19 +335,21 @@ cdef bint read_plain_ints(tuple sizes, int n, ssize* out) noexcept:
 cdef int read_sizes(object sizes, ssize* out, str where) except -1:
     """Copy a sequence of ints, or the one sequence in a tuple of arguments, to C; returns how many."""
     cdef int i, n
-    if isinstance(sizes, tuple) and len(<tuple>sizes) == 1 and isinstance((<tuple>sizes)[0], (tuple, list)):
+    cdef tuple given
+    if isinstance(sizes, tuple) and PyTuple_GET_SIZE(sizes) == 1 and isinstance((<tuple>sizes)[0], (tuple, list)):
         sizes = (<tuple>sizes)[0]
     elif not isinstance(sizes, (tuple, list)):
         if not PyIndex_Check(sizes):
             raise TypeError(f"{where}: sizes must be ints, not {type(sizes).__name__}")
         sizes = (sizes,)
-    if len(sizes) > MAX_NDIM:
-        raise ShapeError(f"{where}: {len(sizes)} dimensions given, at most {MAX_NDIM} are supported")
-    n = len(sizes)
-    if isinstance(sizes, tuple) and read_plain_ints(<tuple>sizes, n, out):
+    given = tuple(sizes)
+    if len(given) > MAX_NDIM:
+        raise ShapeError(f"{where}: {len(given)} dimensions given, at most {MAX_NDIM} are supported")
+    n = <int>len(given)
+    if read_plain_ints(given, n, out):
         return n
     for i in range(n):
-        size = sizes[i]
+        size = given[i]
         if not PyIndex_Check(size) or isinstance(size, bool):
             raise TypeError(f"{where}: sizes must be ints, not {type(size).__name__} {size!r} at position {i}")
         try:

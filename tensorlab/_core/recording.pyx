@@ -11,7 +11,7 @@ from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTu
 from cpython.weakref cimport PyWeakref_NewRef
 
 from tensorlab._core.accumulate_grad cimport gradient_edge, set_edge_output, set_edges
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph cimport (
     GraphTask,
     InputMetadata,
@@ -361,7 +361,7 @@ cdef int end_record(OpNode node, object outputs) except -1:
     cdef TensorBase out
     if isinstance(outputs, TensorBase):
         out = <TensorBase>outputs
-        if not is_floating(out.dtype_):
+        if not is_differentiable(out.dtype_):
             return refuse_integers(node)
         write_metadata(&node.first_metadata, out)
         set_history(out, node, 0)
@@ -369,10 +369,10 @@ cdef int end_record(OpNode node, object outputs) except -1:
             node.saved_output = save_tensor(out, True)
         return 0
     set_input_metadata(node, outputs)
-    if node.output_count > 0 and not is_floating((<TensorBase>outputs[0]).dtype_):
+    if node.output_count > 0 and not is_differentiable((<TensorBase>outputs[0]).dtype_):
         return refuse_integers(node)
     for one in outputs:
-        if is_floating((<TensorBase>one).dtype_):
+        if is_differentiable((<TensorBase>one).dtype_):
             set_history(<TensorBase>one, node, i)
         i += 1
     return 0
@@ -436,7 +436,7 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     cdef bint wanted = False, were_disabled
     cdef int j
     refuse_internal_overlap(x, op.name + "_")
-    if op.derivative_count == 0 and is_floating(x.dtype_):
+    if op.derivative_count == 0 and is_differentiable(x.dtype_):
         op = flat_op(op)
     if thread_state().grad_enabled:
         for j in range(op.derivative_count):

@@ -1,5 +1,5 @@
 """Tensors of another Python class: the same memory under a class that inherits Tensor."""
-from tensorlab._core.dtypes cimport dtype_object, is_floating
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport TensorBase, note_borrower, set_layout
@@ -25,7 +25,7 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     cdef TensorBase made
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"_make_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
-    if require_grad and not is_floating(data.dtype_):
+    if require_grad and not is_differentiable(data.dtype_):
         raise DTypeError(f"{cls.__name__}: only floating-point tensors can require gradients, not {dtype_object(data.dtype_)}; "
                          f"give requires_grad=False")
     if require_grad and data.counter is None and not thread_state().inference:

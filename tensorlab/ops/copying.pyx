@@ -12,15 +12,16 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT8,
     INT16,
     INT32,
     INT64,
+    INT8,
     NO_DTYPE,
     UINT8,
     default_float,
     dtype as dtype_class,
     dtype_code,
+    is_differentiable,
     is_floating,
     item_size,
 )
@@ -136,7 +137,7 @@ def to_copy_derivative(grad):
 
 cdef TensorBase cast_to(TensorBase x, int dtype, object memory_format):
     cdef TensorBase out = copy_of(x, dtype, memory_format, "to")
-    return record(TO_COPY, out, (x, None, None)) if is_floating(dtype) else out     # a cast to integers ends the history
+    return record(TO_COPY, out, (x, None, None)) if is_differentiable(dtype) else out     # a cast to integers ends the history
 
 
 cdef TensorBase run_cast(TensorBase x, int dtype):
@@ -153,7 +154,7 @@ cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint
             raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
                               "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
         layout = copy_of(meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides), code, memory_format, "to")
-        return record(TO_COPY, layout, (x, None, None)) if is_floating(code) else layout
+        return record(TO_COPY, layout, (x, None, None)) if is_differentiable(code) else layout
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x

@@ -6,7 +6,7 @@ All are an allocation and a fill. They share their arguments (`dtype`, `device`,
 from cpython.long cimport PyLong_Check
 
 from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor
-from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_floating
+from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.placement cimport is_meta_by_default
@@ -76,7 +76,7 @@ cdef TensorBase make_empty(bint on_meta, int dtype, int ndim, const ssize* sizes
 
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where):
     if requires_grad:
-        if not is_floating(out.dtype_):
+        if not is_differentiable(out.dtype_):
             raise GradientError(f"{where}: only floating tensors can require grad, not {dtype_object(out.dtype_)}")
         out.wants_grad = True
     return out

@@ -13,16 +13,17 @@ from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.op cimport Op, in_place
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport (
     bump_version,
+    dim_of,
     ndim_of,
     set_history,
     should_record,
     write_metadata,
 )
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, plain_ints, read_sizes, shape_text, ssize, wrap_dim
 from tensorlab._core.recording cimport OpNode, begin_record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
 
@@ -53,7 +54,7 @@ cdef int check_layout_change(Op op, TensorBase x) except -1:
     """Raise if x itself must not be changed. This comes before the other arguments are looked at."""
     cdef bint is_recorded = should_record(x)
     check_inplace(x, is_recorded, op.name + "_")
-    if is_recorded and not is_floating(x.dtype_):
+    if is_recorded and not is_differentiable(x.dtype_):
         raise GradientError(f"{op.name}_: integers have no gradient, but this tensor requires grad (one that does was written "
                             f"into it); detach it first")
     return 0
@@ -124,8 +125,7 @@ def permute(TensorBase input not None, *order, dims=None):
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     elif len(order) > 0:
         raise TypeError("permute: dims is given twice")
-    if PyIndex_Check(dims):
-        dims = (dims,)
+    dims = plain_ints((dims,) if PyIndex_Check(dims) else dims)
     if isinstance(dims, (tuple, list)) and len(dims) != ndim_of(input):         # before any number is looked at, as PyTorch
         raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each "
                          f"once")
@@ -156,6 +156,7 @@ def movedim(TensorBase input not None, source, destination):
     cdef int[MAX_NDIM] sources, destinations, order
     cdef bint[MAX_NDIM] is_moved
     cdef int i, next_free, n
+    source, destination = plain_ints(source), plain_ints(destination)
     n = read_dims(source, input.ndim_, sources, "movedim")
     if read_dims(destination, input.ndim_, destinations, "movedim") != n:
         raise ShapeError(f"movedim: source {source} and destination {destination} must name equally many dimensions")
@@ -206,17 +207,17 @@ def transpose(TensorBase input not None, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    return run_3(TRANSPOSE, input, dim0, dim1)
+    return run_3(TRANSPOSE, input, plain_ints(dim0), plain_ints(dim1))
 
 
 def swapaxes(TensorBase input not None, axis0, axis1):
     """`transpose`, under NumPy's name."""
-    return run_3(TRANSPOSE, input, axis0, axis1)
+    return run_3(TRANSPOSE, input, plain_ints(axis0), plain_ints(axis1))
 
 
 def swapdims(TensorBase input not None, dim0, dim1):
     """`transpose`."""
-    return run_3(TRANSPOSE, input, dim0, dim1)
+    return run_3(TRANSPOSE, input, plain_ints(dim0), plain_ints(dim1))
 
 
 cdef Op TRANSPOSE_ = in_place(TRANSPOSE)
@@ -225,8 +226,9 @@ cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object di
     cdef int first, second
     cdef TensorBase out
     check_layout_change(TRANSPOSE, self)
-    first = wrap_dim(dim0, ndim_of(self), "transpose_")
-    second = wrap_dim(dim1, ndim_of(self), "transpose_")
+    dim0, dim1 = plain_ints(dim0), plain_ints(dim1)
+    first = dim_of(dim0, self, "transpose_")
+    second = dim_of(dim1, self, "transpose_")
     out = transposed(self, first, second)
     return change_layout(TRANSPOSE, self, (self, first, second), out.ndim_, out.sizes, out.strides, self.data_)
 
@@ -333,6 +335,7 @@ def squeeze(TensorBase input not None, *dims, dim=None):
     cdef int ndim
     if len(dims) > 0:
         dim = dims[0] if len(dims) == 1 else dims
+    dim = plain_ints(dim)
     ndim = squeezed(input, dim, sizes, strides, "squeeze")
     return run_view(SQUEEZE, input, alias_as(input, ndim, sizes, strides, input.data_),
                     (input, dim) if should_record(input) else None)
@@ -345,6 +348,7 @@ def squeeze_(TensorBase self not None, *dims, dim=None):
     check_layout_change(SQUEEZE, self)
     if len(dims) > 0:
         dim = dims[0] if len(dims) == 1 else dims
+    dim = plain_ints(dim)
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
 
@@ -384,7 +388,7 @@ def unsqueeze(TensorBase input not None, dim):
     >>> tensorlab.unsqueeze(tensorlab.zeros(3), -1).shape
     tensorlab.Size([3, 1])
     """
-    return unsqueeze_dim(input, wrap_dim(dim, ndim_of(input) + 1, "unsqueeze"))
+    return unsqueeze_dim(input, wrap_dim(plain_ints(dim), ndim_of(input) + 1, "unsqueeze"))
 
 
 def unsqueeze_(TensorBase self not None, dim):
@@ -392,7 +396,7 @@ def unsqueeze_(TensorBase self not None, dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
     check_layout_change(UNSQUEEZE, self)
-    at = wrap_dim(dim, ndim_of(self) + 1, "unsqueeze_")
+    at = wrap_dim(plain_ints(dim), ndim_of(self) + 1, "unsqueeze_")
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
@@ -467,4 +471,5 @@ def expand_as(TensorBase self not None, TensorBase other not None):
 def broadcast_to(TensorBase input not None, size):
     """`expand`, under NumPy's name."""
     cdef ssize[MAX_NDIM] numbers
-    return expand_to(input, read_sizes(size, numbers, "broadcast_to"), numbers)
+    cdef int ndim = read_sizes(size, numbers, "broadcast_to")
+    return expand_to(input, ndim, numbers)

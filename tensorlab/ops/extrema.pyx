@@ -20,8 +20,8 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as
@@ -133,7 +133,7 @@ cdef int refuse_empty(TensorBase x, unsigned int mask, bint has_dim, str where) 
     return 0
 
 cdef TensorBase extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
-    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), where)       # dim holds plain ints
     cdef TensorBase out
     cdef int kernel = kernel_dtype(x.dtype_)
     refuse_empty(x, mask, not (dim is None or dim == ()), where)
@@ -178,6 +178,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amax(0)
     tensor([7., 5.])
     """
+    dim = plain_ints(dim)
     result = extreme("amax", input, dim, keepdim, False)
     if out is not None:
         return store_out("amax", result, out, (input,))
@@ -198,6 +199,7 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amin(1)
     tensor([1., 2.])
     """
+    dim = plain_ints(dim)
     result = extreme("amin", input, dim, keepdim, True)
     if out is not None:
         return store_out("amin", result, out, (input,))
@@ -207,7 +209,8 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
 # ---------------------------------------------------------------- aminmax
 def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None):
     """Smallest and largest element, of all or along one dimension, as (min, max); `out` is a pair of tensors."""
-    if input.numel_ == 0 and (dim is None or input.sizes[wrap_dim(dim, ndim_of(input), "aminmax")] == 0):
+    dim = plain_ints(dim)
+    if input.numel_ == 0 and (dim is None or input.sizes[dim_of(dim, input, "aminmax")] == 0):
         raise ShapeError("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
     dims = () if dim is None else dim
     results = amin(input, dims, keepdim), amax(input, dims, keepdim)
@@ -362,7 +365,7 @@ cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object
         if out is not None:
             return store_out(where, result, out, (x,), CASTS)
         return record(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
-    d = wrap_dim(dim, ndim_of(x), where)
+    d = dim_of(dim, x, where)
     results = extreme_and_index(where, x, d, keepdim, is_min)
     if out is not None:
         results = store_outs(where, results, out, (x,), NO_OVERLAP)
@@ -438,6 +441,7 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
     if dim is not None:
+        dim = plain_ints(dim)
         result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
     else:
         if x.numel_ == 0:

@@ -12,6 +12,7 @@ from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
     INT64,
+    MAX_ITEMSIZE,
     UINT8,
     dtype_object,
     is_floating,
@@ -86,7 +87,7 @@ cdef int check_number(object value, int dtype, str where) except -1:
 
 cdef int fill_number(TensorBase x, object value, str where) except -1:
     """Write a Python number everywhere."""
-    cdef char[8] element
+    cdef char[MAX_ITEMSIZE] element
     cdef int dtype = kernel_dtype(x.dtype_)         # the half types are written as float32 and converted
     cdef ssize i
     check_number(value, x.dtype_, where)
@@ -153,7 +154,7 @@ cdef int write_fill(TensorBase x, object value) except -1:
 
 cdef int fill_from(TensorBase x, TensorBase value) except -1:
     """Write the one element of `value` everywhere; it may be one of x."""
-    cdef char[8] element
+    cdef char[MAX_ITEMSIZE] element
     if is_meta(x):
         return 0
     memcpy(element, memory_of(value), item_size[value.dtype_])

@@ -38,7 +38,7 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
     if is_floating(input.dtype_) or input.dtype_ == BOOL:
         raise UnsupportedDType(f"bincount: integers can be counted, not {input.dtype}")
     if minlength < 0:
-        raise ValueError(f"bincount: minlength is {minlength}; expected at least 0")
+        raise ShapeError(f"bincount: minlength is {minlength}; expected at least 0")
     if weights is not None and (not isinstance(weights, TensorBase) or weights.shape != input.shape):
         raise ShapeError("bincount: the weights must be a Tensor of the shape of the numbers")
     if input.numel_ == 0:

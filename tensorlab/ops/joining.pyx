@@ -5,8 +5,8 @@ from tensorlab._core.dispatch cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
-from tensorlab._core.graph cimport bump_version, ndim_of, needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.graph cimport bump_version, dim_of, ndim_of, needs_grad
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
@@ -119,6 +119,7 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
     """The shape of the result; returns the dimension counted from 0."""
     cdef TensorBase x, first = None
     cdef int i, at, position
+    dim = plain_ints(dim)
     if len(tensors) == 0:
         raise ValueError("cat: the list of tensors is empty; give at least one")
     for position in range(len(tensors)):
@@ -127,7 +128,7 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
             raise ShapeError(f"cat: tensor {position} is 0-d and has no dimension to join along; use stack")
         if first is None or is_skipped(first):
             first = x
-    at = 0 if is_skipped(first) else wrap_dim(dim, ndim_of(first), "cat")
+    at = 0 if is_skipped(first) else dim_of(dim, first, "cat")
     ndim[0] = first.ndim_
     for i in range(first.ndim_):
         sizes[i] = first.sizes[i]
@@ -212,6 +213,7 @@ cdef TensorBase run_stack(list parts, object dim, str where):
     cdef bint same
     if len(parts) == 0:
         raise ShapeError(f"{where}: the list of tensors is empty; give at least one")
+    dim = plain_ints(dim)
     first = <TensorBase>parts[0]
     if first.ndim_ == MAX_NDIM:
         raise ShapeError(f"{where}: the tensors have {MAX_NDIM} dimensions already, which is the most there can be")

@@ -6,7 +6,7 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
@@ -184,15 +184,18 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     (tensor(5.), tensor(7.))
     """
     cdef double power_of
-    cdef unsigned int mask = read_dims(dim, ndim_of(input), "norm")
-    cdef int code = dtype_code(dtype, input.dtype_), kernel
+    cdef unsigned int mask
+    cdef int code, kernel
     cdef Reducer* reducer
     cdef TensorBase result
+    dim = plain_ints(dim)
     if p is None or p == "fro":
         p = 2
     elif isinstance(p, str):
         raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
     power_of = p
+    mask = read_dims(dim, ndim_of(input), "norm")
+    code = dtype_code(dtype, input.dtype_)
     if not is_floating(input.dtype_) or not is_floating(code):
         raise DTypeError(f"norm: needs a floating tensor, not "
                          f"{dtype_object(input.dtype_ if is_floating(code) else code)}; convert it with .float()")

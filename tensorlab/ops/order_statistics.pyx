@@ -20,8 +20,8 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of
+from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
@@ -153,7 +153,8 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     >>> tensorlab.tensor([3., 1., 2.]).topk(2).indices
     tensor([0, 2])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "topk"), kernel = kernel_dtype(input.dtype_), i
+    cdef ssize count = int_argument(k, "topk", "k")
+    cdef int d = dim_of(dim, input, "topk"), kernel = kernel_dtype(input.dtype_), i
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase values, indices
     cdef TopkParameters parameters
@@ -161,20 +162,20 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     if input.dtype_ == BOOL:
         raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
     parameters.n = input.sizes[d] if input.ndim_ > 0 else 1
-    if k < 0 or k > parameters.n:
-        raise ShapeError(f"topk: k is {k}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
+    if count < 0 or count > parameters.n:
+        raise ShapeError(f"topk: k is {count}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
     for i in range(input.ndim_):
-        sizes[i] = k if i == d else input.sizes[i]
+        sizes[i] = count if i == d else input.sizes[i]
     values, indices = empty_beside(input, input.dtype_, input.ndim_, sizes), empty_beside(input, INT64, input.ndim_, sizes)
     parameters.order = order_loops[kernel]
-    parameters.k = k
+    parameters.k = count
     parameters.is_largest = largest
     parameters.dtype = kernel
     start_iterator(&iter, values, d)
     add_operand(&iter, values, d, kernel, True)
     add_operand(&iter, indices, d, INT64, True)
     add_operand(&iter, input, d, kernel, False)
-    if k > FEW:
+    if count > FEW:
         iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
     dim_apply(&iter, top_loop_of, &parameters, GRAIN)
     results = [values, indices]
@@ -289,11 +290,12 @@ def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=No
     >>> tensorlab.tensor([3., 1., 2.]).kthvalue(2).values
     tensor(2.)
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "kthvalue")
+    cdef ssize count = int_argument(k, "kthvalue", "k")
+    cdef int d = dim_of(dim, input, "kthvalue")
     cdef ssize n = input.sizes[d] if input.ndim_ > 0 else 1
-    if k < 1 or k > n:
-        raise ShapeError(f"kthvalue: k is {k}, but dimension {d} has {n} elements; k must be from 1 to that")
-    return return_types.kthvalue(kth_result("kthvalue", KTH, input, d, k - 1, keepdim, out))
+    if n > 0 and not 1 <= count <= n:                   # what an empty dimension means is told by kth_elements
+        raise ShapeError(f"kthvalue: k is {count}, but dimension {d} has {n} elements; k must be from 1 to that")
+    return return_types.kthvalue(kth_result("kthvalue", KTH, input, d, count - 1, keepdim, out))
 
 
 # ---------------------------------------------------------------- median, nanmedian
@@ -334,7 +336,7 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     """
     if dim is None:
         return store_out("median", median_of_all("median", input, -1), out, (input,))
-    return return_types.median(kth_result("median", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "median"), -1,
+    return return_types.median(kth_result("median", MEDIAN_DIM, input, dim_of(dim, input, "median"), -1,
                                           keepdim, out))
 
 def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
@@ -346,5 +348,5 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     """
     if dim is None:
         return store_out("nanmedian", median_of_all("nanmedian", input, -2), out, (input,))
-    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, wrap_dim(dim, ndim_of(input), "nanmedian"),
+    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, dim_of(dim, input, "nanmedian"),
                                              -2, keepdim, out))

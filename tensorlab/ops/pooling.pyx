@@ -10,7 +10,7 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.layout cimport int_argument, plain_ints, shape_text, ssize
 from tensorlab._core.op cimport Op
 from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.recording cimport record
@@ -19,6 +19,7 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_m
 from tensorlab.errors import ShapeError, UnsupportedDType
 
 cdef enum:
+    LARGEST_WINDOW = 0x7fffffff     # so that a product of two sizes fits in 64 bits
     GRAIN = 16384               # elements that make a thread worth starting
     FIRST = 0                   # columns of the table of windows
     BEHIND = 1
@@ -55,6 +56,9 @@ cdef TensorBase axis_windows(ssize size, ssize kernel, ssize stride, ssize paddi
     cdef ssize room = size + 2 * padding - reach
     cdef TensorBase table
     cdef int64_t* entry
+    if max(kernel, stride, dilation) > LARGEST_WINDOW:
+        raise ShapeError(f"{where}: kernel_size {kernel}, stride {stride} and dilation {dilation} must be below "
+                         f"2**31")
     if kernel < 1 or stride < 1 or dilation < 1:
         raise ShapeError(f"{where}: kernel_size {kernel}, stride {stride} and dilation {dilation} must be at least 1")
     if padding < 0 or padding > kernel // 2:
@@ -239,7 +243,7 @@ cdef tuple read_pair(object given, str where, str name):
         pair = pair * 2
     if len(pair) != 2 or not all([isinstance(one, int) for one in pair]):
         raise TypeError(f"{where}: {name} must be an int or a pair of ints, not {given!r}")
-    return pair
+    return plain_ints(pair)
 
 
 cdef int check_images(TensorBase x, str where) except -1:
@@ -290,14 +294,15 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
              [13., 15.]]])
     """
     cdef tuple kernels = read_pair(kernel_size, "max_pool2d", "kernel_size"), strides, paddings, steps
-    cdef int kernel_type = kernel_dtype(input.dtype_)
+    cdef int kernel_type
     cdef TensorBase x, out, indices
     cdef tuple windows
     cdef Planes p
-    check_images(input, "max_pool2d")
     strides = kernels if stride is None or stride == [] else read_pair(stride, "max_pool2d", "stride")
     paddings, steps = read_pair(padding, "max_pool2d", "padding"), read_pair(dilation, "max_pool2d", "dilation")
+    check_images(input, "max_pool2d")
     windows = windows_of(image_size(input), kernels, strides, paddings, steps, ceil_mode, False, "max_pool2d")
+    kernel_type = kernel_dtype(input.dtype_)
     x = plain(input, kernel_type)
     describe(&p, x, windows)
     p.row_stride, p.column_stride = steps[0], steps[1]
@@ -415,9 +420,11 @@ def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, b
              [10.5000, 12.5000]]])
     """
     cdef tuple kernels = read_pair(kernel_size, "avg_pool2d", "kernel_size"), strides, paddings
-    check_images(input, "avg_pool2d")
     strides = kernels if stride is None or stride == [] else read_pair(stride, "avg_pool2d", "stride")
     paddings = read_pair(padding, "avg_pool2d", "padding")
+    if divisor_override is not None:
+        divisor_override = int_argument(divisor_override, "avg_pool2d", "divisor_override")
+    check_images(input, "avg_pool2d")
     if divisor_override == 0:
         raise ShapeError("avg_pool2d: divisor_override is 0; give a number to divide by, or leave it out")
     return run_avg_pool(input, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override)
@@ -438,7 +445,7 @@ def adaptive_avg_pool2d(TensorBase input not None, output_size):
     >>> tensorlab.nn.functional.adaptive_avg_pool2d(tensorlab.arange(16.).view(1, 4, 4), 1)
     tensor([[[7.5000]]])
     """
-    cdef tuple sizes = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * 2
+    cdef tuple sizes = plain_ints(output_size if isinstance(output_size, (tuple, list)) else (output_size,) * 2)
     cdef ssize height, width
     check_images(input, "adaptive_avg_pool2d")
     height, width = input.sizes[input.ndim_ - 2], input.sizes[input.ndim_ - 1]

@@ -13,8 +13,8 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
@@ -108,11 +108,12 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).prod(1)
     tensor([ 2., 12.])
     """
+    dim = plain_ints(dim)
     cdef int code = accumulate_dtype(dtype, out, input.dtype_ if is_floating(input.dtype_) else INT64)
     cdef unsigned int mask = read_dims(None, ndim_of(input), "prod")
     cdef TensorBase result
     if dim is not None:
-        mask = <unsigned int>1 << wrap_dim(dim, ndim_of(input), "prod")        # one dimension: a tuple is refused
+        mask = <unsigned int>1 << dim_of(dim, input, "prod")        # one dimension: a tuple is refused
     if code == BOOL and input.dtype_ != BOOL:
         input = input != 0                              # cast first: 0.5 * 0.5 is True
     result = reduced_tensor(code, input, mask, keepdim)
@@ -186,6 +187,7 @@ set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void
 set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
 
 cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim, object out):
+    dim = plain_ints(dim)
     cdef unsigned int mask = read_dims(dim, x.ndim_, where)
     # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
     cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)

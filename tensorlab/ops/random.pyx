@@ -27,10 +27,11 @@ from tensorlab._core.dtypes cimport (
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT8,
     INT16,
     INT32,
     INT64,
+    INT8,
+    MAX_ITEMSIZE,
     UINT8,
     dtype_object,
     is_floating,
@@ -398,7 +399,7 @@ cdef object rounded(object n, int dtype):
     """An integer as the nearest number of a floating type has it."""
     cdef double wide = n
     cdef double back
-    cdef char[8] narrow
+    cdef char[MAX_ITEMSIZE] narrow
     convert(narrow, dtype, 1, &wide, FLOAT64, 1, 1)
     convert(&back, FLOAT64, 1, narrow, dtype, 1, 1)
     return int(back)

@@ -1,5 +1,5 @@
 """Random tensors: rand, randn, randint, randperm, their *_like forms, normal, multinomial."""
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch cimport CASTS, NO_PARTIAL_OVERLAP, store_out
@@ -19,7 +19,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
 )
 from tensorlab._core.graph cimport needs_grad
-from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
 from tensorlab._core.operands cimport refuse_internal_overlap
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
@@ -131,11 +131,11 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     >>> tensorlab.randperm(4)
     tensor([0, 1, 3, 2])
     """
-    cdef ssize count = PyNumber_AsSsize_t(n, OverflowError)
+    cdef ssize count = int_argument(n, "randperm", "n")
     cdef int code = dtype_code(dtype, INT64 if out is None else (<TensorBase?>out).dtype_)
     cdef TensorBase made, row
     if count < 0:
-        raise ShapeError(f"randperm: n must be at least 0, not {n}")
+        raise ShapeError(f"randperm: n must be at least 0, not {count}")
     if code == BOOL:
         raise UnsupportedDType("randperm: not implemented for bool")
     if is_floating(code) and count > (2048 if code == FLOAT16 else 256 if code == BFLOAT16
@@ -318,7 +318,7 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
     Without replacement: the largest of p / e, for e of the exponential distribution, is index i with probability p[i]
     (an "exponential race"), and the next ones are draws from the rest.
     """
-    cdef ssize n, samples = PyNumber_AsSsize_t(num_samples, OverflowError)
+    cdef ssize n, samples = int_argument(num_samples, "multinomial", "num_samples")
     cdef Generator source = generator_or_default(generator, "multinomial")
     cdef TensorBase race
     if not is_floating(input.dtype_):

@@ -1,6 +1,5 @@
 """Tensors that follow a rule: arange, linspace, logspace, eye."""
 from cpython.float cimport PyFloat_Check
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
 from libc.math cimport ceil, isfinite, pow
 from libc.stdint cimport int64_t
 
@@ -17,7 +16,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.creation cimport start_factory
@@ -180,9 +179,7 @@ cdef object space(object start, object end, object steps, object base, object ou
     cdef ssize n
     cdef TensorBase made, target
     cdef int code
-    if not PyIndex_Check(steps):
-        raise TypeError(f"{where}: steps must be an int, not {type(steps).__name__}")
-    n = PyNumber_AsSsize_t(steps, OverflowError)
+    n = int_argument(steps, where, "steps")
     start = read_bound(start, "start", where)
     end = read_bound(end, "end", where)
     if n < 0:
@@ -240,10 +237,8 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requi
     """
     cdef ssize[2] sizes
     cdef TensorBase made
-    if not PyIndex_Check(n) or not (m is None or PyIndex_Check(m)):
-        raise TypeError(f"eye: n and m must be ints, not {type(n if not PyIndex_Check(n) else m).__name__}")
-    sizes[0] = PyNumber_AsSsize_t(n, OverflowError)
-    sizes[1] = sizes[0] if m is None else PyNumber_AsSsize_t(m, OverflowError)
+    sizes[0] = int_argument(n, "eye", "n")
+    sizes[1] = sizes[0] if m is None else int_argument(m, "eye", "m")
     if sizes[0] < 0 or sizes[1] < 0:
         raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both must be at least 0")
     made = start_factory(2, sizes, out, dtype, default_float(), layout, device, False, "eye")

@@ -3,13 +3,13 @@
 A flip is a copy from a layout with a negative stride; `repeat` is a copy from one with stride 0. So the iterator of
 _core/iterator.pyx does all the work, and what is left here is to describe the layouts.
 """
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of, ndim_of
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, read_sizes, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
@@ -64,7 +64,7 @@ def flip(TensorBase input not None, *order, dims=None):
         if len(order) == 0:
             raise TypeError("flip: the dimensions to reverse are needed, as in flip(0)")
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
-    n = read_dims(dims, ndim_of(input), numbers, "flip")
+    n = read_dims(plain_ints(dims), ndim_of(input), numbers, "flip")
     return record(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
 
 
@@ -101,12 +101,13 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef TensorBase out
     cdef int turns, i
-    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+    turns = int_argument(k, "rot90", "k") & 3
+    dims = plain_ints(dims)
+    if not isinstance(dims, tuple) or len(dims) != 2:
         raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
     if input.ndim_ < 2:
         raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
     read_dims(dims, ndim_of(input), plane, "rot90")
-    turns = PyNumber_AsSsize_t(k, OverflowError) & 3
     if turns == 0:
         out = contiguous_copy(input)
     elif turns == 2:
@@ -158,12 +159,14 @@ def roll(TensorBase input not None, shifts, dims=None):
     """
     cdef list by = [shifts] if PyIndex_Check(shifts) else list(shifts)
     cdef list along = [] if dims is None else [dims] if PyIndex_Check(dims) else list(dims)
+    by = [int_argument(shift, "roll", "a shift") for shift in by]
+    along = [plain_ints(dim) for dim in along]
     cdef TensorBase out
     cdef ssize[MAX_NDIM] sizes
     cdef int i
     if (len(along) != len(by) and not (len(along) == 0 and len(by) == 1)) or len(by) == 0:
         raise ShapeError(f"roll: {len(by)} shifts and {len(along)} dims are given; each dimension needs one shift")
-    along = [wrap_dim(dim, ndim_of(input), "roll") for dim in along]
+    along = [dim_of(dim, input, "roll") for dim in along]
     for i in range(input.ndim_):
         sizes[i] = input.sizes[i]
     if len(along) == 0 or input.ndim_ == 0:
@@ -255,9 +258,11 @@ def repeat(TensorBase self not None, *sizes, repeats=None):
             [1, 2, 1, 2]])
     """
     cdef ssize[MAX_NDIM] numbers
+    cdef int ndim
     if len(sizes) == 0 and repeats is None:
         raise TypeError("repeat: the numbers of repetitions are needed, as in repeat(2, 1)")
-    return run_repeat(self, read_sizes(sizes if repeats is None else repeats, numbers, "repeat"), numbers, "repeat")
+    ndim = read_sizes(sizes if repeats is None else repeats, numbers, "repeat")
+    return run_repeat(self, ndim, numbers, "repeat")
 
 
 def tile(TensorBase input not None, *sizes, dims=None):
@@ -337,18 +342,19 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
     cdef int at, i
     if repeats is None:
         return repeated_indices(read_repeats(input, -1))
+    dim, output_size = plain_ints(dim), plain_ints(output_size)
+    n = 0 if isinstance(repeats, TensorBase) else int_argument(repeats, "repeat_interleave", "repeats")
     if dim is None or x.ndim_ == 0:
         if dim is not None:
             wrap_dim(dim, 0, "repeat_interleave")
         total = x.numel_
         x = reshape_to(x, 1, &total)
         dim = 0
-    at = wrap_dim(dim, ndim_of(x), "repeat_interleave")
+    at = dim_of(dim, x, "repeat_interleave")
     if isinstance(repeats, TensorBase):
         counts = read_repeats(<TensorBase>repeats, x.sizes[at])
         check_output_size(output_size, sum(counts))
         return x.index_select(at, repeated_indices(counts))
-    n = PyNumber_AsSsize_t(repeats, OverflowError)
     if n < 0:
         raise ShapeError(f"repeat_interleave: repeats must be at least 0, not {n}")
     check_output_size(output_size, n * x.sizes[at])

@@ -1,5 +1,5 @@
 """The iterator of reductions: it serves sums, products, maxima, norms and variances."""
-from tensorlab._core.dtypes cimport NUM_DTYPES
+from tensorlab._core.dtypes cimport MAX_ITEMSIZE, NUM_DTYPES
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -17,7 +17,7 @@ cdef struct Reducer:            # how one op folds elements of one type
     fold_loop rows
     fold_loop columns
     fold_loop merge             # folds rows of totals (from several threads) into totals, by columns
-    char[8] start               # a total before anything is folded into it, such as 0 for sums
+    char[MAX_ITEMSIZE] start               # a total before anything is folded into it, such as 0 for sums
 
 cdef unsigned int read_dims(object dim, int ndim, str where) except? 0xffffffff
 cdef TensorBase reduced_tensor(int dtype, TensorBase x, unsigned int mask, bint keepdim)

@@ -15,7 +15,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
@@ -157,7 +157,7 @@ cdef inline bint reads_columns(Reduction* r) noexcept nogil:
 
 cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const void* extra) noexcept nogil:
     """Fold the last reduced dimension of `width` neighbours in the last kept dimension."""
-    cdef char[16384] buffer                             # BUFFER elements of 8 bytes
+    cdef char[BUFFER * MAX_ITEMSIZE] buffer
     cdef const Reducer* reducer = r.reducer
     cdef ssize kept_stride = r.kept_strides[r.kept_ndim - 1], stride = r.reduced_strides[r.reduced_ndim - 1]
     cdef ssize n = r.reduced_sizes[r.reduced_ndim - 1], i, j, m
@@ -214,8 +214,8 @@ cdef void fold_strip(Reduction* r, char* x, ssize width, char* totals, const voi
 
 cdef void run_part(Reduction* r) noexcept nogil:
     """All totals, strip by strip of the last kept dimension."""
-    cdef char[8192] totals                              # STRIP elements of 8 bytes
-    cdef char[8192] extra_row
+    cdef char[STRIP * MAX_ITEMSIZE] totals
+    cdef char[STRIP * MAX_ITEMSIZE] extra_row
     cdef ssize[MAX_NDIM] index
     cdef const Reducer* reducer = r.reducer
     cdef const void* extra = &r.parameter

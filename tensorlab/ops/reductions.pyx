@@ -17,7 +17,7 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.graph cimport bump_version, ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
@@ -252,10 +252,11 @@ cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarTy
                  node=("SumBackward0", "SumBackward1"))
 
 cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
+    cdef bint keeps = keepdim                               # its __bool__ may do anything, so before x is looked at
     cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
     if code == BOOL and x.dtype_ != BOOL:
         x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
-    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keepdim, code, NULL, 0)
+    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keeps, code, NULL, 0)
 
 SUM.kernel = <void*>sum_kernel
 
@@ -323,6 +324,7 @@ def sum(TensorBase input not None, dim=None, keepdim=False, *, dtype=None, out=N
     >>> x.sum(), x.sum(0)
     (tensor(10.), tensor([4., 6.]))
     """
+    dim = plain_ints(dim)
     if dtype is None and isinstance(out, TensorBase):
         dtype = out.dtype
     result = run_4(SUM, input, dim, keepdim, dtype)
@@ -386,6 +388,7 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).mean(1)
     tensor([1.5000, 3.5000])
     """
+    dim = plain_ints(dim)
     cdef int code = mean_dtype(input, dtype, "mean")
     cdef unsigned int mask = read_dims(dim, ndim_of(input), "mean")
     cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
@@ -426,6 +429,7 @@ def count_nonzero(TensorBase input not None, dim=None):
     >>> tensorlab.tensor([[0, 1], [2, 3]]).count_nonzero(0)
     tensor([1, 2])
     """
+    dim = plain_ints(dim)
     cdef unsigned int mask = read_dims(dim, input.ndim_, "count_nonzero")
     cdef TensorBase out = reduced_tensor(INT64, input, mask, False)
     run_reduction(&count_reducer, out, input, mask, None, NULL, 0)

@@ -8,6 +8,7 @@ from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, 
 from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport (
     MAX_NDIM,
+    plain_ints,
     read_sizes,
     shape_text,
     ssize,
@@ -215,8 +216,9 @@ def flatten(TensorBase input not None, start_dim=0, end_dim=-1):
     tensorlab.Size([2, 12])
     """
     cdef ssize[MAX_NDIM] sizes
-    cdef int start = wrap_dim(start_dim, input.ndim_, "flatten"), end = wrap_dim(end_dim, input.ndim_, "flatten")
-    cdef int i, ndim = 0
+    cdef int start, end, i, ndim = 0
+    start_dim, end_dim = plain_ints(start_dim), plain_ints(end_dim)
+    start, end = wrap_dim(start_dim, input.ndim_, "flatten"), wrap_dim(end_dim, input.ndim_, "flatten")
     if start > end:
         raise ShapeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
     if input.ndim_ == 0:
@@ -253,7 +255,9 @@ def unflatten(TensorBase input not None, dim, sizes):
     """
     cdef ssize[MAX_NDIM] parts, numbers
     cdef ssize known = 1
-    cdef int at = wrap_dim(dim, input.ndim_, "unflatten"), i, n, missing = -1
+    cdef int at, i, n, missing = -1
+    dim, sizes = plain_ints(dim), plain_ints(sizes)
+    at = wrap_dim(dim, input.ndim_, "unflatten")
     if not isinstance(sizes, (tuple, list)):
         raise TypeError(f"unflatten: sizes must be a tuple of ints, not {type(sizes).__name__}")
     n = read_sizes(sizes, parts, "unflatten")

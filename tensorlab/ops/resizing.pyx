@@ -6,7 +6,7 @@ from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport bump_version, needs_grad, should_record
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout
 
@@ -49,9 +49,11 @@ def resize_(TensorBase self not None, *sizes, memory_format=None):
             [2]])
     """
     cdef ssize[MAX_NDIM] numbers
+    cdef int ndim
     if len(sizes) == 0:
         raise TypeError("resize_: sizes are needed, as in resize_(2, 3)")
-    return resize_to(self, read_sizes(sizes, numbers, "resize_"), numbers, "resize_")
+    ndim = read_sizes(sizes, numbers, "resize_")
+    return resize_to(self, ndim, numbers, "resize_")
 
 
 def resize_as_(TensorBase self not None, TensorBase the_template not None, *, memory_format=None):
@@ -73,6 +75,7 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
     MemoryLayoutError
         If the layout reaches outside the storage.
     """
+    storage_offset, size, stride = plain_ints(storage_offset), plain_ints(size), plain_ints(stride)
     if should_record(self):
         raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
                             "to its detach()")
@@ -114,7 +117,7 @@ cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, objec
             raise ShapeError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} must "
                              f"be at least 0")
     reach = extent(ndim, sizes, strides)
-    if offset < 0 or (reach > 0 and offset + reach > storage.nbytes_ // item_size[x.dtype_]):
+    if offset < 0 or (reach > 0 and reach > storage.nbytes_ // item_size[x.dtype_] - offset):
         raise MemoryLayoutError(f"{where}: sizes {shape_text(ndim, sizes)} and strides {shape_text(ndim, strides)} "
                                 f"from offset {offset} reach outside a storage of {storage.nbytes_} bytes")
     set_layout(x, ndim, sizes, strides)
@@ -128,6 +131,7 @@ cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, objec
 def tensor_over(Storage storage not None, dtype, Py_ssize_t offset, size, stride):
     """A new tensor over a storage; how pickles and deep copies are put together. Like `set_`, it counts as a write."""
     cdef TensorBase x = new_tensor()
+    size, stride = plain_ints(size), plain_ints(stride)
     x.dtype_ = dtype_code(dtype, NO_DTYPE)
     look_at(x, storage, offset, size, stride, "tensor_over")
     bump_version(x)

@@ -27,9 +27,9 @@ from tensorlab._core.dtypes cimport (
     number,
     real,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
+from tensorlab._core.graph cimport dim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside
@@ -144,7 +144,7 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
     tensor([1., 3., 6.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "cumsum"), code = running_dtype(input, dtype, out, "cumsum")
+    cdef int d = dim_of(dim, input, "cumsum"), code = running_dtype(input, dtype, out, "cumsum")
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumsum_loops[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
     if out is not None:
@@ -154,11 +154,11 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
 cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
     """The dimension counted from 0. Whether x may be written at all is looked at first, as in PyTorch."""
     check_inplace(x, thread_state().grad_enabled and needs_grad(x), op.name + "_")
-    return wrap_dim(dim, ndim_of(x), op.name + "_")
+    return dim_of(dim, x, op.name + "_")
 
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
     """`cumsum`, written over `input`, in its type."""
-    cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMSUM, input, dim)
+    cdef int d = dim_to_write(CUMSUM, input, dim), kernel = scan_dtype(input.dtype_)
     cdef OpNode node = begin_record_inplace(CUMSUM, input, (input, d, None))
     scan(input, input, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
     return end_record_inplace(node, input)
@@ -173,10 +173,10 @@ def cumsum_from_end_derivative(grad, dim):
 
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
+    cdef int d = dim_of(dim, x, "cumsum_from_end"), kernel = kernel_dtype(x.dtype_)
     cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    cdef int kernel = kernel_dtype(x.dtype_)
-    scan(x, out, wrap_dim(dim, ndim_of(x), "cumsum_from_end"), kernel, cumsum_from_end_loops[kernel])
-    return record(CUMSUM_FROM_END, out, (x, dim))
+    scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
+    return record(CUMSUM_FROM_END, out, (x, d))
 
 
 # ---------------------------------------------------------------- logcumsumexp
@@ -233,7 +233,7 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "logcumsumexp")
+    cdef int d = dim_of(dim, input, "logcumsumexp")
     cdef TensorBase result
     cdef int kernel = kernel_dtype(input.dtype_)
     if not is_floating(input.dtype_):
@@ -287,7 +287,7 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
     tensor([1., 2., 6.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "cumprod"), code = running_dtype(input, dtype, out, "cumprod")
+    cdef int d = dim_of(dim, input, "cumprod"), code = running_dtype(input, dtype, out, "cumprod")
     cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
     scan(input, result, d, scan_dtype(code), cumprod_loops[scan_dtype(code)])
     if out is not None:
@@ -346,7 +346,7 @@ def cumprod_backward_derivative_x(grad, grad_, x, dim):
 
 def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
     """The gradient of cumprod."""
-    cdef int d = wrap_dim(dim, ndim_of(x), "cumprod_backward")
+    cdef int d = dim_of(dim, x, "cumprod_backward")
     cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef DimIterator iter
@@ -411,7 +411,7 @@ def cummin_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
 cdef object running(str where, Op op, TensorBase x, object dim, dim_loop* loops, object out):
-    cdef int d = wrap_dim(dim, ndim_of(x), where), kernel = kernel_dtype(x.dtype_)
+    cdef int d = dim_of(dim, x, where), kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values = empty_beside(x, x.dtype_, x.ndim_, x.sizes), indices = empty_beside(x, INT64, x.ndim_, x.sizes)
     cdef DimIterator iter
     start_iterator(&iter, values, d)
@@ -462,14 +462,15 @@ def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None, *, o
     tensor([3, 5])
     """
     from tensorlab.ops.joining import cat
-    cdef int d = wrap_dim(dim, ndim_of(input), "diff")
+    cdef ssize times = int_argument(n, "diff", "n")
+    cdef int d = dim_of(dim, input, "diff")
     if input.ndim_ == 0:
         raise ShapeError("diff: a 0-d tensor has no neighbours; expected at least one dimension")
-    if n < 0:
-        raise ShapeError(f"diff: n is {n}; expected 0 or more")
+    if times < 0:
+        raise ShapeError(f"diff: n is {times}; expected 0 or more")
     parts = [part for part in (prepend, input, append) if part is not None]
     x = cat(parts, d) if len(parts) > 1 else input
-    for _ in range(min(n, x.size(d))):
+    for _ in range(min(times, x.size(d))):
         length = x.size(d)
         later, earlier = x.narrow(d, 1, length - 1), x.narrow(d, 0, length - 1)
         x = later != earlier if input.dtype_ == BOOL else later - earlier

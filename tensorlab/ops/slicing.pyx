@@ -6,12 +6,20 @@ gradient.
     x        0 1 2 3 4 5        grad_x    0 0 g g g 0
     view         2 3 4          grad          g g g
 """
-from cpython.number cimport PyNumber_AsSsize_t
 
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
-from tensorlab._core.graph cimport ndim_of, should_record
-from tensorlab._core.layout cimport MAX_NDIM, may_have_internal_overlap, read_sizes, shape_text, ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of, should_record
+from tensorlab._core.layout cimport (
+    MAX_NDIM,
+    int_argument,
+    may_have_internal_overlap,
+    plain_ints,
+    read_sizes,
+    shape_text,
+    ssize,
+    wrap_dim,
+)
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport record, run_view
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
@@ -79,10 +87,11 @@ def select(TensorBase input not None, dim, index):
     tensor([1, 3])
     """
     cdef int at
-    cdef ssize i = PyNumber_AsSsize_t(index, IndexError)
+    cdef ssize i = int_argument(index, "select", "index")
+    dim = plain_ints(dim)
     if input.ndim_ == 0:
         raise DimensionError("select: a 0-d tensor has no dimension to select from; use item() for its value")
-    at = wrap_dim(dim, ndim_of(input), "select")
+    at = dim_of(dim, input, "select")
     if not -input.sizes[at] <= i < input.sizes[at]:
         raise IndexOutOfRange(f"select: index {i} is out of range: dimension {at} of shape "
                               f"{shape_text(input.ndim_, input.sizes)} has size {input.sizes[at]}")
@@ -134,10 +143,11 @@ def narrow(TensorBase input not None, dim, start, length):
     tensor([2, 3])
     """
     cdef int at
-    cdef ssize first, n = PyNumber_AsSsize_t(length, OverflowError)
+    cdef ssize first, n = int_argument(length, "narrow", "length")
     if isinstance(start, TensorBase):
         start = start.item()
-    first = PyNumber_AsSsize_t(start, OverflowError)
+    first = int_argument(start, "narrow", "start")
+    dim = plain_ints(dim)
     if input.ndim_ == 0:
         raise ShapeError("narrow: a 0-d tensor has no dimension to narrow")
     at = wrap_dim(dim, input.ndim_, "narrow")
@@ -173,11 +183,13 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     >>> tensorlab.diagonal(tensorlab.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    cdef int first = wrap_dim(dim1, ndim_of(input), "diagonal"), second = wrap_dim(dim2, ndim_of(input), "diagonal")
-    cdef int i, ndim = 0
-    cdef ssize above = offset, start, rows, columns, n
+    cdef int first, second, i, ndim = 0
+    cdef ssize above = int_argument(offset, "diagonal", "offset"), start, rows, columns, n
     cdef ssize[MAX_NDIM] sizes, strides
-    cdef char* data = input.data_
+    cdef char* data
+    dim1, dim2 = plain_ints(dim1), plain_ints(dim2)
+    first, second = dim_of(dim1, input, "diagonal"), dim_of(dim2, input, "diagonal")
+    data = input.data_
     if first == second:
         raise ShapeError(f"diagonal: dim1 and dim2 are both dimension {first}; they must differ")
     rows = input.sizes[first] + min(above, 0)
@@ -218,9 +230,10 @@ def unfold(TensorBase self not None, dimension, size, step):
             [2, 3],
             [3, 4]])
     """
-    cdef int at = wrap_dim(dimension, ndim_of(self), "unfold"), i
-    cdef ssize window = size, by = step, there = self.sizes[at] if self.ndim_ > 0 else 1
+    cdef ssize window = int_argument(size, "unfold", "size"), by = int_argument(step, "unfold", "step"), there
+    cdef int at = dim_of(dimension, self, "unfold"), i
     cdef ssize[MAX_NDIM] sizes, strides
+    there = self.sizes[at] if self.ndim_ > 0 else 1
     if window < 0:
         raise ShapeError(f"unfold: size {window} is negative")
     if window > there:

@@ -6,8 +6,8 @@ in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of
+from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
@@ -138,7 +138,7 @@ def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).softmax(0)
     tensor([0., 0., 1.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "softmax"), code = softmax_dtype(input, dtype, "softmax")
+    cdef int d = dim_of(dim, input, "softmax"), code = softmax_dtype(input, dtype, "softmax")
     result = run_along(input, None, d, code, &softmax_loops)
     if out is not None:
         return store_out("softmax", result, out, (input,))
@@ -252,7 +252,7 @@ def log_softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).log_softmax(0)
     tensor([-1000., -1000.,     0.])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
+    cdef int d = dim_of(dim, input, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
     result = run_along(input, None, d, code, &log_softmax_loops)
     if out is not None:
         return store_out("log_softmax", result, out, (input,))

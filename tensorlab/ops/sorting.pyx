@@ -15,8 +15,8 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
 )
-from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of
+from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
@@ -223,7 +223,7 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     >>> values, indices
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "sort")
+    cdef int d = dim_of(dim, input, "sort")
     results = sort_along_dim(input, d, descending)
     if out is not None:
         results = store_outs("sort", results, out, (input,), NO_PARTIAL_OVERLAP)
@@ -240,4 +240,4 @@ def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint st
     >>> tensorlab.tensor([3., 1., 2.]).argsort(descending=True)
     tensor([0, 2, 1])
     """
-    return sort_along_dim(input, wrap_dim(dim, ndim_of(input), "argsort"), descending)[1]
+    return sort_along_dim(input, dim_of(dim, input, "argsort"), descending)[1]

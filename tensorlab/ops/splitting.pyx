@@ -3,18 +3,27 @@
 Several views that one call returns cannot be changed in place while autograd watches, because a write to one would
 have to rewrite the history that it shares with the others. (tensor_split makes its views one by one; they can.)
 """
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.number cimport PyIndex_Check
 
 from tensorlab._core.op cimport Op
-from tensorlab._core.graph cimport as_view, ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.graph cimport as_view, dim_of
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
-from tensorlab._core.dtypes cimport item_size
+from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.recording cimport record
 from tensorlab.ops.joining cimport run_cat, run_stack
 from tensorlab.ops.slicing cimport part_of, slice_dim
 
-from tensorlab.errors import DimensionError, ShapeError
+from itertools import repeat
+
+from tensorlab._core.exchange import tolist
+from tensorlab.errors import DimensionError, DTypeError, ShapeError
+
+
+cdef inline int let_interrupt(ssize i) except -1:
+    """Look for Ctrl-C now and then in a loop that runs as often as the caller likes."""
+    return PyErr_CheckSignals() if i & 1023 == 0 else 0
 
 
 cdef object views_of(Op op, TensorBase x, list outputs, tuple arguments):
@@ -53,14 +62,16 @@ def split_with_sizes_derivative(grads, x_shape, dim, lengths):
     return join_gradients(grads, x_shape, dim, lengths)
 
 
-cdef object cut(Op op, TensorBase x, int dim, list lengths):
+cdef object cut(Op op, TensorBase x, int dim, object lengths):
     """Views of `lengths` indices each, one after the other."""
-    cdef list outputs = []
+    cdef list outputs = [], cut_lengths = []
     cdef ssize start = 0, length
     for length in lengths:
+        let_interrupt(len(outputs))
         outputs.append(part_of(x, dim, start, length, 1))
+        cut_lengths.append(length)
         start += length
-    return views_of(op, x, outputs, (x, dim, lengths))
+    return views_of(op, x, outputs, (x, dim, cut_lengths))
 
 
 cdef object cut_evenly(TensorBase x, int dim, ssize length):
@@ -70,6 +81,7 @@ cdef object cut_evenly(TensorBase x, int dim, ssize length):
     if left == 0:
         lengths.append(0)
     while left > 0:
+        let_interrupt(len(lengths))
         lengths.append(min(left, length))
         left -= length
     return cut(SPLIT, x, dim, lengths)
@@ -100,10 +112,11 @@ def split(TensorBase self not None, split_size, dim=0):
     cdef ssize length
     if not PyIndex_Check(split_size):
         return split_with_sizes(self, split_size, dim)
-    length = PyNumber_AsSsize_t(split_size, OverflowError)
+    length = int_argument(split_size, "split", "split_size")
+    dim = plain_ints(dim)
     if self.ndim_ == 0:
         raise ShapeError("split: a 0-d tensor has no dimension to split")
-    at = wrap_dim(dim, ndim_of(self), "split")
+    at = dim_of(dim, self, "split")
     if length < 0 or (length == 0 and self.sizes[at] > 0):
         raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size "
                          f"{self.sizes[at]}")
@@ -113,12 +126,13 @@ def split(TensorBase self not None, split_size, dim=0):
 def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
     """`split` into pieces of given sizes."""
     cdef int at
-    if self.ndim_ == 0:
-        raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
-    at = wrap_dim(dim, ndim_of(self), "split_with_sizes")
-    lengths = [PyNumber_AsSsize_t(length, OverflowError) for length in split_sizes]
+    dim = plain_ints(dim)
+    lengths = [int_argument(length, "split_with_sizes", "a size") for length in split_sizes]
+    if self.ndim_ == 0:
+        raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
+    at = dim_of(dim, self, "split_with_sizes")
     if any(length < 0 for length in lengths) or sum(lengths) != self.sizes[at]:
         raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, "
                          f"the size of dimension {at}")
@@ -133,15 +147,16 @@ def chunk(TensorBase input not None, chunks, dim=0):
     [3, 3, 1]
     """
     cdef int at
-    cdef ssize n = PyNumber_AsSsize_t(chunks, OverflowError), length
+    cdef ssize n = int_argument(chunks, "chunk", "chunks"), length
+    dim = plain_ints(dim)
     if input.ndim_ == 0:
         raise ShapeError("chunk: a 0-d tensor has no dimension to split")
     if n <= 0:
         raise ShapeError(f"chunk: chunks must be at least 1, not {n}")
     at = wrap_dim(dim, input.ndim_, "chunk")
-    length = (input.sizes[at] + n - 1) // n
+    length = input.sizes[at] // n + (input.sizes[at] % n > 0)
     if length == 0:
-        return cut(SPLIT_WITH_SIZES, input, at, [0] * n)
+        return cut(SPLIT_WITH_SIZES, input, at, repeat(0, n))
     return cut_evenly(input, at, length)
 
 
@@ -166,39 +181,52 @@ def unbind(TensorBase input not None, dim=0):
     cdef list outputs = []
     cdef int at, i
     cdef ssize k
+    dim = plain_ints(dim)
     if input.ndim_ == 0:
         raise DimensionError("unbind: a 0-d tensor has no dimension to take apart")
-    at = wrap_dim(dim, ndim_of(input), "unbind")
+    at = dim_of(dim, input, "unbind")
     for i in range(input.ndim_ - 1):
         sizes[i] = input.sizes[i + (i >= at)]
         strides[i] = input.strides[i + (i >= at)]
     for k in range(input.sizes[at]):
+        let_interrupt(k)
         outputs.append(alias_as(input, input.ndim_ - 1, sizes, strides,
                                 input.data_ + k * input.strides[at] * item_size[input.dtype_]))
     return views_of(UNBIND, input, outputs, (input, at))
 
 
 # ---------------------------------------------------------------- tensor_split
-cdef object split_at(TensorBase x, int dim, object given, str where):
+cdef object cut_points(object given, str where):
+    """The number of sections as an int, or the cut points as a tuple of ints."""
+    if isinstance(given, TensorBase):
+        if (<TensorBase>given).dtype_ != INT64 or (<TensorBase>given).ndim_ > 1:
+            raise DTypeError(f"{where}: a tensor of sections or cut points must be of int64 with at most one dimension, not "
+                             f"{given.dtype} with {given.ndim}")
+        given = tolist(given)
+        return given if isinstance(given, int) else tuple(given)
+    if PyIndex_Check(given):
+        return int_argument(given, where, "the number of sections")
+    if not isinstance(given, (tuple, list)):
+        raise TypeError(f"{where}: the number of sections or a tuple of cut points is needed, not "
+                        f"{type(given).__name__}")
+    return tuple([int_argument(point, where, "a cut point") for point in given])
+
+
+cdef object split_at(TensorBase x, int dim, object cuts, str where):
     """Views between cut points, or of sizes that differ by at most 1, each made on its own."""
     cdef list parts = []
     cdef ssize n, i, start = 0, end, size = x.sizes[dim]
-    if isinstance(given, TensorBase):
-        given = given.tolist()
-    if PyIndex_Check(given):
-        n = PyNumber_AsSsize_t(given, OverflowError)
+    if isinstance(cuts, int):
+        n = cuts
         if n <= 0:
             raise ShapeError(f"{where}: the number of sections must be at least 1, not {n}")
         for i in range(n):
+            let_interrupt(i)
             end = size // n + (i < size % n)
             parts.append(slice_dim(x, dim, start, end, 1))
             start += end
         return tuple(parts)
-    if not isinstance(given, (tuple, list)):
-        raise TypeError(f"{where}: the number of sections or a tuple of cut points is needed, not "
-                        f"{type(given).__name__}")
-    for point in list(given) + [size]:
-        end = PyNumber_AsSsize_t(point, OverflowError)
+    for end in cuts + (size,):
         end = min(max(end + size if end < 0 else end, 0), size)
         start = min(start, size)
         parts.append(slice_dim(x, dim, start, max(end - start, 0), 1))
@@ -217,23 +245,29 @@ def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
     >>> tensorlab.tensor_split(tensorlab.tensor([1, 2, 3, 4]), (1, 3))
     (tensor([1]), tensor([2, 3]), tensor([4]))
     """
+    cdef object cuts = cut_points(indices_or_sections, "tensor_split")
+    dim = plain_ints(dim)
     if self.ndim_ == 0:
         raise ShapeError("tensor_split: a 0-d tensor has no dimension to split")
-    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), indices_or_sections, "tensor_split")
+    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), cuts, "tensor_split")
 
 
 cdef object split_along(TensorBase x, int dim, int least, object given, str where):
+    """`dim` counts from 0; -1 stands for dimension 1, or 0 of a 1-d tensor."""
+    cdef object cuts = cut_points(given, where)
     if x.ndim_ < least:
         raise ShapeError(f"{where}: a tensor with at least {least} dimensions is needed, not {x.ndim_}")
-    if PyIndex_Check(given) and (given <= 0 or x.sizes[dim] % given != 0):
-        raise ShapeError(f"{where}: dimension {dim} has size {x.sizes[dim]}, which cannot be split into {given} "
+    if dim < 0:
+        dim = 0 if x.ndim_ == 1 else 1
+    if isinstance(cuts, int) and (cuts <= 0 or x.sizes[dim] % <ssize>cuts != 0):
+        raise ShapeError(f"{where}: dimension {dim} has size {x.sizes[dim]}, which cannot be split into {cuts} "
                          f"equal parts")
-    return split_at(x, dim, given, where)
+    return split_at(x, dim, cuts, where)
 
 
 def hsplit(TensorBase self not None, indices_or_sections):
     """`tensor_split` along dimension 1, or 0 of a 1-d tensor, into equal parts."""
-    return split_along(self, 0 if self.ndim_ == 1 else 1, 1, indices_or_sections, "hsplit")
+    return split_along(self, -1, 1, indices_or_sections, "hsplit")
 
 
 def vsplit(TensorBase self not None, indices_or_sections):

@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.layout cimport plain_ints, ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
@@ -97,7 +97,7 @@ set_reducer(&squares_reducers[1], FLOAT64, FLOAT64, <void*>squares_rows[double],
 # ---------------------------------------------------------------- var, std
 cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
     """The variance or its root: sum((x - mean)**2) / (n - correction)."""
-    cdef int ndim = ndim_of(x), kernel = kernel_dtype(x.dtype_)
+    cdef int ndim = ndim_of(x), kernel = kernel_dtype(x.dtype_)      # dim holds plain ints
     cdef unsigned int mask
     cdef ssize n
     cdef double divisor
@@ -164,7 +164,7 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    minus = correction_of(unbiased, correction)
+    minus, dim = correction_of(unbiased, correction), plain_ints(dim)
     result = spread_of("var", input, dim, keepdim, minus, False)
     if out is not None:
         return store_out("var", result, out, (input,), CASTS)
@@ -179,7 +179,7 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     """
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    minus = correction_of(unbiased, correction)
+    minus, dim = correction_of(unbiased, correction), plain_ints(dim)
     result = spread_of("std", input, dim, keepdim, minus, True)
     if out is not None:
         return store_out("std", result, out, (input,), CASTS)
@@ -255,6 +255,7 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([100., 100.]).logsumexp(0)
     tensor(100.6931)
     """
+    dim = plain_ints(dim)
     cdef unsigned int mask = read_dims(dim, ndim_of(input), "logsumexp")
     cdef TensorBase x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
     cdef TensorBase shift, result

@@ -16,7 +16,7 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
-from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport record, run_view
@@ -57,10 +57,10 @@ cdef int check_bounds(TensorBase x, Geometry* geometry, str where) except -1:
     cdef ssize reach = extent(geometry.ndim, geometry.sizes, geometry.strides)
     if geometry.offset < 0:
         raise MemoryLayoutError(f"{where}: storage_offset {geometry.offset} is negative")
-    if reach > 0 and (geometry.offset + reach) > x.storage_.nbytes_ // item_size[x.dtype_]:
+    if reach > 0 and reach > x.storage_.nbytes_ // item_size[x.dtype_] - geometry.offset:
         raise MemoryLayoutError(f"{where}: sizes {shape_text(geometry.ndim, geometry.sizes)} and strides "
                                 f"{shape_text(geometry.ndim, geometry.strides)} from offset {geometry.offset} reach "
-                                f"{geometry.offset + reach} elements into a storage of "
+                                f"{<object>geometry.offset + reach} elements into a storage of "
                                 f"{x.storage_.nbytes_ // item_size[x.dtype_]}")
     return 0
 
@@ -148,6 +148,7 @@ def as_strided(TensorBase input not None, size, stride, storage_offset=None):
     """
     cdef Geometry to
     cdef TensorBase out
+    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
     read_geometry(&to, size, stride, offset_of(input) if storage_offset is None else storage_offset, "as_strided")
     check_bounds(input, &to, "as_strided")
     out = alias_as(input, to.ndim, to.sizes, to.strides, input.storage_.address + to.offset * item_size[input.dtype_])
@@ -161,6 +162,7 @@ def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
     """`as_strided` of the tensor itself."""
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
+    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
     read_geometry(&to, size, stride, offset_of(self) if storage_offset is None else storage_offset, "as_strided_")
     check_bounds(self, &to, "as_strided_")
     return change_layout(AS_STRIDED, self,

@@ -10,7 +10,7 @@ from tensorlab._core.dispatch cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
-from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
@@ -232,11 +232,13 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     tensor([[1, 0],
             [0, 2]])
     """
-    cdef int ndim = input.ndim_ + 1, i, k = 0
-    cdef int first = wrap_dim(dim1, ndim, "diag_embed"), second = wrap_dim(dim2, ndim, "diag_embed")
+    cdef int ndim, first, second, i, k = 0
     cdef ssize[MAX_NDIM] sizes
-    cdef ssize above = offset
+    cdef ssize above = int_argument(offset, "diag_embed", "offset")
     cdef TensorBase out
+    dim1, dim2 = plain_ints(dim1), plain_ints(dim2)
+    ndim = input.ndim_ + 1
+    first, second = wrap_dim(dim1, ndim, "diag_embed"), wrap_dim(dim2, ndim, "diag_embed")
     if input.ndim_ == 0 or input.ndim_ == MAX_NDIM:
         raise ShapeError(f"diag_embed: a tensor with 1 to {MAX_NDIM - 1} dimensions is needed, not {input.ndim_}")
     if first == second:

@@ -106,7 +106,10 @@ def run(walk, first, shares, board, notes, *closed):
         view[:8] = struct.pack("q", number + 1)
         try:
             call()
-        except SystemError as error:  # C code that did not keep the interpreter's rules
+        except (
+            SystemError,
+            junk_walks.Finding,
+        ) as error:  # broken rules of the interpreter, or ours
             note(repr(error))
         except Exception:
             continue

@@ -24,6 +24,10 @@ warnings.simplefilter("ignore")
 HEAP_TYPE = 1 << 9  # a flag of classes that a class statement makes
 
 
+class Finding(Exception):
+    """Raised by a call of a walk that has seen something go wrong."""
+
+
 def still_works():
     """True if the library computes as it did; a setting that nonsense could change is put back first."""
     if works():
@@ -386,3 +390,185 @@ def broken_calls():
                     f"{label} as {key}",
                     lambda f=function, k=key, a=arguments, n=named, m=make: f(*a, **{**n, k: m()}),
                 )
+
+
+# ---------------------------------------------------------------- walk 3: numbers that change tensors
+class Changing:
+    """An int whose reading runs `change` first, which gives tensors of the same call another layout."""
+
+    def __init__(self, number, change):
+        self.number = number
+        self.change = change
+
+    def read(self):
+        self.change()
+        return self.number
+
+    __index__ = __int__ = read
+
+
+class ChangingInt(int):
+    """The same as a kind of int: comparing it and reckoning with it runs `change`."""
+
+    def __new__(cls, number, change):
+        made = super().__new__(cls, number)
+        made.change = change
+        return made
+
+    def changing(name):
+        def method(self, *others):
+            self.change()
+            return getattr(int(self), name)(*others)
+
+        return method
+
+    for name in (
+        *("lt", "le", "gt", "ge", "eq", "ne", "neg", "index", "bool"),
+        *("add", "radd", "sub", "rsub", "mul", "rmul", "floordiv", "mod"),
+    ):
+        locals()[f"__{name}__"] = changing(f"__{name}__")
+    __hash__ = int.__hash__
+
+    def __int__(self):
+        return int.__add__(self, 0)
+
+
+def to_one_element(tensor):
+    tensor.data = T.zeros(1, dtype=tensor.dtype)
+
+
+def to_no_dimension(tensor):
+    tensor.data = T.zeros((), dtype=tensor.dtype)
+
+
+def to_many_dimensions(tensor):
+    tensor.data = T.zeros((1,) * 16, dtype=tensor.dtype)
+
+
+def to_nothing(tensor):
+    tensor.detach().set_()
+    with T.no_grad():
+        tensor.set_()
+
+
+CHANGES = [to_one_element, to_no_dimension, to_many_dimensions, to_nothing]
+
+
+def tensors_in(thing):
+    if isinstance(thing, T.Tensor):
+        yield thing
+    elif isinstance(thing, (list, tuple)):
+        for one in thing:
+            yield from tensors_in(one)
+
+
+def check_bounds(name, thing):
+    """Raise a Finding if some element of a tensor in `thing` would lie outside its storage."""
+    for x in tensors_in(thing):
+        if x.numel() > 0 and not x.is_meta:
+            reach = sum((n - 1) * step for n, step in zip(x.shape, x.stride(), strict=True)) + 1
+            bytes_needed = (x.storage_offset() + reach) * x.element_size()
+            if bytes_needed > x.untyped_storage().nbytes():
+                raise Finding(f"{name}: {tuple(x.shape)} needs {bytes_needed} bytes of storage")
+
+
+def int_places(arguments, named):
+    """Yield each place that holds an int: (position or name, place in a sequence or None)."""
+    for key, value in [*enumerate(arguments), *named.items()]:
+        if type(value) is int:
+            yield key, None
+        elif isinstance(value, (list, tuple)):
+            yield from ((key, i) for i, one in enumerate(value) if type(one) is int)
+
+
+def copied(thing):
+    """Tensors of their own in place of those of a call; other things are shared."""
+    if isinstance(thing, T.Tensor):
+        return thing.detach().clone().requires_grad_(thing.requires_grad)
+    if type(thing) in (list, tuple):
+        return type(thing)(copied(one) for one in thing)
+    return thing
+
+
+def changing_ints():
+    """Good calls in which reading one int gives the tensors of the call another layout."""
+    for number, (function, arguments, named) in enumerate(good_calls()):
+        name = f"{number} {getattr(function, '__qualname__', function)}"
+        for key, place in int_places(arguments, named):
+            for change in CHANGES:
+                for kind in (Changing, ChangingInt):
+
+                    def call(f=function, a=arguments, n=named, k=key, i=place, c=change, kind=kind):
+                        given = dict(enumerate(copied(list(a)))) | {
+                            k: copied(v) for k, v in n.items()
+                        }
+                        tensors = list(tensors_in(list(given.values())))
+                        whole = given[k]
+
+                        def change_all():
+                            for x in tensors:
+                                c(x)
+
+                        if i is None:
+                            given[k] = kind(whole, change_all)
+                        else:
+                            changed = list(whole)
+                            changed[i] = kind(whole[i], change_all)
+                            given[k] = type(whole)(changed) if type(whole) is tuple else changed
+                        positions = [given.pop(j) for j in range(len(a))]
+                        try:
+                            result = f(*positions, **given)
+                        finally:
+                            check_bounds("an argument", tensors)
+                        check_bounds("the result", result)
+                        repr(list(tensors_in(result)))
+
+                    yield name, f"{kind.__name__} at {key}, {place}: {change.__name__}", call
+
+
+# ---------------------------------------------------------------- walk 4: sequences that lie
+class LongerTuple(tuple):
+    """Says that it holds more than it does."""
+
+    __slots__ = ()
+
+    def __len__(self):
+        return super().__len__() + 3
+
+
+class LongerList(list):
+    def __len__(self):
+        return super().__len__() + 3
+
+
+class ShrinkingList(list):
+    """Is empty as soon as its first item has been read."""
+
+    def __getitem__(self, index):
+        item = super().__getitem__(index)
+        self.clear()
+        return item
+
+    def __iter__(self):
+        while self:
+            yield self.pop()
+
+
+def lying_sequences():
+    """Good calls with a sequence that lies in the place of one that does not, and with an empty one."""
+    for number, (function, arguments, named) in enumerate(good_calls()):
+        name = f"{number} {getattr(function, '__qualname__', function)}"
+        for key, value in [*enumerate(arguments), *named.items()]:
+            if not isinstance(value, (list, tuple)):
+                continue
+            for label, make in {
+                "empty": lambda v: type(v)() if type(v) in (list, tuple) else (),
+                **{cls.__name__: cls for cls in (LongerTuple, LongerList, ShrinkingList)},
+            }.items():
+
+                def call(f=function, a=arguments, n=named, k=key, v=value, make=make):
+                    given = {**dict(enumerate(a)), **n, k: make(v)}
+                    positions = [given.pop(j) for j in range(len(a))]
+                    check_bounds("the result", f(*positions, **given))
+
+                yield name, f"{label} at {key}", call

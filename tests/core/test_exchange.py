@@ -112,7 +112,7 @@ def test_rows_that_are_tensors_are_stacked():
     rows = [T.tensor([1, 2], dtype=T.int16), [3, 4]]
     assert T.tensor(rows).dtype == T.int64
     assert T.tensor(rows).tolist() == [[1, 2], [3, 4]]
-    with pytest.raises(ValueError, match="a number is expected at depth 1"):
+    with pytest.raises(TypeError, match="a number is expected at depth 1"):
         T.tensor([T.tensor(1), T.tensor([1, 2])])
 
 

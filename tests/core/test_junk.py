@@ -32,9 +32,19 @@ def test_functions_survive_some_nonsense(walk):
     assert findings(walk, shares=199) == []
 
 
+@pytest.mark.parametrize("walk", ["changing_ints", "lying_sequences"])
+def test_views_lie_within_their_storage_whatever_reading_an_argument_does(walk):
+    """Arguments become C numbers before the layout of any tensor is looked at."""
+    assert findings(walk, shares=3) == []
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    "walk", ["wrong_selves", "right_selves", "empty_objects", "broken_calls", "bad_arguments"]
+    "walk",
+    [
+        *["wrong_selves", "right_selves", "empty_objects", "broken_calls", "bad_arguments"],
+        *["changing_ints", "lying_sequences"],
+    ],
 )
 def test_everything_survives_all_nonsense(walk):
     assert findings(walk) == []

@@ -181,6 +181,18 @@ def test_a_tensor_that_gets_other_memory_while_a_subscript_is_read():
     assert x.numel() == 0
 
 
+def test_a_tensor_that_gets_another_layout_while_keepdim_is_read():
+    x = T.ones(2, 3)
+
+    class Mischief:
+        def __bool__(self):
+            x.data = T.zeros(())
+            return False
+
+    with pytest.raises(IndexError, match="sum"):
+        x.sum(1, keepdim=Mischief())
+
+
 def test_a_list_that_grows_while_it_is_read():
     rows = [[1.0, 2.0], [3.0, 4.0]]
 
@@ -194,7 +206,7 @@ def test_a_list_that_grows_while_it_is_read():
             return 1
 
     rows[0][0] = Grows()
-    with pytest.raises(TypeError):
+    with pytest.raises(RuntimeError, match="cannot make elements of Grows"):
         T.tensor(rows)
     assert T.tensor(rows[1][:2]).tolist() == [3.0, 4.0]
 

@@ -1,6 +1,7 @@
 """Sequences of different lengths as one tensor."""
 
 from ... import _missing
+from ..._tensor import Tensor
 from ...ops.joining import stack
 from ..functional import pad
 
@@ -34,9 +35,21 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
         raise RuntimeError(
             f"pad_sequence: padding_side is {padding_side!r}; expected right or left"
         )
-    sequences = list(sequences)
+    try:
+        sequences = list(sequences)
+    except TypeError:
+        raise RuntimeError(
+            f"pad_sequence: sequences is of type {type(sequences).__name__}; expected a sequence of "
+            "tensors"
+        ) from None
     if not sequences:
         raise RuntimeError("pad_sequence: there is no sequence; expected one or more")
+    for position, sequence in enumerate(sequences):
+        if not isinstance(sequence, Tensor):
+            raise TypeError(
+                f"pad_sequence: element {position} is of type {type(sequence).__name__}; expected a "
+                "Tensor"
+            )
     longest = max(sequence.size(0) for sequence in sequences)
     filled = []
     for sequence in sequences:

@@ -12,8 +12,8 @@ from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
-from tensorlab._core.graph cimport bump_version, ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.graph cimport bump_version, dim_of
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
@@ -76,7 +76,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     tensor([[1, 1],
             [4, 3]])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "gather")
+    cdef int d = dim_of(dim, input, "gather")
     cdef TensorBase wide = check_index(input, d, index, "gather")
     if out is not None:
         return store_out("gather", gather_forward(input, d, wide), out, (input, index), NO_OVERLAP)
@@ -129,7 +129,7 @@ def scatter_value_derivative(grad, dim, index):
     return scatter(grad, dim, index, 0)
 
 cdef object run_scatter(Op op, TensorBase x, object dim, object index, object src, bint in_place, int mode, str where):
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase wide = check_index(x, d, index, where), source, out
     cdef OpNode node
     if op is SCATTER_VALUE:
@@ -256,6 +256,7 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     cdef TensorBase index
     cdef int d
     cdef list x_shape, index_shape
+    dim = plain_ints(dim)
     if not isinstance(indices, TensorBase):
         raise TypeError(f"take_along_dim: indices must be a Tensor, not {type(indices).__name__}")
     index = <TensorBase>indices
@@ -266,7 +267,7 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     if index.ndim_ != input.ndim_:
         raise ShapeError(f"take_along_dim: the tensor has {input.ndim_} dimensions and the indices have {index.ndim_}; they "
                          f"must be as many")
-    d = wrap_dim(dim, ndim_of(input), "take_along_dim")
+    d = dim_of(dim, input, "take_along_dim")
     x_shape = list(input.shape)
     index_shape = list(index.shape)
     for i in range(input.ndim_):

@@ -27,7 +27,7 @@ from tensorlab.ops.indexing.subscripts cimport (
     SLICE,
     UNSQUEEZE,
     Subscript,
-    canonical,
+    plain_subscript,
     read_int,
     read_slice,
     read_subscript,
@@ -88,10 +88,10 @@ cdef int first_step(tuple index, object shape, bint* cuts) except -1:
     return first
 
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
-    """The view of x that a subscript describes, recorded if autograd follows x."""
+    """The view of x that a plain subscript describes, recorded if autograd follows x."""
     cdef TensorBase out = view_of(x, subscript)
     if should_record(x):
-        return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, canonical(index)))
+        return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, index if isinstance(index, tuple) else (index,)))
     return as_view(x, out, VIEW_DEFAULT)
 
 
@@ -131,10 +131,12 @@ def getitem(TensorBase x not None, index):
     cdef list tensors
     if PyLong_CheckExact(index):
         read_int(x, as_position(index), &subscript)
-    elif PySlice_Check(index):
+        return make_view(x, &subscript, index)
+    index = plain_subscript(index)
+    if PySlice_Check(index):
         read_slice(x, index, &subscript)
     else:
-        tensors = read_subscript(x, index, &subscript)
+        tensors = read_subscript(x, <tuple>index, &subscript)
         if tensors is not None:
             return run_index(base_of_indexed(x, &subscript, index), tensors)
     return make_view(x, &subscript, index)
@@ -147,17 +149,17 @@ cdef ssize as_position(object index) except? -1:
         raise ValueError(f"index: {index} does not fit in 64 bits") from None
 
 
-cdef TensorBase base_of_indexed(TensorBase x, Subscript* subscript, object index):
+cdef TensorBase base_of_indexed(TensorBase x, Subscript* subscript, tuple index):
     """The view that tensors of a subscript index: x itself if nothing else stands between the brackets."""
     if subscript.is_whole:
         return x
     return make_view(x, subscript, without_tensors(index))
 
 
-cdef tuple without_tensors(object index):
+cdef tuple without_tensors(tuple index):
     """The subscript that makes the view alone: tensors keep their dimensions, bools make one."""
     cdef list out = []
-    for item in canonical(index):
+    for item in index:
         if isinstance(item, bool) or (isinstance(item, TensorBase) and (<TensorBase>item).ndim_ == 0):
             out.append(None)
         elif isinstance(item, TensorBase):
@@ -187,20 +189,20 @@ def setitem(TensorBase x not None, index, value):
     if PyLong_CheckExact(index):
         read_int(x, as_position(index), &subscript)
     elif PySlice_Check(index):
+        index = plain_subscript(index)
         read_slice(x, index, &subscript)
     elif index is False:
         return                                          # selects nothing
-    elif index is True:
-        read_subscript(x, None, &subscript)             # selects everything
     else:
-        tensors = read_subscript(x, index, &subscript)
+        index = (None,) if index is True else plain_subscript(index)        # True selects everything
+        tensors = read_subscript(x, <tuple>index, &subscript)
     if tensors is not None:
         put_value(base_of_indexed(x, &subscript, index), tensors, value)
     elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
         if subscript.is_whole:
             record_value(x, value)                      # x[...] = value is an in-place op on x itself
         else:
-            record_value(make_view(x, &subscript, None if index is True else index), value)
+            record_value(make_view(x, &subscript, index), value)
     else:
         write_value(x, view_of(x, &subscript), value)
 
@@ -213,7 +215,7 @@ cdef int record_value(TensorBase view, object value) except -1:
         view.fill_(value)
         return 0
     source = <TensorBase>value
-    if source.shape == view.shape:
+    if is_same_size(source, view):
         view.copy_(source)
     elif source.ndim_ == 0:
         view.fill_(source)
@@ -233,7 +235,7 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
         fill_number(view, value, "setitem")
         return bump_version(x)
     source = <TensorBase>value
-    if source.shape != view.shape:
+    if not is_same_size(source, view):                  # not .shape, which a class of the user's may override
         if source.ndim_ == 0:
             source = contiguous_copy(source)            # one value for all: it may well be one of those written
         source = without_leading_ones(source)
@@ -244,6 +246,14 @@ cdef int write_value(TensorBase x, TensorBase view, object value) except -1:
         refuse_overlap(view, source, "setitem")
         copy_safely(view, source)
     return bump_version(x)
+
+
+cdef bint is_same_size(TensorBase x, TensorBase y) noexcept:
+    cdef int d
+    for d in range(x.ndim_):
+        if d >= y.ndim_ or x.sizes[d] != y.sizes[d]:
+            return False
+    return x.ndim_ == y.ndim_
 
 
 cdef int check_broadcast(TensorBase source, TensorBase view) except -1:

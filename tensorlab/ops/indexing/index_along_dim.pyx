@@ -14,8 +14,8 @@ from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating
-from tensorlab._core.graph cimport bump_version, ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, wrap_dim
+from tensorlab._core.graph cimport bump_version, dim_of
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
@@ -146,7 +146,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     tensor([[2, 2, 1],
             [4, 4, 3]])
     """
-    cdef int d = wrap_dim(dim, ndim_of(input), "index_select")
+    cdef int d = dim_of(dim, input, "index_select")
     cdef TensorBase vector = index_vector(index, "index_select")
     refuse_matrix(vector, "index_select")
     if out is not None:
@@ -226,7 +226,7 @@ def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the
     return grad if alpha == 1 else grad * alpha
 
 cdef object run_index_add(TensorBase x, object dim, object index, object source, object alpha, bint in_place, str where):
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase vector = index_vector(index, where), given, scaled
     given = scaled = check_slices(x, d, vector, source, ShapeError, where)
     refuse_negative(x, d, vector, PositionOutOfRange, where)
@@ -273,7 +273,7 @@ def index_copy_derivative_source(grad, dim, index, source):          # saves the
     return index_select(grad, dim, index) if source.ndim > 0 else grad
 
 cdef object run_index_copy(TensorBase x, object dim, object index, object source, bint in_place, str where):
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase vector = index_vector(index, where), given
     if (<TensorBase>index).dtype_ != INT64:
         raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
@@ -316,7 +316,7 @@ def index_fill_derivative_value(grad, dim, index):
     return (grad - index_fill(grad, dim, index, 0)).sum()       # an index that comes twice counts once
 
 cdef object run_index_fill(TensorBase x, object dim, object index, object value, bint in_place, str where):
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase vector = index_vector(index, where), element, wrapped
     cdef ssize i, bound = x.sizes[d] if x.ndim_ > 0 else 1
     cdef int64_t* at

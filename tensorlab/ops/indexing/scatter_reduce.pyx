@@ -22,8 +22,8 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport ndim_of, needs_grad
-from tensorlab._core.layout cimport shape_text, ssize, wrap_dim
+from tensorlab._core.graph cimport dim_of, needs_grad
+from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.op cimport Op
@@ -238,7 +238,7 @@ cdef object grad_of_factors(object grad, object out, object x, int dim, object i
 
 cdef object run_scatter_reduce(TensorBase x, object dim, object index, object src, object reduce, bint include_self,
                                bint in_place, str where):
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase wide, source, result
     cdef OpNode node
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -294,7 +294,7 @@ gather_module.set_reducing((scatter_reduce, scatter_reduce_))
 # ---------------------------------------------------------------- index_reduce
 cdef tuple for_each_element(TensorBase x, object dim, object index, object source, object reduce, str where):
     """The dimension, and the index with which scatter_reduce does what index_reduce is asked for."""
-    cdef int d = wrap_dim(dim, ndim_of(x), where)
+    cdef int d = dim_of(dim, x, where)
     cdef TensorBase given, vector
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"{where}: reduce must be 'prod', 'mean', 'amax' or 'amin', not {reduce!r} (a sum is index_add)")

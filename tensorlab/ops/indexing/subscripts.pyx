@@ -18,10 +18,11 @@ old rule of NumPy's, which PyTorch keeps.
 from cpython.list cimport PyList_CheckExact
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_Index
+from cpython.object cimport PyObject
 from cpython.slice cimport PySlice_Check
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
-from tensorlab._core.dtypes cimport BOOL, INT8, INT64, NO_DTYPE, UINT8, is_floating, item_size
+from tensorlab._core.dtypes cimport BOOL, INT64, INT8, NO_DTYPE, UINT8, is_differentiable, is_floating, item_size
 from tensorlab._core.exchange cimport read_element, tensor_from
 from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
@@ -32,6 +33,10 @@ import warnings
 from tensorlab.errors import GradientError, IndexOutOfRange, ShapeError
 
 cdef extern from "Python.h":
+    ctypedef struct PySliceObject:
+        PyObject* start
+        PyObject* stop
+        PyObject* step
     int PySlice_Unpack(object given, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t* step) except -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t length, Py_ssize_t* start, Py_ssize_t* stop, Py_ssize_t step)
 
@@ -162,35 +167,58 @@ cdef tuple prepare(object index):
 
 
 # ---------------------------------------------------------------- the whole subscript
+cdef inline bint is_plain_part(PyObject* part) noexcept:
+    return <object>part is None or PyLong_CheckExact(<object>part)
+
+
+cdef inline bint is_plain_slice(object item) noexcept:
+    return (is_plain_part((<PySliceObject*>item).start) and is_plain_part((<PySliceObject*>item).stop)
+            and is_plain_part((<PySliceObject*>item).step))
+
+
 cdef inline bint is_plain(object item) noexcept:
-    return PyLong_CheckExact(item) or PySlice_Check(item) or item is None or item is Ellipsis
+    return (PyLong_CheckExact(item) or item is None or item is Ellipsis
+            or (PySlice_Check(item) and is_plain_slice(item)))
 
 
-cdef list read_subscript(TensorBase x, object index, Subscript* out):
-    """Read a subscript. The view goes to `out`. Returned are the index tensors as `index` takes them: an entry for each
+cdef object plain_part(object part):
+    return PyNumber_Index(part) if part is not None and PyIndex_Check(part) else part
+
+
+cdef object plain_item(object item):
+    """A slice of plain ints; an `__index__` may do anything, so it is called before a tensor is looked at."""
+    if not PySlice_Check(item) or is_plain_slice(item):
+        return item
+    return slice(plain_part(item.start), plain_part(item.stop), plain_part(item.step))
+
+
+cdef object plain_subscript(object index):
+    """A subscript that the caller cannot change afterwards: a slice, or a tuple as `prepare` describes it, of plain ints."""
+    if PySlice_Check(index):
+        return plain_item(index)
+    if PyTuple_CheckExact(index):
+        for item in <tuple>index:
+            if not is_plain(item):
+                break
+        else:
+            return index
+    return tuple([plain_item(item) for item in prepare(index)])
+
+
+cdef list read_subscript(TensorBase x, tuple items, Subscript* out):
+    """Read a plain subscript. The view goes to `out`. Returned are the index tensors as `index` takes them: an entry for each
     dimension of the view up to the last that is indexed (one for all dimensions of a mask), or None if there are none."""
-    cdef tuple items
     cdef object item
     cdef Py_ssize_t i, n
     cdef int takes = 0, dim = 0, made = 0, hidden = 0    # hidden: dimensions of masks beyond the first of each
-    cdef bint plain = isinstance(index, tuple)
     cdef list found = None
-    if plain:
-        items = <tuple>index
-        n = PyTuple_GET_SIZE(items)
-        for i in range(n):
-            item = <object>PyTuple_GET_ITEM(items, i)
-            plain = plain and is_plain(item)
-            takes += item is not None and item is not Ellipsis
-    if not plain:
-        items = prepare(index)
-        n = PyTuple_GET_SIZE(items)
-        takes = 0
-        for item in items:
-            if isinstance(item, TensorBase):
-                takes += (<TensorBase>item).ndim_ if is_mask(<TensorBase>item) else 1
-            else:
-                takes += not (item is None or item is Ellipsis or isinstance(item, bool))
+    n = PyTuple_GET_SIZE(items)
+    for i in range(n):
+        item = <object>PyTuple_GET_ITEM(items, i)
+        if isinstance(item, TensorBase):
+            takes += (<TensorBase>item).ndim_ if is_mask(<TensorBase>item) else 1
+        else:
+            takes += not (item is None or item is Ellipsis or isinstance(item, bool))
     if takes > x.ndim_:
         raise IndexOutOfRange(f"index: {takes} dimensions are indexed, but the tensor of shape {shape_text(x.ndim_, x.sizes)} "
                               f"has {x.ndim_}")
@@ -240,7 +268,7 @@ cdef list read_subscript(TensorBase x, object index, Subscript* out):
 cdef int check_history(TensorBase x) except -1:
     """PyTorch takes the items one by one: before it finds a later one wrong it would have recorded the earlier ones."""
     ndim_of(x)
-    if not is_floating(x.dtype_) and should_record(x):
+    if not is_differentiable(x.dtype_) and should_record(x):
         raise GradientError(f"index: the tensor requires grad, but is of {x.dtype}, and integers have no gradient (a tensor that "
                             f"requires grad was written into it); detach it first")
     return 0
@@ -311,14 +339,3 @@ cdef int check_mask(TensorBase x, int dim, TensorBase mask) except -1:
 cdef TensorBase view_of(TensorBase x, Subscript* subscript):
     """An alias of x with the layout of the subscript, unknown to autograd."""
     return alias_as(x, subscript.ndim, subscript.sizes, subscript.strides, subscript.data)
-
-
-cdef object canonical_item(object item):
-    if isinstance(item, slice):
-        return slice(*[None if part is None else PyNumber_Index(part) for part in (item.start, item.stop, item.step)])
-    return item
-
-
-cdef tuple canonical(object index):
-    """A subscript that makes a view, with plain ints only, so that nobody can change it afterwards."""
-    return tuple([canonical_item(item) for item in prepare(index)])

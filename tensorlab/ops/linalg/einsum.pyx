@@ -14,7 +14,7 @@ right), the pair is a matrix product over the last two. Batch dimensions stay ap
 copied: the product takes them as they are.
 """
 from tensorlab._core.dispatch cimport CASTS, store_out
-from tensorlab._core.layout cimport wrap_dim
+from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab.errors import ShapeError
@@ -308,16 +308,20 @@ def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None)
     tensorlab.Size([2, 4])
     """
     cdef list a_dims, b_dims, a_free, b_free
+    cdef Py_ssize_t count
     if isinstance(dims, TensorBase):
         dims = dims.tolist()
     if isinstance(dims, int):
-        if dims < 0 or dims > min(a.ndim_, b.ndim_):
-            raise ShapeError(f"tensordot: dims is {dims}, but the tensors have {a.ndim_} and {b.ndim_} dimensions")
-        a_dims, b_dims = list(range(a.ndim_ - dims, a.ndim_)), list(range(dims))
+        count = int_argument(dims, "tensordot", "dims")
+        if count < 0 or count > min(a.ndim_, b.ndim_):
+            raise ShapeError(f"tensordot: dims is {count}, but the tensors have {a.ndim_} and {b.ndim_} dimensions")
+        a_dims, b_dims = list(range(a.ndim_ - count, a.ndim_)), list(range(count))
     else:
         first, second = dims
-        a_dims = [wrap_dim(dim, a.ndim_, "tensordot") for dim in ([first] if isinstance(first, int) else first)]
-        b_dims = [wrap_dim(dim, b.ndim_, "tensordot") for dim in ([second] if isinstance(second, int) else second)]
+        first, second = plain_ints([first] if isinstance(first, int) else first), plain_ints(
+            [second] if isinstance(second, int) else second)
+        a_dims = [wrap_dim(dim, a.ndim_, "tensordot") for dim in first]
+        b_dims = [wrap_dim(dim, b.ndim_, "tensordot") for dim in second]
     if len(a_dims) != len(b_dims) or len(set(a_dims)) != len(a_dims) or len(set(b_dims)) != len(b_dims):
         raise ShapeError(f"tensordot: dims {a_dims} and {b_dims} must be equally many and all different")
     for i, j in zip(a_dims, b_dims):
