@@ -6,8 +6,7 @@ from collections import namedtuple
 from operator import index
 from collections.abc import Mapping
 
-from tensorlab._core.accumulate_grad cimport AccumulateGrad
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_differentiable
 from tensorlab._core.engine cimport edge_of, execute
 from tensorlab._core.graph cimport InputMetadata, Node, grad_fn_of, needs_grad, retain, write_metadata
 from tensorlab._core.iterator cimport fill_with
@@ -87,7 +86,7 @@ cdef int form_of(object end, InputMetadata* form) except -1:
 cdef object first_gradient(object grad, InputMetadata* form, object end, str where):
     """`grad` in the type of `form`, after a look at its shape; a 1 if it is None and the form has one element."""
     cdef int i
-    if not is_floating(form.dtype):
+    if not is_differentiable(form.dtype):
         raise GradientError(f"{where}: gradients exist for floating types only, not {dtype_object(form.dtype)}")
     if grad is None:
         for i in range(form.ndim):
@@ -159,8 +158,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
     create_graph : bool; record the backward pass itself, for higher derivatives
     grad_variables : the name of `grad_tensors` in old programs; it warns
-    inputs : Tensor, sequence of Tensor or dict of them; only these get a `.grad`. One that is no leaf retains its gradient
-        from now on
+    inputs : Tensor, GradientEdge, sequence or dict of them; only these get a `.grad`. A tensor that is no leaf retains its
+        gradient from now on; for an edge of one there is no tensor to keep it, unless it retains it already
 
     Raises
     ------
@@ -184,10 +183,6 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         check_targets(targets, "backward")
         if len(targets) == 0:
             raise GradientError("backward: inputs is empty; leave it away to reach all leaves")
-        for target in targets:
-            if isinstance(target, GradientEdge) and type(target.node) is not AccumulateGrad:
-                raise GradientError(f"backward: the edge to {target.node.name()} among the inputs belongs to no leaf: there is "
-                                    f"no tensor to keep its gradient; use autograd.grad")
     grads = first_gradients(roots, grads, "backward")
     for target in targets or ():
         if isinstance(target, TensorBase):
@@ -245,6 +240,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         found = execute(roots, grads, keep_graph, create_graph, targets, False)
     for i in range(len(found)):
         if found[i] is None:
+            if materialize_grads and isinstance(targets[i], GradientEdge):
+                raise GradientError(f"grad: input {i} is a GradientEdge that the outputs do not depend on, and materialize_grads "
+                                    f"cannot make zeros for it: an edge knows of no tensor; pass allow_unused=True instead")
             if materialize_grads:
                 found[i] = zeros_for(targets[i], create_graph)
             elif not allow_unused:
