@@ -38,6 +38,12 @@ CHAPTERS = {
     "nn.LPPool*": "12-convolution",
     "nn.LSTM*": "32-sequences",
     "nn.MaxUnpool*": "12-convolution",
+    "nn.Module.compile": "47-capture-and-guards",
+    "nn.Module.register_backward_hook": "25-hooks-and-anomaly",
+    "nn.Module.register_full_backward*": "25-hooks-and-anomaly",
+    "nn.Module.register_load_state_dict*": "37-saving-and-loading",
+    "nn.Module.register_state_dict*": "37-saving-and-loading",
+    "nn.Module.share_memory": "36-workers",
     "nn.MultiheadAttention": "32-sequences",
     "nn.RNN*": "32-sequences",
     "nn.Transformer*": "32-sequences",
@@ -88,6 +94,10 @@ NEVER = {
     "complex*": "there are no complex types; keep real and imaginary part in a dimension of size 2",
     "view_as_complex": "there are no complex types; use the two halves of a dimension",
     "view_as_real": "there are no complex types; a tensor is real already",
+    "nn.Module.ipu": "there is one device, the CPU; leave the call out",
+    "nn.Module.mtia": "there is one device, the CPU; leave the call out",
+    "nn.Module.set_submodule": "assign to the attribute: model.block.layer = module",
+    "nn.Module.xpu": "there is one device, the CPU; leave the call out",
     "float8*": "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
     "hub": "nothing is downloaded; save a model's state and load it from a file",
     "sparse": "tensors are strided; keep indices and values in two tensors",
@@ -112,20 +122,32 @@ def refuse(package, name):
     """
     if name.startswith("__"):
         return AttributeError(f"module {package!r} has no attribute {name!r}")
-    inside = f"{package}.{name}".partition(".")[2]
-    chapter = longest_prefix(CHAPTERS, inside)
-    if chapter:
-        number, _, title = chapter.partition("-")
-        return AttributeError(
-            f"{package} has no {name!r} yet; it is planned with chapter {number}, {title}"
-        )
-    reason = longest_prefix(NEVER, inside)
+    reason = what_is_known(f"{package}.{name}".partition(".")[2])
     if reason:
-        return AttributeError(f"{package} has no {name!r}: {reason}")
+        return AttributeError(f"{package} has no {name!r}{reason}")
     known = [known for known in vars(sys.modules[package]) if not known.startswith("_")]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return AttributeError(f"{package} has no {name!r}{hint}")
+
+
+def refuse_attribute(thing, name, declared):
+    """Return the AttributeError for an attribute that an object lacks.
+
+    `declared` is the class, such as "nn.Module", under which the tables have what PyTorch's has.
+    """
+    usual = f"{type(thing).__name__!r} object has no attribute {name!r}"
+    return AttributeError(usual + what_is_known(f"{declared}.{name}"))
+
+
+def what_is_known(name):
+    """Say how a dotted name without `tensorlab.` is planned or why it is not; "" if nothing is known."""
+    chapter = longest_prefix(CHAPTERS, name)
+    if chapter:
+        number, _, title = chapter.partition("-")
+        return f" yet; it is planned with chapter {number}, {title}"
+    reason = longest_prefix(NEVER, name)
+    return f": {reason}" if reason else ""
 
 
 def longest_prefix(table, name):

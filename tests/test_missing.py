@@ -39,6 +39,41 @@ def test_a_missing_name_is_explained(module, name, message):
         getattr(package, name)
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("compile", " yet; it is planned with chapter 47, capture-and-guards"),
+        ("register_full_backward_hook", " yet; it is planned with chapter 25"),
+        ("register_state_dict_pre_hook", " yet; it is planned with chapter 37"),
+        ("share_memory", " yet; it is planned with chapter 36"),
+        ("xpu", ": there is one device"),
+        ("wieght", "$"),
+    ],
+)
+def test_a_missing_method_of_modules_is_explained(name, message):
+    model = tensorlab.nn.Linear(1, 1)
+    assert not hasattr(model, name)
+    with pytest.raises(
+        AttributeError, match=f"^'Linear' object has no attribute {name!r}{message}"
+    ):
+        getattr(model, name)
+
+
+def test_a_subclass_may_ask_module_for_what_it_does_not_know():
+    class Wrapped(tensorlab.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = tensorlab.nn.Linear(2, 3)
+
+        def __getattr__(self, name):
+            try:
+                return super().__getattr__(name)
+            except AttributeError:
+                return getattr(self.inner, name)
+
+    assert Wrapped().out_features == 3
+
+
 def test_private_protocol_names_get_pythons_own_error():
     with pytest.raises(AttributeError, match="module 'tensorlab' has no attribute '__wrapped__'"):
         _ = tensorlab.__wrapped__

@@ -20,6 +20,7 @@ Left out: hooks on gradients and lazy modules.
 from collections import OrderedDict
 from collections.abc import MutableMapping
 
+from .. import _missing
 from .._core.device import check_device, device
 from .._tensor import Tensor
 from ..ops.creation import empty, empty_like
@@ -241,6 +242,9 @@ class Module:
         self.__dict__.update(attributes)
         for kind in REGISTRIES:
             self.__dict__[kind] = dict(attributes[kind])
+
+    def __getattr__(self, name):
+        raise _missing.refuse_attribute(self, name, "nn.Module")
 
     def __dir__(self):
         # Sequential's children "0", "1", ... are attributes, but no one can write model.0
