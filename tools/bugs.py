@@ -185,8 +185,8 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "what a function marks as not differentiable is followed",
         "tensorlab/_core/function.pyx",
-        "is_floating(out.dtype_) and not contains(node.non_differentiable, out)",
-        "is_floating(out.dtype_)",
+        "is_differentiable(out.dtype_) and not contains(node.non_differentiable, out)",
+        "is_differentiable(out.dtype_)",
     ),
     Bug(
         "a missing gradient reaches backward as None",
