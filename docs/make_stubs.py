@@ -1,26 +1,68 @@
-"""Write tensorlab/__init__.pyi from the built package: editors and mypy see what users call.
+"""Write the type stubs from the built package: editors, mypy and pyright see what users call.
 
 Usage: python docs/make_stubs.py
 
-Cython functions carry their signature in the first line of their docstring, so the stubs come from
-there; what pure Python modules define is re-exported, since their own text says more.  A test
-compares the file with what this program would write.
+Names, order and defaults of arguments come from the functions: Cython writes them in the first line of the
+docstring, Python knows them.  Types come from Cython's annotations, then from the tables of stub_types.py; what
+takes several forms is written out in stub_overrides.pyi.  A test compares the files with what this would write.
 """
 
 import ast
+import functools
+import importlib
 import inspect
 import re
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-STUB = ROOT / "tensorlab/__init__.pyi"
+sys.path[:0] = [str(ROOT / "docs")]
+
+from stub_types import argument_type, result_type, type_of_default  # noqa: E402
+
+# The modules that have a stub. A class stands in the first one that has it; the others import it from there.
+MODULES = [
+    "tensorlab.autograd.function",
+    "tensorlab.autograd",
+    "tensorlab.nn.functional",
+    "tensorlab.nn.init",
+    "tensorlab.nn.utils",
+    "tensorlab.nn",
+    "tensorlab.optim",
+    "tensorlab.optim.lr_scheduler",
+    "tensorlab.utils.data",
+    "tensorlab",
+]
+OVERRIDES = ROOT / "docs/stub_overrides.pyi"
 HEADER = '''"""Type stubs, written by docs/make_stubs.py (`make stubs`)."""
 
 import builtins
-from typing import Any
 '''
+IMPORTS = {
+    "collections.abc": "Callable ItemsView Iterable Iterator KeysView Mapping Sequence ValuesView",
+    "typing": "Any Generic Literal ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
+    "typing_extensions": "Self TypeVar",  # type checkers bring it; its TypeVar has defaults
+}
+# A tensor has properties called dtype and device, so inside the class the types need other names.
+ALIASES = {
+    "_dtype": "dtype",
+    "_layout": "layout",
+    "_memory_format": "memory_format",
+    "_device": "device",
+    "_Device": "device | str | builtins.int | None",
+}
+FULL_NAMES = {
+    "int": "builtins.int",
+    "float": "builtins.float",
+    "bool": "builtins.bool",
+    "type": "builtins.type",
+    "dtype": "_dtype",
+    "device": "_device",
+    "layout": "_layout",
+    "memory_format": "_memory_format",
+}
 # What Cython's signatures say, and what a user should read; other annotations are left out.
 TYPES = {
     "TensorBase": "Tensor",
@@ -43,14 +85,16 @@ PLAIN_TYPES = {
     "None",
     "Any",
 }
-# Properties of compiled classes do not say whether they can be set.
-SETTABLE = {"data", "grad", "requires_grad"}
 # Of the names with two underscores, those that say how objects are made and not how they are used.
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
     r"|class|getattribute|setattr|delattr|sizeof|dir|format|slots|annotat(ions|e)|firstlineno"
     r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args)"
 )
+
+
+# What private bases do in their own way without any difference for a type checker.
+KEPT_BY_BASE = {"__deepcopy__", "__tensor_function__", "__torch_function__", "__array_ufunc__"}
 
 
 def embedded_signature(function, name):
@@ -65,31 +109,77 @@ def embedded_signature(function, name):
         return None
 
 
-def definition(function, name, known, is_method):
-    """Return one line `def name(...) -> ...: ...`."""
+def definition(function, name, known, class_name=None, otherwise="Any"):
+    """Return one line `def name(...) -> ...: ...`.
+
+    Parameters
+    ----------
+    function : callable
+    name : str
+    known : set of str, the public classes
+    class_name : str, if it is a method
+    otherwise : str, the type of the result if nothing says another
+    """
     signature = embedded_signature(function, name)
     try:
         node = ast.parse(f"def {name}{signature}: ...").body[0]
     except (SyntaxError, ValueError):
-        receiver = "self, " if is_method else ""
+        receiver = "self, " if class_name else ""
         return f"def {name}({receiver}*args: Any, **kwargs: Any) -> Any: ..."
     arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [extra for extra in (arguments.vararg, arguments.kwarg) if extra]
-    for argument in every:
-        argument.annotation = user_type(argument.annotation, known)
-    for argument, default in defaults_of(arguments):
-        if argument.annotation is not None and ast.unparse(default) == "None":
-            argument.annotation = ast.BinOp(argument.annotation, ast.BitOr(), default)
-    if is_method and arguments.args:
-        arguments.args[0] = ast.arg("self")  # a function listed as a method calls it input
+    if class_name and [*arguments.posonlyargs, *arguments.args]:
+        # A function listed as a method calls it input.
+        first = arguments.posonlyargs or arguments.args
+        first[0] = ast.arg("self")
+    where = f"{class_name}.{name}" if class_name else name
+    annotate(arguments, where, known)
+    result = user_type(node.returns, known) or documented_result(function, known)
+    if name == "__init__":
+        kind = "None"
+    elif result is not None and ast.unparse(result) not in ("tuple", "list", "dict"):
+        kind = ast.unparse(result)
+    else:
+        kind = result_type(name, otherwise)
+    node.returns = parsed_type(
+        "Self" if kind == "Tensor" and returns_self(name, class_name) else kind
+    )
+    node.decorator_list = []
+    return ast.unparse(node).replace(":\n    ...", ": ...")
+
+
+def annotate(arguments, where, known):
+    """Give each argument its type, and None as a possible value where that is the default."""
+    defaults = {id(argument): default for argument, default in defaults_of(arguments)}
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        if argument.arg == "self" and argument.annotation is None:
+            continue
+        default = defaults.get(id(argument))
+        value = default.value if isinstance(default, ast.Constant) else None
+        kind = user_type(argument.annotation, known)
+        text = ast.unparse(kind) if kind else argument_type(argument.arg, where, value)
+        is_none = isinstance(default, ast.Constant) and default.value is None
+        if is_none and text != "Any" and not text.endswith("None"):
+            text += " | None"
+        argument.annotation = parsed_type(text)
+    if arguments.vararg:
+        arguments.vararg.annotation = parsed_type(argument_type("*" + arguments.vararg.arg, where))
+    if arguments.kwarg:
+        arguments.kwarg.annotation = parsed_type("Any")
     arguments.defaults = [plain_default(default) for default in arguments.defaults]
     arguments.kw_defaults = [
         default and plain_default(default) for default in arguments.kw_defaults
     ]
-    result = user_type(node.returns, known) or documented_result(function, known)
-    node.returns = ast.Constant(None) if name == "__init__" else result or ast.Name("Any")
-    return ast.unparse(node).replace(":\n    ...", ": ...")
+
+
+def returns_self(name, class_name):
+    """Say whether a method of a tensor writes to it and returns it."""
+    is_operator = name.startswith("__i") and name not in (
+        "__invert__",
+        "__int__",
+        "__iter__",
+        "__index__",
+    )
+    return class_name == "Tensor" and (is_operator or re.fullmatch(r"[a-z]\w*_", name) is not None)
 
 
 def defaults_of(arguments):
@@ -112,6 +202,17 @@ def plain_default(default):
     return default if simple else ast.Constant(...)
 
 
+class FullNames(ast.NodeTransformer):
+    """Write types by names that no member of a class hides: tensorlab.float is a dtype, x.dtype a property."""
+
+    def visit_Name(self, node):
+        return ast.parse(FULL_NAMES.get(node.id, node.id), mode="eval").body
+
+
+def parsed_type(text):
+    return FullNames().visit(ast.parse(text, mode="eval").body)
+
+
 def user_type(annotation, known):
     """Return the annotation as users know the type, or None where they would not."""
     if annotation is None:
@@ -119,11 +220,7 @@ def user_type(annotation, known):
     text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
     text = TYPES.get(str(text), str(text))
     words = set(re.findall(r"\w+", text))
-    if words and words <= known | PLAIN_TYPES:
-        # tensorlab.float is a dtype, so the built-in needs its full name.
-        text = re.sub(r"\b(int|float|bool)\b", r"builtins.\1", text)
-        return ast.parse(text, mode="eval").body
-    return None
+    return parsed_type(text) if words and words <= known | PLAIN_TYPES else None
 
 
 def documented_result(function, known):
@@ -133,37 +230,168 @@ def documented_result(function, known):
     return user_type(ast.Name(match[1]), known) if match else None
 
 
+# ------------------------------------------------------------------------------ what is written by hand
+@functools.cache
+def overrides():
+    """Return the functions, classes and helpers of stub_overrides.pyi: {name: list of nodes} of each."""
+    functions, classes, helpers = {}, {}, {}
+    for node in ast.parse(OVERRIDES.read_text(encoding="utf-8")).body[1:]:
+        if isinstance(node, ast.Assign):
+            helpers[node.targets[0].id] = [node]
+        elif isinstance(node, ast.ClassDef):
+            (helpers if node.name.startswith("_") else classes)[node.name] = [node]
+        else:
+            functions.setdefault(node.name, []).append(node)
+    return functions, classes, helpers
+
+
+def with_full_names(node):
+    """Return a copy of a definition whose annotations are in full names; defaults stay as they are."""
+    node = ast.parse(ast.unparse(node)).body[0]
+    for inner in ast.walk(node):
+        for field in ("annotation", "returns"):
+            if getattr(inner, field, None) is not None:
+                setattr(inner, field, FullNames().visit(getattr(inner, field)))
+        if isinstance(inner, ast.ClassDef):
+            inner.bases = [FullNames().visit(base) for base in inner.bases]
+    return node
+
+
+def written(node, is_method=False):
+    """Return the lines of a definition, with `self` for the first argument of a function that stands for a method."""
+    node = with_full_names(node)
+    if is_method:
+        first = node.args.posonlyargs or node.args.args
+        if first:
+            first[0] = ast.arg("self")
+    return ast.unparse(node).replace(":\n    ...", ": ...").split("\n")
+
+
+def members_by_hand(name):
+    """Return {member: its nodes} of a class of stub_overrides.pyi, and its bases, or None for these."""
+    found = overrides()[1].get(name)
+    if found is None:
+        return {}, None
+    members = {}
+    for node in found[0].body:
+        if isinstance(node, ast.AnnAssign):
+            members.setdefault(node.target.id, []).append(node)
+        elif isinstance(node, ast.FunctionDef):
+            members.setdefault(node.name, []).append(node)
+    return members, [
+        ast.unparse(FullNames().visit(base)) for base in with_full_names(found[0]).bases
+    ]
+
+
+# ------------------------------------------------------------------------------ classes
 def class_lines(cls, public_name, known):
-    """Return the stub of a class with what it inherits from compiled bases."""
-    lines, seen = [f"class {public_name}:"], set()
-    for base in cls.__mro__[:-1]:
+    """Return the stub of a class: what it has of its own and from bases that are not public."""
+    by_hand, bases = members_by_hand(public_name)
+    public = next(
+        base for base in cls.__mro__[1:] if home_of(base) or base.__module__ == "builtins"
+    )
+    if not bases:
+        bases = [] if public is object else [public.__name__]
+    lines, seen = (
+        [f"class {public_name}({', '.join(bases)}):" if bases else f"class {public_name}:"],
+        set(),
+    )
+    for name, nodes in by_hand.items():
+        for node in nodes:
+            lines += ["    " + line for line in written(node)]
+        seen.add(name)
+    for base in bases:
+        if base in overrides()[2]:
+            seen.update(member.name for member in overrides()[2][base][0].body)
+    for name, kind in instance_attributes(cls, public_name, known).items():
+        if name not in seen and not hasattr(cls, name):
+            lines.append(f"    {name}: {kind}")
+            seen.add(name)
+    for base in cls.__mro__[: cls.__mro__.index(public)]:
         for name, value in sorted(vars(base).items()):
-            if name in seen or HIDDEN.match(name):
+            if name in seen or HIDDEN.match(name) or (base is not cls and name in KEPT_BY_BASE):
                 continue
             seen.add(name)
-            lines += ["    " + line for line in member_lines(name, value, known)]
+            lines += ["    " + line for line in member_lines(name, value, known, public_name)]
     return lines if len(lines) > 1 else [f"{lines[0]} ..."]
 
 
-def member_lines(name, value, known):
+def instance_attributes(cls, public_name, known):
+    """Return {name: type} of what `__init__` keeps under the name of an argument, or makes a parameter."""
+    found = {}
+    for base in cls.__mro__:
+        if home_of(base) and base is not cls:
+            break
+        function = vars(base).get("__init__")
+        if not inspect.isfunction(function):
+            continue
+        node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+        defaults = {argument.arg: default for argument, default in defaults_of(node.args)}
+        names = {argument.arg for argument in [*node.args.args, *node.args.kwonlyargs]}
+        for line in ast.walk(node):
+            if not isinstance(line, ast.Assign) or not isinstance(line.targets[0], ast.Attribute):
+                continue
+            name, value = line.targets[0].attr, ast.unparse(line.value)
+            if name.startswith("_") or name in found:
+                continue
+            if value.startswith("Parameter("):
+                found[name] = "Parameter"
+            elif name in names and name in value:
+                default = getattr(defaults.get(name), "value", None)
+                kind = argument_type(name, f"{public_name}.__init__", default)
+                is_none = ast.unparse(defaults.get(name, line)) == "None" and kind != "Any"
+                found[name] = ast.unparse(parsed_type(kind + (" | None" if is_none else "")))
+    return found
+
+
+def member_lines(name, value, known, class_name):
+    """Return the lines of one member of a class."""
+    is_comparison = name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+    otherwise = (
+        "Tensor"
+        if class_name == "Tensor" or name == "forward"
+        else "bool"
+        if is_comparison
+        else "Any"
+    )
+    functions = overrides()[0]
+    if class_name == "Tensor" and name in functions:
+        return [line for node in functions[name] for line in written(node, is_method=True)]
     if value is None:
         return [f"{name}: None"]  # __hash__ = None
     if is_static(value):
         kind = "staticmethod" if isinstance(value, staticmethod) else "classmethod"
-        line = definition(value.__func__, name, known, is_method=kind == "classmethod")
-        return [f"@{kind}", line]
+        receiver = class_name if kind == "classmethod" else None
+        return [f"@{kind}", definition(value.__func__, name, known, receiver, otherwise)]
     if callable(value) and not isinstance(value, type):
-        return [definition(value, name, known, is_method=True)]
+        return [definition(value, name, known, class_name, otherwise)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
-        return ["@property", f"def {name}(self) -> Any: ...", *setter_lines(name, value)]
-    return [f"{name}: Any"]
+        kind = ast.unparse(parsed_type(result_type(name, otherwise)))
+        return ["@property", f"def {name}(self) -> {kind}: ..."]
+    kind = user_type(ast.Name(type(value).__name__), known - {"str"}) or parsed_type(
+        type_of_default(value)
+    )
+    return [f"{name}: {ast.unparse(kind)}"]
 
 
-def setter_lines(name, value):
-    can_set = getattr(value, "fset", None) or name in SETTABLE
-    return [f"@{name}.setter", f"def {name}(self, value: Any) -> None: ..."] if can_set else []
+@functools.cache
+def homes():
+    """Return {class: the module whose stub defines it}."""
+    found = {}
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        for name in public_names(module):
+            value = getattr(module, name)
+            if isinstance(value, type) and value.__name__ == name:
+                found.setdefault(value, module_name)
+    return found
 
 
+def home_of(cls):
+    return homes().get(cls)
+
+
+# ------------------------------------------------------------------------------ modules
 def public_names(package):
     """Return the sorted names of `package.__all__` or, without it, of all but private names."""
     own = [name for name in vars(package) if not name.startswith("_")]
@@ -173,39 +401,109 @@ def public_names(package):
 def stub_text(package):
     """Return the text of the stub file of `package`."""
     public = public_names(package)
-    known = {name for name in public if isinstance(getattr(package, name), type)}
+    known = {cls.__name__ for cls in homes()}
     imports, constants, functions, classes = [], [], [], []
     for name in public:
         value = getattr(package, name)
-        module = getattr(value, "__module__", None)
         if isinstance(value, ModuleType):
             imports.append(f"from {package.__name__} import {name} as {name}")
-        elif comes_from_python(value, module) and name != "Tensor":
-            imports.append(f"from {module} import {value.__name__} as {name}")
+        elif isinstance(value, type) and home_of(value) not in (None, package.__name__):
+            imports.append(f"from {home_of(value)} import {value.__name__} as {name}")
+        elif isinstance(value, type) and (alias := name_by_hand(package, value)) not in (
+            None,
+            name,
+        ):
+            classes += ["", f"{name} = {alias}"]
         elif isinstance(value, type):
             classes += ["", *class_lines(value, name, known)]
+        elif name in overrides()[0]:
+            functions += [line for node in overrides()[0][name] for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
-            functions.append(definition(value, name, known, is_method=False))
+            otherwise = "Any" if package.__name__.startswith("tensorlab.utils") else "Tensor"
+            functions.append(definition(value, name, known, otherwise=otherwise))
         else:
             kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")
             constants.append(f"{name}: {ast.unparse(kind)}")
     names = [f'    "{name}",' for name in public]
-    blocks = [imports, ["__all__ = [", *names, "]"], constants, functions, classes]
+    body = [constants, functions, classes]
+    helpers = used_helpers(body)
+    is_root = package.__name__ == "tensorlab"
+    aliases = [f"{name}: TypeAlias = {text}" for name, text in ALIASES.items()] if is_root else []
+    imports += used_imports([*body, helpers, aliases], package)
+    blocks = [imports, ["__all__ = [", *names, "]"], helpers, aliases, *body]
     return HEADER + "\n".join("\n".join(["", *block]) for block in blocks if block) + "\n"
 
 
-def comes_from_python(value, module):
-    """Say whether a function or class is defined in a .py file of the package."""
-    file = getattr(sys.modules.get(module or ""), "__file__", None) or ""
-    is_named = isinstance(value, type) or inspect.isfunction(value)
-    return is_named and file.endswith(".py") and hasattr(sys.modules[module], value.__name__)
+def name_by_hand(package, cls):
+    """Return the public name under which stub_overrides.pyi has a class of several names, or None."""
+    names = [name for name in public_names(package) if getattr(package, name) is cls]
+    return next((name for name in names if name in overrides()[1]), None)
+
+
+def words_of(blocks):
+    return set(re.findall(r"\w+", "\n".join(line for block in blocks for line in block)))
+
+
+def used_helpers(blocks):
+    """Return the lines of the type variables and protocols that the text of a stub names."""
+    helpers, used, more = overrides()[2], set(), words_of(blocks)
+    while more:
+        found = {name for name in helpers if name in more} - used
+        used |= found
+        more = words_of([written(helpers[name][0]) for name in found])
+    return [line for name in helpers if name in used for line in written(helpers[name][0])]
+
+
+def used_imports(blocks, package):
+    """Return the imports of the names that the text of a stub uses and does not define."""
+    used, lines = words_of(blocks), []
+    for source, names in IMPORTS.items():
+        found = [name for name in names.split() if name in used]
+        lines += [f"from {source} import {', '.join(found)}"] if found else []
+    if package.__name__ != "tensorlab":
+        found = [name for name in (*ALIASES, "return_types") if name in used]
+        lines += [f"from tensorlab import {', '.join(found)}"] if found else []
+    public = set(public_names(package))
+    for cls, home in homes().items():
+        name = cls.__name__
+        if name in used and name not in public and home != package.__name__ and name[0].isupper():
+            lines.append(f"from {home} import {name}")
+    return lines
+
+
+def return_types_text():
+    """Return the stub of tensorlab.return_types: named tuples of tensors."""
+    from tensorlab import return_types
+
+    lines = ["from typing import NamedTuple", "", "from tensorlab import Tensor"]
+    for name in return_types.__all__:
+        fields = [
+            key
+            for key, value in vars(getattr(return_types, name)).items()
+            if isinstance(value, property)
+        ]
+        lines += ["", f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in fields)]
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def stub_path(module):
+    """Return the place of a module's stub: beside its source."""
+    return Path(module.__file__).with_suffix(".pyi")
+
+
+def every_stub():
+    """Return {path: text} of all stubs."""
+    texts = {ROOT / "tensorlab/return_types.pyi": return_types_text()}
+    for name in MODULES:
+        module = importlib.import_module(name)
+        texts[stub_path(module)] = stub_text(module)
+    return texts
 
 
 def main():
     sys.path.insert(0, str(ROOT))
-    import tensorlab
-
-    STUB.write_text(stub_text(tensorlab), encoding="utf-8")
+    for path, text in every_stub().items():
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

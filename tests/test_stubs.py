@@ -1,23 +1,36 @@
 """The type stubs say what the built package has."""
 
 import ast
+import importlib
+import re
 import sys
 from pathlib import Path
 
-import tensorlab
+import pytest
+from tensorlab._core.op import REGISTRY
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
 
-from make_stubs import STUB, definition, public_names, stub_text  # noqa: E402
+from make_stubs import MODULES, definition, every_stub, public_names, stub_path  # noqa: E402
+from stub_types import ARGUMENT_TYPES, ARGUMENTS_OF, RESULT_TYPES  # noqa: E402
 
 
-def test_the_stubs_are_those_of_the_built_package():
-    assert STUB.read_text(encoding="utf-8") == stub_text(tensorlab), "run `make stubs`"
+@pytest.fixture(scope="module")
+def stubs():
+    return every_stub()
 
 
-def test_the_stubs_name_everything_that_is_public():
-    tree = ast.parse(STUB.read_text(encoding="utf-8"))
+def test_the_stubs_are_those_of_the_built_package(stubs):
+    stale = [path.name for path, text in stubs.items() if path.read_text(encoding="utf-8") != text]
+    assert not stale, "run `make stubs`"
+    assert set(stubs) == set((ROOT / "tensorlab").rglob("*.pyi"))
+
+
+@pytest.mark.parametrize("module_name", MODULES)
+def test_the_stubs_name_everything_that_is_public(module_name):
+    module = importlib.import_module(module_name)
+    tree = ast.parse(stub_path(module).read_text(encoding="utf-8"))
     named = set()
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -26,7 +39,72 @@ def test_the_stubs_name_everything_that_is_public():
             named.update(alias.asname or alias.name for alias in node.names)
         elif isinstance(node, ast.AnnAssign):
             named.add(node.target.id)
-    assert set(public_names(tensorlab)) <= named
+        elif isinstance(node, ast.Assign):
+            named.update(target.id for target in node.targets)
+    assert set(public_names(module)) <= named
+
+
+def test_each_argument_and_result_of_a_stub_has_a_type(stubs):
+    for text in stubs.values():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert node.returns is not None, node.name
+                arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                bare = [
+                    one.arg
+                    for one in arguments
+                    if one.annotation is None and one.arg not in ("self", "cls")
+                ]
+                assert not bare, (node.name, bare)
+
+
+def test_every_name_in_the_tables_of_types_stands_in_a_stub(stubs):
+    words = set(re.findall(r"\w+", "\n".join(stubs.values())))
+    names = [*ARGUMENT_TYPES, *RESULT_TYPES]
+    names += [word for key in ARGUMENTS_OF for word in re.findall(r"\w+", key)]
+    assert sorted(set(names) - words) == []
+
+
+# The words of schemas, and what stands for them in the stubs.
+WORDS = {
+    "Scalar": "float",
+    "ScalarType": "_dtype",
+    "MemoryFormat": "_memory_format",
+    "Device": "_Device",
+}
+
+
+def test_functions_with_the_name_of_an_op_accept_and_return_what_its_schema_says(stubs):
+    functions, compared = {}, 0
+    for node in ast.parse(stubs[ROOT / "tensorlab/__init__.pyi"]).body:
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+    for name in functions.keys() & REGISTRY.keys() - {
+        "polygamma"
+    }:  # its op takes any number, the function an int
+        signature = REGISTRY[name].signature
+        kinds = {ast.unparse(node.returns) for node in functions[name]}
+        if len(signature.results) > 1:
+            assert kinds == {f"return_types.{name}"}, name
+        else:
+            assert (
+                "tuple[Tensor, ...]" if signature.results[0][1].is_list else "Tensor"
+            ) in kinds, name
+        for parameter in signature.parameters:
+            for node in functions[name]:
+                for argument in [*node.args.args, *node.args.kwonlyargs]:
+                    if argument.arg == parameter.name and len(functions[name]) == 1:
+                        text = ast.unparse(argument.annotation)
+                        assert WORDS.get(parameter.type.word, parameter.type.word) in text, (
+                            name,
+                            argument.arg,
+                        )
+                        assert not parameter.type.is_list or "Sequence" in text, (
+                            name,
+                            argument.arg,
+                        )
+                        compared += 1
+    assert compared > 100
 
 
 def test_a_signature_that_cython_wrote_becomes_one_that_a_user_reads():
@@ -38,9 +116,7 @@ def test_a_signature_that_cython_wrote_becomes_one_that_a_user_reads():
             "f(x: TensorBase, y: double = 0.5, *, out=None)\nText.\n\nReturns\n-------\nTensor"
         )
 
-    assert definition(Compiled, "f", {"Tensor"}, is_method=False) == (
-        "def f(*args: Any, **kwargs: Any) -> Any: ..."
-    )
-    assert definition(Annotated, "f", {"Tensor"}, is_method=False) == (
-        "def f(x: Tensor, y: builtins.float=0.5, *, out=None) -> Tensor: ..."
+    assert definition(Compiled, "f", {"Tensor"}) == ("def f(*args: Any, **kwargs: Any) -> Any: ...")
+    assert definition(Annotated, "f", {"Tensor"}) == (
+        "def f(x: Tensor, y: builtins.float=0.5, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ..."
     )

@@ -45,6 +45,9 @@ class DataLoader:
     [[0, 1], [2, 3], [4]]
     """
 
+    def __class_getitem__(cls, item):
+        return cls  # DataLoader[list[Tensor]] in an annotation
+
     def __init__(
         self,
         dataset,
