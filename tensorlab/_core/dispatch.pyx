@@ -441,7 +441,7 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
     refuse_recorded_out(op, operands, n, <TensorBase>out)
     if active_layers:                       # for layers it is two calls: the op, and copy_
         return store_out(op.name, run_layers(op, operands, n), out, tuple([<object>operands[k] for k in range(n)]),
-                         NO_PARTIAL_OVERLAP if op.exact_out else NO_PARTIAL_OVERLAP | CASTS)
+                         NO_DERIVATIVE | NO_PARTIAL_OVERLAP | (0 if op.exact_out else CASTS))      # asked above
     compute(op, operands, n, <TensorBase>out, False)
     bump_version(<TensorBase>out)
     return out

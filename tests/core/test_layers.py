@@ -134,6 +134,13 @@ def test_out_is_two_calls_to_a_layer():
     assert out.tolist() == torch.exp(x).tolist()
 
 
+def test_out_of_an_op_without_a_derivative_takes_what_requires_grad():
+    x, flags = torch.ones(2, requires_grad=True), torch.zeros(2, dtype=torch.bool)
+    with Recorder():
+        torch.gt(x, 0.5, out=flags)
+    assert flags.tolist() == [True, True]
+
+
 def test_a_class_of_tensors_can_have_a_layer_below_autograd():
     class Logged(torch.Tensor):
         pass
