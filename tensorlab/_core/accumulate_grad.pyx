@@ -20,7 +20,7 @@ from tensorlab._core.graph cimport GraphTask, Node, grad_fn_of, needs_grad, writ
 from tensorlab._core.layout cimport is_dense
 from tensorlab._core.modes cimport call_with_overrides, thread_state
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.tensor cimport TensorBase, alias, is_meta
+from tensorlab._core.tensor cimport TensorBase, is_meta
 
 
 from tensorlab._core.modes import in_forked_children

@@ -35,7 +35,7 @@ from tensorlab._core.iterator cimport (
 from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, is_dense, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.modes cimport active_layers, set_grad_mode, thread_state
-from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, Op, in_place, set_run
+from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, Op, inplace_op, set_run
 from tensorlab._core.operands cimport (
     broadcast_operands,
     can_cast,
@@ -518,7 +518,7 @@ cdef object run_quaternary_inplace(Op op, TensorBase x, object y, object z, obje
 
 cdef object run_inplace(Op op, PyObject** operands, int n):
     """x = op(x, ...), written over x, which is the first operand."""
-    return run_layers(in_place(op), operands, n) if active_layers else write_pointwise(op, operands, n)
+    return run_layers(inplace_op(op), operands, n) if active_layers else write_pointwise(op, operands, n)
 
 
 cdef object write_pointwise(Op op, PyObject** operands, int n):
@@ -536,7 +536,7 @@ cdef object write_pointwise(Op op, PyObject** operands, int n):
     node = begin_record_inplace(op, x, arguments)
     check_target(op, operands, n, x, ndim, sizes, result_dtype, True)
     if active_layers:
-        backend(in_place(op), operands, n)
+        backend(inplace_op(op), operands, n)
     else:
         compute(op, operands, n, x, True)
     return end_record_inplace(node, x)

@@ -1,9 +1,9 @@
 """Layers: what can take part in the calls of ops between the public functions and the kernels.
 
-Every call of an op, from a public function, an operator, the formula of a derivative, the engine or an optimizer, passes one entry
-(`run` and its relatives in dispatch.pyx), and below it the layers that are active, in this order:
+Every call of an op, from a public function, an operator, the formula of a derivative or the engine, passes one entry (`run` and
+its relatives in dispatch.pyx), and below it the layers that are active, in this order:
 
-    public function             reads the arguments; classes and modes that override public functions were asked before (overrides.pyx)
+    public function             reads the arguments; classes and modes that override it were asked before (overrides.pyx)
       |
     transform                   batching and forward-mode levels: they turn a call into calls of other ops
     autocast                    casts the arguments
@@ -42,7 +42,8 @@ cdef dict class_layers = {}     # class of tensors: the Layer that handles calls
 
 cdef int position_of(str place) except -1:
     if place not in PLACES or place == "autograd":
-        raise ValueError(f"Layer: place is {place!r}; it must be one of {', '.join([one for one in PLACES if one != 'autograd'])}")
+        places = ", ".join([one for one in PLACES if one != "autograd"])
+        raise ValueError(f"Layer: place is {place!r}; it must be one of {places}")
     return SPACING * (len(PLACES) - PLACES.index(place) + 1)
 
 

@@ -1,7 +1,7 @@
 """Ops: how one is declared.
 
-An op is a record: schema, dtype rule, inner loops or kernel, derivatives. It can be called, `op(*arguments)`; dispatch.pyx explains
-how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
+An op is a record: schema, dtype rule, inner loops or kernel, derivatives. It can be called, `op(*arguments)`; dispatch.pyx
+explains how a call runs, layers.pyx who can take part in it, and recording.pyx how it is recorded.
 
 Derivatives. A formula names what it needs, and exactly that is saved:
 
@@ -120,10 +120,8 @@ cdef class Op:
         cdef list bound = list(args)
         cdef int given = len(bound), i
         parameters = self.signature.parameters
-        positional = sum([not one.is_keyword_only for one in parameters])
-        if given > positional:
-            raise TypeError(f"{self.name}: {given} arguments were given by position, and the op takes {positional}: "
-                            f"{self.schema}")
+        if given > self.arity:              # all may be given by position: so a layer passes a call on
+            raise TypeError(f"{self.name}: {given} arguments were given, and the op takes {self.arity}: {self.schema}")
         for i in range(given, self.arity):
             one = parameters[i]
             value = kwargs.pop(one.name, one.default)
@@ -148,10 +146,11 @@ cdef class Op:
                     break
             else:
                 return 0
-        elif not kind.is_list and (isinstance(value, TensorBase) or (self.is_pointwise and isinstance(value, (bool, int, float)))):
+        elif not kind.is_list and isinstance(value, (TensorBase, bool, int, float) if self.is_pointwise else TensorBase):
             return 0
-        raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {'a sequence of Tensors' if kind.is_list else 'a Tensor'}, "
-                        f"not {type(value).__name__}: {self.schema}")
+        expected = "a sequence of Tensors" if kind.is_list else "a Tensor"
+        raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {expected}, not {type(value).__name__}: "
+                        f"{self.schema}")
 
     # ------------------------------------------------------------ its derivatives
     def derivative(self, str param, *, bint is_list=False):
@@ -215,7 +214,7 @@ cdef int set_run(run_function function) except -1:
 
 
 # ---------------------------------------------------------------- in place
-cdef Op in_place(Op op):
+cdef Op inplace_op(Op op):
     """The op that writes its result over its first argument: `add_` for `add`. It has the same loops and derivatives.
 
     An op that is not pointwise gives it a kernel.

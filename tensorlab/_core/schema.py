@@ -5,8 +5,9 @@
     fill_(Tensor(a!) x, Tensor value) -> Tensor(a!)
     view(Tensor(a) x, int[] size) -> Tensor(a)
 
-A type is a word, `[]` for a list of them, `?` where None will do. `(a!)` marks a tensor that the op writes to, `(a)` one
-whose memory the result shares. As in PyTorch, a pointwise op takes a number in the place of a tensor.
+A type is a word, `[]` for a list of them, `?` where None will do. `(a!)` marks a tensor that the op writes to, `(a)`
+one whose memory the result shares. As in PyTorch, a pointwise op takes a number in the place of a tensor. What follows
+`*` is given by name in public functions; a layer that passes a call on gives everything by position.
 """
 
 import re
@@ -15,7 +16,7 @@ from typing import NamedTuple
 # The words of the language, and what may be passed for each.
 TYPES = {
     "Tensor": "a Tensor",
-    "Scalar": "a number",
+    "Scalar": "a number, or a Tensor of no dimensions",
     "int": "an int",
     "float": "a number",
     "bool": "a bool",
@@ -31,7 +32,10 @@ TYPES = {
 }
 
 HEAD = re.compile(r"(?P<name>\w+)\((?P<parameters>.*)\) -> (?P<results>.+)", re.DOTALL)
-TYPE = r"(?P<word>[A-Z]?\w+)(?:\((?P<alias>\w)(?P<writes>!?)\))?(?P<optional_items>\?(?=\[))?(?P<list>\[\])?(?P<optional>\?)?"
+TYPE = (
+    r"(?P<word>\w+)(?:\((?P<alias>\w)(?P<writes>!?)\))?"
+    r"(?P<optional_items>\?(?=\[))?(?P<list>\[\])?(?P<optional>\?)?"
+)
 PARAMETER = re.compile(TYPE + r" (?P<name>\w+)(?:=(?P<default>.+))?")
 RESULT = re.compile(TYPE + r"(?: (?P<name>\w+))?")
 
@@ -62,7 +66,9 @@ class Parameter(NamedTuple):
 class Schema(NamedTuple):
     name: str
     parameters: tuple[Parameter, ...]
-    results: tuple[tuple[str | None, Type], ...]  # (name, type); a single unnamed one for `-> Tensor`
+    results: tuple[
+        tuple[str | None, Type], ...
+    ]  # (name, type); a single unnamed one for `-> Tensor`
 
 
 def parse(text):
@@ -83,7 +89,9 @@ def parse(text):
             continue
         found = PARAMETER.fullmatch(part)
         if found is None:
-            raise ValueError(f"schema: in {text!r}, {part!r} is no parameter such as 'int[]? dim=None'")
+            raise ValueError(
+                f"schema: in {text!r}, {part!r} is no parameter such as 'int[]? dim=None'"
+            )
         default = ... if found["default"] is None else constant(found["default"])
         parameters.append(Parameter(found["name"], type_of(found, text), default, is_keyword_only))
     results = head["results"]
@@ -92,7 +100,9 @@ def parse(text):
     for part in split(inner):
         found = RESULT.fullmatch(part)
         if found is None:
-            raise ValueError(f"schema: in {text!r}, {part!r} is no result such as 'Tensor' or 'Tensor(a!)'")
+            raise ValueError(
+                f"schema: in {text!r}, {part!r} is no result such as 'Tensor' or 'Tensor(a!)'"
+            )
         named.append((found["name"], type_of(found, text)))
     return Schema(head["name"], tuple(parameters), tuple(named))
 
@@ -113,7 +123,9 @@ def constant(text):
 
 def type_of(found, text):
     if found["word"] not in TYPES:
-        raise ValueError(f"schema: in {text!r}, {found['word']!r} is none of the types {', '.join(TYPES)}")
+        raise ValueError(
+            f"schema: in {text!r}, {found['word']!r} is none of the types {', '.join(TYPES)}"
+        )
     return Type(
         found["word"],
         found["list"] is not None,
@@ -140,7 +152,11 @@ def spell(schema):
         default = "" if one.default is ... else f"={spell_constant(one.default)}"
         parts.append(f"{one.type} {one.name}{default}")
     results = [f"{kind} {name}" if name else str(kind) for name, kind in schema.results]
-    returned = results[0] if len(results) == 1 and schema.results[0][0] is None else f"({', '.join(results)})"
+    returned = (
+        results[0]
+        if len(results) == 1 and schema.results[0][0] is None
+        else f"({', '.join(results)})"
+    )
     return f"{schema.name}({', '.join(parts)}) -> {returned}"
 
 

@@ -4,7 +4,9 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 """
 from libc.string cimport memcpy
 
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_2, run_4
+from tensorlab._core.modes cimport set_grad_mode
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, refuse_internal_overlap, refuse_overlap
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
@@ -21,6 +23,7 @@ from tensorlab._core.dtypes cimport (
     default_float,
     dtype as dtype_class,
     dtype_code,
+    dtype_object,
     is_differentiable,
     is_floating,
     item_size,
@@ -28,7 +31,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, extent, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace, record
+from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport (
     TensorBase,
     empty_beside,
@@ -51,7 +54,7 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- clone
-cdef Op CLONE = Op("clone(Tensor x, MemoryFormat? memory_format) -> Tensor")
+cdef Op CLONE = Op("clone(Tensor x, *, MemoryFormat? memory_format=None) -> Tensor")
 
 @CLONE.derivative("x")
 def clone_derivative(grad):
@@ -76,12 +79,17 @@ cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where
     return out
 
 
+cdef TensorBase clone_kernel(TensorBase x, object memory_format):
+    return copy_of(x, x.dtype_, memory_format, "clone")
+
+CLONE.kernel = <void*>clone_kernel
+
 cdef TensorBase run_clone(TensorBase x):
-    return record(CLONE, copy_of(x, x.dtype_, None, "clone"), (x, None))
+    return run_2(CLONE, x, None)
 
 
 cdef TensorBase run_row_major_clone(TensorBase x):
-    return record(CLONE, copy_of(x, x.dtype_, contiguous_format, "clone"), (x, contiguous_format))
+    return run_2(CLONE, x, contiguous_format)
 
 
 cdef TensorBase run_contiguous(TensorBase x):
@@ -101,7 +109,7 @@ def clone(TensorBase input not None, *, memory_format=None):
     >>> x
     tensor([1, 2])
     """
-    return record(CLONE, copy_of(input, input.dtype_, memory_format, "clone"), (input, memory_format))
+    return run_2(CLONE, input, memory_format)
 
 
 def contiguous(TensorBase input not None, memory_format=contiguous_format):
@@ -110,7 +118,7 @@ def contiguous(TensorBase input not None, memory_format=contiguous_format):
         return run_contiguous(input)
     if is_contiguous(input, memory_format):
         return input
-    return record(CLONE, copy_of(input, input.dtype_, memory_format, "contiguous"), (input, memory_format))
+    return run_2(CLONE, input, memory_format)
 
 
 def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
@@ -129,36 +137,49 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 
 # ---------------------------------------------------------------- to
-cdef Op TO_COPY = Op("to_copy(Tensor x, ScalarType dtype, MemoryFormat? memory_format) -> Tensor", node="ToCopyBackward0")
+cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
+                     "MemoryFormat? memory_format=None) -> Tensor", node="ToCopyBackward0")
 
 @TO_COPY.derivative("x")
 def to_copy_derivative(grad):
     return grad                             # the engine casts it to the type of x
 
-cdef TensorBase cast_to(TensorBase x, int dtype, object memory_format):
-    cdef TensorBase out = copy_of(x, dtype, memory_format, "to")
-    return record(TO_COPY, out, (x, None, None)) if is_differentiable(dtype) else out     # a cast to integers ends the history
+cdef TensorBase to_copy_kernel(TensorBase x, object dtype, object device, object memory_format):
+    cdef bint to_meta = is_meta(x) if device is None else is_meta_device(device, "to")
+    if is_meta(x) and not to_meta:
+        raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
+                          "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
+    if to_meta and not is_meta(x):
+        x = meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides)
+    return copy_of(x, dtype_code(dtype, x.dtype_), memory_format, "to")
+
+TO_COPY.kernel = <void*>to_copy_kernel
+
+cdef TensorBase cast_to(TensorBase x, int dtype, object device, object memory_format):
+    cdef bint was_enabled
+    if is_differentiable(dtype):
+        return run_4(TO_COPY, x, dtype_object(dtype), device, memory_format)
+    was_enabled = set_grad_mode(False)                  # a cast to integers ends the history
+    try:
+        return run_4(TO_COPY, x, dtype_object(dtype), device, memory_format)
+    finally:
+        set_grad_mode(was_enabled)
 
 
 cdef TensorBase run_cast(TensorBase x, int dtype):
     """x in another dtype; x itself if it has that one."""
     if x.dtype_ == dtype:
         return x
-    return cast_to(x, dtype, None)
+    return cast_to(x, dtype, None, None)
 
 
 cdef object run_to(TensorBase x, int code, bint copy, object memory_format, bint on_meta):
-    cdef TensorBase layout
     if on_meta != is_meta(x):
-        if not on_meta:
-            raise NoDataError("to: a tensor on 'meta' has no data that could be copied to 'cpu'; make one with "
-                              "empty_like(device='cpu'), or call to_empty(device='cpu') on a module, and fill it")
-        layout = copy_of(meta_tensor(x.dtype_, x.ndim_, x.sizes, x.strides), code, memory_format, "to")
-        return record(TO_COPY, layout, (x, None, None)) if is_differentiable(code) else layout
+        return cast_to(x, code, META if on_meta else CPU, memory_format)
     if code == x.dtype_ and not copy:
         if memory_format is None or memory_format == "preserve" or memory_format == likely_format(x):
             return x
-    return cast_to(x, code, memory_format)
+    return cast_to(x, code, None, memory_format)
 
 
 def to(TensorBase self not None, *args, dtype=None, device=None, bint non_blocking=False, bint copy=False,
@@ -361,6 +382,28 @@ cdef int copy_safely(TensorBase out, TensorBase x) except -1:
     return copy_into(out, x)
 
 
+cdef Op COPY_ = inplace_op(COPY)
+
+cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
+    cdef OpNode node = None
+    cdef int i, shift = self.ndim_ - source.ndim_
+    for i in range(source.ndim_):
+        if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != self.sizes[i + shift]):
+            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
+                             f"broadcast to "
+                             f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
+    if is_floating(self.dtype_):
+        node = start_overlapping(COPY, self, (self, source))
+    else:
+        check_inplace(self, False, "copy_")         # autograd does not follow integers
+    if not is_same_place(self, source):             # else nothing is written, so elements may share a place
+        refuse_internal_overlap(self, "copy_")
+        refuse_overlap(self, source, "copy_")
+        copy_safely(self, source)
+    return end_record_inplace(node, self)
+
+COPY_.kernel, COPY_.records_itself = <void*>copy_inplace_kernel, True
+
 def copy_(TensorBase self not None, src, bint non_blocking=False):
     """Write the values of `src`, broadcast and cast, over those of the tensor.
 
@@ -376,26 +419,8 @@ def copy_(TensorBase self not None, src, bint non_blocking=False):
     MemoryLayoutError
         If the two share part of their memory, or `self` shows some element twice.
     """
-    cdef TensorBase source
-    cdef OpNode node = None
-    cdef int i, shift
     if not isinstance(src, TensorBase):
         if as_number(src) is None:
             raise TypeError(f"copy_: src must be a Tensor, not {type(src).__name__}")
         src = make_tensor(src, device=CPU)
-    source = <TensorBase>src
-    shift = self.ndim_ - source.ndim_
-    for i in range(source.ndim_):
-        if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != self.sizes[i + shift]):
-            raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
-                             f"broadcast to "
-                             f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
-    if is_floating(self.dtype_):
-        node = start_overlapping(COPY, self, (self, source))
-    else:
-        check_inplace(self, False, "copy_")         # autograd does not follow integers
-    if not is_same_place(self, source):             # else nothing is written, so elements may share a place
-        refuse_internal_overlap(self, "copy_")
-        refuse_overlap(self, source, "copy_")
-        copy_safely(self, source)
-    return end_record_inplace(node, self)
+    return run_2(COPY_, self, src)

@@ -12,7 +12,7 @@ from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.op cimport Op, in_place
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport (
     bump_version,
@@ -220,7 +220,7 @@ def swapdims(TensorBase input not None, dim0, dim1):
     return run_3(TRANSPOSE, input, plain_ints(dim0), plain_ints(dim1))
 
 
-cdef Op TRANSPOSE_ = in_place(TRANSPOSE)
+cdef Op TRANSPOSE_ = inplace_op(TRANSPOSE)
 
 cdef TensorBase transpose_inplace_kernel(TensorBase self, object dim0, object dim1):
     cdef int first, second

@@ -4,7 +4,8 @@ from cpython.object cimport PyObject
 from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_1, run_2
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, refuse_internal_overlap, write_number
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -24,7 +25,7 @@ from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, begin_record, end_record_inplace, record
+from tensorlab._core.recording cimport OpNode, begin_record, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError
@@ -120,7 +121,7 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(Tensor x, Tensor value) -> Tensor", node=("FillBackward0", "FillBackward1"),
+cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor", node=("FillBackward0", "FillBackward1"),
                   inplace_node=("FillBackward2", "FillBackward3"))
 
 @FILL.derivative("x")
@@ -161,6 +162,19 @@ cdef int fill_from(TensorBase x, TensorBase value) except -1:
     return fill_with(x, element, value.dtype_)
 
 
+cdef Op FILL_ = inplace_op(FILL)
+
+cdef TensorBase fill_inplace_kernel(TensorBase x, object value):
+    cdef OpNode node
+    check_fill_value(x, value)
+    node = start_overlapping(FILL, x, (x, value))
+    if isinstance(value, TensorBase):
+        refuse_internal_overlap(x, "fill_")             # as PyTorch, which copies a tensor's value where it fills in a number
+    write_fill(x, value)
+    return end_record_inplace(node, x)
+
+FILL_.kernel, FILL_.records_itself = <void*>fill_inplace_kernel, True
+
 def fill_(TensorBase input not None, value):
     """Write one value, a number or a 0-d tensor, over all elements.
 
@@ -173,14 +187,17 @@ def fill_(TensorBase input not None, value):
     MemoryLayoutError
         If `value` is a tensor, and `input` shows some element twice.
     """
-    cdef OpNode node
-    check_fill_value(input, value)
-    node = start_overlapping(FILL, input, (input, value))
-    if isinstance(value, TensorBase):
-        refuse_internal_overlap(input, "fill_")         # as PyTorch, which copies a tensor's value where it fills in a number
-    write_fill(input, value)
-    return end_record_inplace(node, input)
+    return run_2(FILL_, input, value)
 
+
+cdef TensorBase fill_kernel(TensorBase x, object value):
+    cdef TensorBase out
+    check_fill_value(x, value)
+    out = empty_like(x, x.dtype_)
+    write_fill(out, value)
+    return out
+
+FILL.kernel = <void*>fill_kernel
 
 def fill(TensorBase input not None, value):
     """A tensor like `input` with one value, a number or a 0-d tensor, everywhere.
@@ -189,11 +206,7 @@ def fill(TensorBase input not None, value):
     >>> tensorlab.fill(tensorlab.zeros(2), 3)
     tensor([3., 3.])
     """
-    cdef TensorBase out
-    check_fill_value(input, value)
-    out = empty_like(input, input.dtype_)
-    write_fill(out, value)
-    return record(FILL, out, (input, value))
+    return run_2(FILL, input, value)
 
 
 cdef Op ZERO = Op("zero(Tensor x) -> Tensor")
@@ -203,8 +216,19 @@ def zero_derivative(grad):
     return grad.new_zeros(grad.shape)
 
 
+cdef Op ZERO_ = inplace_op(ZERO)
+
+cdef TensorBase zero_kernel(TensorBase x):
+    return zeros_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase zero_inplace_kernel(TensorBase x):
+    cdef OpNode node = start_overlapping(ZERO, x, (x,))
+    fill_zero(x)
+    return end_record_inplace(node, x)
+
+ZERO.kernel = <void*>zero_kernel
+ZERO_.kernel, ZERO_.records_itself = <void*>zero_inplace_kernel, True
+
 def zero_(TensorBase input not None):
     """Write zeros over all elements."""
-    cdef OpNode node = start_overlapping(ZERO, input, (input,))
-    fill_zero(input)
-    return end_record_inplace(node, input)
+    return run_1(ZERO_, input)

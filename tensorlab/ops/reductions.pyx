@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport CASTS, accumulate_dtype, run_4, store_out
+from tensorlab._core.dispatch cimport CASTS, run_4, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -351,7 +351,8 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(Tensor x, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor", node=("MeanBackward0", "MeanBackward1"))
+cdef Op MEAN = Op("mean(Tensor x, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor",
+                  node=("MeanBackward0", "MeanBackward1"))
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):

@@ -1,9 +1,8 @@
 """The schema language: what is parsed is spelt the same again, for every op there is."""
 
 import pytest
-
-import tensorlab  # fills the registry
 from tensorlab._core.op import REGISTRY
+
 from tensorlab._core.schema import in_place, parse, spell
 
 
