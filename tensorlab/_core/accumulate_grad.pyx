@@ -181,7 +181,7 @@ cdef int release_lock() except -1:
 def renew_lock():
     """In a forked child, which has only the thread that forked: no other has the lock, whichever had it before."""
     global lock, lock_depth
-    lock = PyThread_allocate_lock()             # the old one may be locked for ever
+    lock = PyThread_allocate_lock()             # the old one may stay locked
     if lock_depth > 0 and lock_owner == PyThread_get_thread_ident():
         PyThread_acquire_lock(lock, NOWAIT_LOCK)
     else:

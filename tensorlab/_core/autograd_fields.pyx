@@ -8,7 +8,7 @@ from tensorlab._core.dispatch cimport run_1
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
@@ -227,7 +227,7 @@ DETACH.kernel = <void*>detach_kernel
 
 def detach(TensorBase self not None):
     """A tensor over the same memory that autograd does not follow. Its version counter is shared, so writes are noticed."""
-    return run_1(DETACH, self)
+    return run_1(DETACH, self) if active_layers else alias(self)        # which is all that there is to do
 
 
 def detach_(TensorBase self not None):

@@ -363,7 +363,7 @@ cdef object run_reflected(Op op, Op recorded, object x, TensorBase y):
     return record(recorded, out, (y, x))
 
 
-cdef TensorBase short_binary(Op op, object a, object b, TensorBase out):
+cdef inline TensorBase short_binary(Op op, object a, object b, TensorBase out):
     """The short cut of two operands, into `out` or a new tensor; None if it is not possible.
 
     The operands are small, contiguous and of equal shape and type; or one is a number, which is spread to a row of its own.

@@ -120,7 +120,7 @@ cdef void release_blas() noexcept:
 
 
 # ---------------------------------------------------------------- forks
-# A child has only the thread that forked. A lock that another one held would stay locked there for ever: ours, Python's
+# A child has only the thread that forked. A lock that another one held would stay locked there: ours, Python's
 # import locks while BLAS is being loaded, or the one under which OpenBLAS finds memory. So a fork waits for those calls.
 cdef bint is_forking = False
 
