@@ -88,7 +88,7 @@ PLAIN_TYPES = {
 # Of the names with two underscores, those that say how objects are made and not how they are used.
 HIDDEN = re.compile(
     r"_(?!_)|__(pyx|reduce|setstate|getstate|new|init_subclass|subclasshook|dict|weakref|doc|module"
-    r"|class|getattribute|setattr|delattr|sizeof|dir|format|slots|annotat(ions|e)|firstlineno"
+    r"|class|getattribute|setattr|delattr|sizeof|dir|format|slot|annotat(ions|e)|firstlineno"
     r"|static_attributes|qualname|abstractmethods|buffer|release_buffer|match_args)"
 )
 
