@@ -155,8 +155,8 @@ cdef int mark_views(TensorBase x, object out, int creation) except -1:
     if isinstance(out, TensorBase):
         as_view(x, <TensorBase>out, creation)
         return 0
-    for one in out:
-        as_view(x, <TensorBase>one, creation)
+    for one in out:                         # checked, as a layer may have returned anything
+        as_view(x, <TensorBase?>one, creation)
     return 0
 
 

@@ -146,7 +146,9 @@ cdef class Op:
                     break
             else:
                 return 0
-        elif not kind.is_list and isinstance(value, (TensorBase, bool, int, float) if self.is_pointwise else TensorBase):
+        elif not kind.is_list and isinstance(value, TensorBase):
+            return 0
+        elif self.is_pointwise and not kind.is_written and isinstance(value, (bool, int, float)):
             return 0
         expected = "a sequence of Tensors" if kind.is_list else "a Tensor"
         raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {expected}, not {type(value).__name__}: "

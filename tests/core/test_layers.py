@@ -161,6 +161,26 @@ def test_a_class_of_tensors_can_have_a_layer_below_autograd():
     assert seen.count("mul") == 1
 
 
+def test_an_in_place_op_needs_a_tensor_to_write_to():
+    x = torch.ones(2).add_(0)
+    with Counter():
+        x.add_(1)  # now the op is in the registry
+    with pytest.raises(TypeError, match="add_: the argument 'x' must be a Tensor, not int"):
+        REGISTRY["add_"](2, x)
+
+
+@pytest.mark.parametrize("odd", ["text", None, [1, 2]])
+@pytest.mark.parametrize("call", [lambda x: x.exp(), lambda x: x.transpose(0, 1)])
+def test_a_layer_below_autograd_that_returns_no_tensor_is_an_error(call, odd):
+    class Odd(Layer):
+        def call(self, op, arguments):
+            return odd
+
+    x = torch.ones(2, 2, requires_grad=True)
+    with Odd("mode"), pytest.raises(TypeError):
+        call(x)
+
+
 def test_errors_of_layers():
     with pytest.raises(ValueError, match="place is 'cellar'; it must be one of transform"):
         Layer("cellar")
