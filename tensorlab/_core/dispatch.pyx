@@ -21,7 +21,7 @@ from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport BOOL, default_float, dtype_code, dtype_object, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_floating, kernel_dtype
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
@@ -33,7 +33,7 @@ from tensorlab._core.iterator cimport (
     unary_loop,
 )
 from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
-from tensorlab._core.layout cimport MAX_NDIM, is_canonical, is_dense, may_have_internal_overlap, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.modes cimport active_layers, set_grad_mode, thread_state
 from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, Op, inplace_op, set_run
 from tensorlab._core.operands cimport (
@@ -44,12 +44,20 @@ from tensorlab._core.operands cimport (
     promoted_dtype,
     refuse_internal_overlap,
     refuse_overlap,
-    refuse_shared_memory,
-    resize_tensor,
     result_for,
     same_numbers,
     write_number,
 )
+from tensorlab._core.out_argument cimport (
+    CASTS,
+    NO_DERIVATIVE,
+    NO_PARTIAL_OVERLAP,
+    check_out_dtype,
+    other_device,
+    resize_out,
+    store_out,
+)
+from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.recording cimport (
     OpNode,
     begin_record,
@@ -58,11 +66,10 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
     record,
 )
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta, set_layout
+from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
 
-import warnings
-
-from tensorlab.errors import DeviceError, DTypeError, GradientError, ShapeError, UnsupportedDType
+from tensorlab._core.device import is_meta_device
+from tensorlab.errors import DTypeError, GradientError, ShapeError, UnsupportedDType
 
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
@@ -120,33 +127,54 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
         if layer is not None:
             return handle(layer, op, arguments, n)
     if op.kernel != NULL:
-        return call_kernel(op, arguments, n)
+        if op.shape_rule != NULL and is_on_meta(op, arguments, n):
+            return call_kernel(op, op.shape_rule, arguments, n)
+        return call_kernel(op, op.kernel, arguments, n)
     if op.writes:
         return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
     return compute(op, arguments, n, None, False)
 
 
-cdef inline object call_kernel(Op op, PyObject** a, int n):
+cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
+    """Whether there is nothing to compute: a tensor has no memory, or the results will have none."""
+    cdef object value
+    cdef int i
+    for i in range(n):
+        value = <object>arguments[i]
+        if isinstance(value, TensorBase):
+            if is_meta(<TensorBase>value):
+                return True
+        elif type(value) is tuple or type(value) is list:
+            for item in value:
+                if isinstance(item, TensorBase) and is_meta(<TensorBase>item):
+                    return True
+    if op.device_position < 0:
+        return False
+    value = <object>arguments[op.device_position]
+    return is_meta_by_default() if value is None else is_meta_device(value, op.name)
+
+
+cdef object call_kernel(Op op, void* kernel, PyObject** a, int n):
     if n == 1:
-        return (<kernel_1>op.kernel)(a[0])
+        return (<kernel_1>kernel)(a[0])
     elif n == 2:
-        return (<kernel_2>op.kernel)(a[0], a[1])
+        return (<kernel_2>kernel)(a[0], a[1])
     elif n == 3:
-        return (<kernel_3>op.kernel)(a[0], a[1], a[2])
+        return (<kernel_3>kernel)(a[0], a[1], a[2])
     elif n == 4:
-        return (<kernel_4>op.kernel)(a[0], a[1], a[2], a[3])
+        return (<kernel_4>kernel)(a[0], a[1], a[2], a[3])
     elif n == 5:
-        return (<kernel_5>op.kernel)(a[0], a[1], a[2], a[3], a[4])
+        return (<kernel_5>kernel)(a[0], a[1], a[2], a[3], a[4])
     elif n == 6:
-        return (<kernel_6>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5])
+        return (<kernel_6>kernel)(a[0], a[1], a[2], a[3], a[4], a[5])
     elif n == 7:
-        return (<kernel_7>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
+        return (<kernel_7>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6])
     elif n == 8:
-        return (<kernel_8>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7])
+        return (<kernel_8>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7])
     elif n == 9:
-        return (<kernel_9>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
+        return (<kernel_9>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
     elif n == 10:
-        return (<kernel_10>op.kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
+        return (<kernel_10>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
     raise ValueError(f"{op.name}: a kernel takes 1 to 10 arguments, not {n}")
 
 
@@ -246,11 +274,6 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
             set_operand(&iter, k + 1, <char*>&numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
     for_each(&iter, op.loops[compute_dtype], op.grain)
     return out
-
-
-cdef object other_device(str where, TensorBase out):
-    return DeviceError(f"{where}: the tensor to be written is on {'meta' if is_meta(out) else 'cpu'!r} and the result is not; "
-                       f"they must be on one device")
 
 
 cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
@@ -540,98 +563,3 @@ cdef object write_pointwise(Op op, PyObject** operands, int n):
     else:
         compute(op, operands, n, x, True)
     return end_record_inplace(node, x)
-
-
-# ---------------------------------------------------------------- out=
-cdef TensorBase tensor_to_write(str where, object out):
-    """out= as a tensor that may be written."""
-    if not isinstance(out, TensorBase):
-        raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
-    check_writable(<TensorBase>out, where)
-    return <TensorBase>out
-
-
-cdef int check_out_dtype(str where, int dtype, object out) except -1:
-    """For ops that do not cast their result."""
-    if tensor_to_write(where, out).dtype_ != dtype:
-        raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, but out= has type {out.dtype}; they must be equal")
-    return 0
-
-
-cdef int accumulate_dtype(object dtype, object out, int default) except -1:
-    """In which type a sum or a product is formed: the type asked for, else that of out=."""
-    return dtype_code(dtype, (<TensorBase>out).dtype_ if isinstance(out, TensorBase) else default)
-
-
-cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1:
-    if out.numel_ > 0:
-        warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to {shape_text(ndim, sizes)}; "
-                      f"pass a tensor of that shape, or one without elements", UserWarning)
-    return 0
-
-
-cdef int resize_out(str where, TensorBase out, TensorBase like) except -1:
-    """Give out= the shape of `like`, if it has another, and then its order of dimensions, too."""
-    if out.ndim_ == like.ndim_ and same_numbers(like.ndim_, out.sizes, like.sizes):
-        return 0
-    warn_of_resizing(where, out, like.ndim_, like.sizes)
-    resize_tensor(out, like.ndim_, like.sizes)
-    if is_dense(like.ndim_, like.sizes, like.strides):
-        set_layout(out, like.ndim_, like.sizes, like.strides)
-    return 0
-
-
-cdef int check_out(str where, TensorBase result, TensorBase out, tuple inputs, int rules) except -1:
-    """Everything that can be said before the tensor is resized."""
-    cdef bint should_record = needs_grad(out)
-    for one in inputs:
-        if isinstance(one, TensorBase) and not rules & NO_DERIVATIVE:
-            should_record = should_record or needs_grad(<TensorBase>one)
-    if should_record and thread_state().grad_enabled:
-        raise GradientError(f"{where}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
-                            f"leave out= away, or call it under no_grad")
-    if not rules & CASTS:
-        check_out_dtype(where, result.dtype_, out)
-    elif not can_cast(result.dtype_, out.dtype_):
-        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
-                         f"{out.dtype}")
-    if is_meta(out) != is_meta(result):
-        raise other_device(where, out)
-    return 0
-
-
-cdef int check_memory(str where, TensorBase out, tuple inputs, int rules) except -1:
-    refuse_internal_overlap(out, where)
-    for one in inputs:
-        if isinstance(one, TensorBase) and rules & NO_OVERLAP:
-            refuse_shared_memory(out, <TensorBase>one, where)
-        elif isinstance(one, TensorBase) and rules & NO_PARTIAL_OVERLAP:
-            refuse_overlap(out, <TensorBase>one, where)
-    return 0
-
-
-cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=0):
-    """Give the result of an op that is not pointwise to the tensor that the caller passed as out=, if there is one.
-
-    `inputs` are the arguments it was made from, `rules` the flags of dispatch.pxd.
-    """
-    return result if out is None else store_outs(where, (result,), (out,), inputs, rules)[0]
-
-
-cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=0):
-    """The same for several results, of which none is written unless all can be."""
-    cdef int k
-    if not isinstance(outs, (tuple, list)) or len(outs) != len(results):
-        raise TypeError(f"{where}: out must be a tuple of {len(results)} tensors, one for each result")
-    for k in range(len(results)):
-        check_out(where, results[k], tensor_to_write(where, outs[k]), inputs, rules)
-    for k in range(len(results)):
-        resize_out(where, outs[k], results[k])
-        check_memory(where, outs[k], inputs, rules)
-    for k in range(len(results)):
-        if active_layers:
-            outs[k].copy_(results[k])
-        else:
-            copy_into(<TensorBase>outs[k], <TensorBase>results[k])
-            bump_version(<TensorBase>outs[k])
-    return tuple(outs)

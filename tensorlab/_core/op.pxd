@@ -40,6 +40,10 @@ cdef class Op:
     cdef Op twin                        # of that one: the op that writes, or None
     # of an op that is not pointwise: object kernel(argument, ...), which takes an object for each parameter
     cdef void* kernel
+    # the same without the computation: its results on meta. NULL if the kernel has nothing to leave out (a view), or starts its
+    # loops in a place that knows meta (reduction_iterator)
+    cdef void* shape_rule
+    cdef int device_position            # of the parameter `Device? device`, or -1
     cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of);
     cdef int form_count                 # after so many forms, the same names for calls in place,
     cdef int inplace_form               # which begin here; at 0 if PyTorch does not tell them apart

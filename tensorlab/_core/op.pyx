@@ -90,6 +90,7 @@ cdef class Op:
         if results[0] == "(":
             names += [part.rpartition(" ")[2] for part in results[1:len(results) - 1].split(", ")]
         self.params = tuple(names)
+        self.device_position = names.index("device") if " device" in parameters else -1
         self.writes = "!" in parameters
         self.is_view = not self.writes and "(a)" in results and not self.records_itself
         self.creation = VIEW_DEFAULT
@@ -227,7 +228,7 @@ cdef Op inplace_op(Op op):
         twin.parsed = in_place_schema(op.signature)
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
-        twin.writes, twin.functional, twin.derivatives = True, op, op.derivatives
+        twin.writes, twin.functional, twin.derivatives, twin.device_position = True, op, op.derivatives, -1
         twin.node_names, twin.public_names, twin.constants = op.node_names, op.public_names, op.constants
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")

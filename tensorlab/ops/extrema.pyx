@@ -5,7 +5,7 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_out, store_outs
+from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,

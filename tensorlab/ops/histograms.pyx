@@ -2,7 +2,7 @@
 
 Counting is adding ones at indices, which `index_add_` does; the work here is to find the index of each element.
 """
-from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out, store_outs
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out, store_outs
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT64, dtype_object, is_floating
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.tensor cimport TensorBase

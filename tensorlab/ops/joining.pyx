@@ -1,7 +1,7 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport CASTS, store_out
+from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion

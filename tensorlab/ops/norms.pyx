@@ -2,7 +2,7 @@
 from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of

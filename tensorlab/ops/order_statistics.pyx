@@ -5,7 +5,7 @@ the worst of the kept ones; in a long slice almost no block has a better one, so
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
-from tensorlab._core.dispatch cimport NO_OVERLAP, store_out, store_outs
+from tensorlab._core.out_argument cimport NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,

@@ -1,7 +1,7 @@
 """Products, and the products and sums of truth: prod, all, any."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport NO_DERIVATIVE, accumulate_dtype, store_out
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, accumulate_dtype, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,

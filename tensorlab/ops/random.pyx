@@ -6,7 +6,7 @@ order of its memory, whatever the order of its dimensions, as PyTorch does; so e
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out, tensor_to_write
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out, tensor_to_write
 from tensorlab._core.op cimport Op
 from tensorlab._core.distributions cimport (
     NORMAL_BLOCK,

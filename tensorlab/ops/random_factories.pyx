@@ -2,7 +2,7 @@
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport CASTS, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
 from tensorlab._core.dtypes cimport (

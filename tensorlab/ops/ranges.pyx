@@ -3,7 +3,7 @@ from cpython.float cimport PyFloat_Check
 from libc.math cimport ceil, isfinite, pow
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport warn_of_resizing
+from tensorlab._core.out_argument cimport warn_of_resizing
 from tensorlab._core.operands cimport as_number, refuse_internal_overlap
 from tensorlab._core.dtypes cimport (
     BOOL,

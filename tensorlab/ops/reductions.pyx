@@ -2,7 +2,8 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport CASTS, run_4, store_out
+from tensorlab._core.dispatch cimport run_4
+from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,

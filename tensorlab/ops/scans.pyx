@@ -4,13 +4,7 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport (
-    CASTS,
-    NO_PARTIAL_OVERLAP,
-    accumulate_dtype,
-    store_out,
-    store_outs,
-)
+from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, accumulate_dtype, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,

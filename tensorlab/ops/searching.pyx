@@ -4,7 +4,7 @@ A binary search halves what is left at each step, so a place among n numbers tak
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,

@@ -5,7 +5,7 @@ the sort with indices does it, and so it does for autograd, which needs the indi
 """
 from libc.stdint cimport uint32_t, uint64_t
 
-from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_floating, item_size, kernel_dtype
 from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.iterator cimport copy_into

@@ -10,7 +10,7 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_outs
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,

@@ -6,7 +6,7 @@ mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where 
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport CASTS, store_out
+from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     FLOAT32,

@@ -6,7 +6,7 @@ them take batches: the last two dimensions are the matrix.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion

@@ -8,7 +8,7 @@ One iterator serves all three (scatter_gather.pyx). gather and scatter_add are e
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64

@@ -10,7 +10,7 @@ gradients.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT32, INT64, is_floating

@@ -1,5 +1,5 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
-from tensorlab._core.dispatch cimport NO_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize

@@ -7,7 +7,7 @@ from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
-from tensorlab._core.dispatch cimport NO_DERIVATIVE, store_out
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
 
 
 # ---------------------------------------------------------------- positions of what is not zero

@@ -5,7 +5,7 @@ a program without in-place writes. put writes to positions in the tensor read as
 made of other ops, so none needs a derivative of its own.
 """
 
-from tensorlab._core.dispatch import store_out
+from tensorlab._core.out_argument import store_out
 from tensorlab._core.exchange import tensor
 from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase

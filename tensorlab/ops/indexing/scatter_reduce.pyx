@@ -24,7 +24,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport dim_of, needs_grad
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.dispatch cimport NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record

@@ -5,7 +5,7 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch cimport CASTS, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport is_floating

@@ -13,7 +13,7 @@ a pair, each dimension is one of
 right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted operand need not be
 copied: the product takes them as they are.
 """
-from tensorlab._core.dispatch cimport CASTS, store_out
+from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
 from tensorlab._core.tensor cimport TensorBase
 

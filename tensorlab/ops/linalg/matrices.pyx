@@ -7,7 +7,7 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
-from tensorlab._core.dispatch cimport store_out
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype

@@ -4,7 +4,6 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport (
-    check_out_dtype,
     run_binary,
     run_binary_inplace,
     run_out_2,
@@ -13,6 +12,7 @@ from tensorlab._core.dispatch cimport (
     run_ternary,
     run_ternary_inplace,
 )
+from tensorlab._core.out_argument cimport check_out_dtype
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport BOOL, number, real
 from tensorlab._core.layout cimport ssize

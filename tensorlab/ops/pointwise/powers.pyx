@@ -7,7 +7,6 @@ from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    check_out_dtype,
     run_binary,
     run_binary_inplace,
     run_out_1,
@@ -16,6 +15,7 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
+from tensorlab._core.out_argument cimport check_out_dtype
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real

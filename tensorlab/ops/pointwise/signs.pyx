@@ -10,16 +10,8 @@ from libc.math cimport (
 )
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport (
-    NO_PARTIAL_OVERLAP,
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_unary,
-    run_unary_inplace,
-    store_outs,
-)
+from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_out_1, run_out_2, run_unary, run_unary_inplace
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op, floating_loops, integer_loops

@@ -3,7 +3,6 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    check_out_dtype,
     run_out,
     run_out_3,
     run_quaternary,
@@ -11,6 +10,7 @@ from tensorlab._core.dispatch cimport (
     run_ternary,
     run_ternary_inplace,
 )
+from tensorlab._core.out_argument cimport check_out_dtype
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize

@@ -1,0 +1,122 @@
+"""out=: a tensor of the caller's that takes the result of an op.
+
+A pointwise op computes into it (dispatch.run_out); the result of any other op is made first and then copied. Either way autograd
+does not follow the call, and nothing is written unless everything can be.
+"""
+from tensorlab._core.dtypes cimport dtype_code, dtype_object
+from tensorlab._core.graph cimport bump_version, needs_grad
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.layout cimport is_dense, shape_text, ssize
+from tensorlab._core.modes cimport active_layers, thread_state
+from tensorlab._core.operands cimport (
+    can_cast,
+    refuse_internal_overlap,
+    refuse_overlap,
+    refuse_shared_memory,
+    resize_tensor,
+    same_numbers,
+)
+from tensorlab._core.tensor cimport TensorBase, check_writable, is_meta, set_layout
+
+import warnings
+
+from tensorlab.errors import DeviceError, DTypeError, GradientError
+
+
+cdef object other_device(str where, TensorBase out):
+    return DeviceError(f"{where}: the tensor to be written is on {'meta' if is_meta(out) else 'cpu'!r} and the result is not; "
+                       f"they must be on one device")
+
+
+cdef TensorBase tensor_to_write(str where, object out):
+    """out= as a tensor that may be written."""
+    if not isinstance(out, TensorBase):
+        raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
+    check_writable(<TensorBase>out, where)
+    return <TensorBase>out
+
+
+cdef int check_out_dtype(str where, int dtype, object out) except -1:
+    """For ops that do not cast their result."""
+    if tensor_to_write(where, out).dtype_ != dtype:
+        raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, but out= has type {out.dtype}; they must be equal")
+    return 0
+
+
+cdef int accumulate_dtype(object dtype, object out, int default) except -1:
+    """In which type a sum or a product is formed: the type asked for, else that of out=."""
+    return dtype_code(dtype, (<TensorBase>out).dtype_ if isinstance(out, TensorBase) else default)
+
+
+cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1:
+    if out.numel_ > 0:
+        warnings.warn(f"{where}: out= has shape {shape_text(out.ndim_, out.sizes)} and is resized to {shape_text(ndim, sizes)}; "
+                      f"pass a tensor of that shape, or one without elements", UserWarning)
+    return 0
+
+
+cdef int resize_out(str where, TensorBase out, TensorBase like) except -1:
+    """Give out= the shape of `like`, if it has another, and then its order of dimensions, too."""
+    if out.ndim_ == like.ndim_ and same_numbers(like.ndim_, out.sizes, like.sizes):
+        return 0
+    warn_of_resizing(where, out, like.ndim_, like.sizes)
+    resize_tensor(out, like.ndim_, like.sizes)
+    if is_dense(like.ndim_, like.sizes, like.strides):
+        set_layout(out, like.ndim_, like.sizes, like.strides)
+    return 0
+
+
+cdef int check_out(str where, TensorBase result, TensorBase out, tuple inputs, int rules) except -1:
+    """Everything that can be said before the tensor is resized."""
+    cdef bint should_record = needs_grad(out)
+    for one in inputs:
+        if isinstance(one, TensorBase) and not rules & NO_DERIVATIVE:
+            should_record = should_record or needs_grad(<TensorBase>one)
+    if should_record and thread_state().grad_enabled:
+        raise GradientError(f"{where}: a call with out= cannot be differentiated, but one of the tensors requires grad; "
+                            f"leave out= away, or call it under no_grad")
+    if not rules & CASTS:
+        check_out_dtype(where, result.dtype_, out)
+    elif not can_cast(result.dtype_, out.dtype_):
+        raise DTypeError(f"{where}: the result has type {result.dtype}, which cannot be written into a tensor of type "
+                         f"{out.dtype}")
+    if is_meta(out) != is_meta(result):
+        raise other_device(where, out)
+    return 0
+
+
+cdef int check_memory(str where, TensorBase out, tuple inputs, int rules) except -1:
+    refuse_internal_overlap(out, where)
+    for one in inputs:
+        if isinstance(one, TensorBase) and rules & NO_OVERLAP:
+            refuse_shared_memory(out, <TensorBase>one, where)
+        elif isinstance(one, TensorBase) and rules & NO_PARTIAL_OVERLAP:
+            refuse_overlap(out, <TensorBase>one, where)
+    return 0
+
+
+cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=0):
+    """Give the result of an op that is not pointwise to the tensor that the caller passed as out=, if there is one.
+
+    `inputs` are the arguments it was made from, `rules` the flags of dispatch.pxd.
+    """
+    return result if out is None else store_outs(where, (result,), (out,), inputs, rules)[0]
+
+
+cpdef tuple store_outs(str where, object results, object outs, tuple inputs, int rules=0):
+    """The same for several results, of which none is written unless all can be."""
+    cdef int k
+    if not isinstance(outs, (tuple, list)) or len(outs) != len(results):
+        raise TypeError(f"{where}: out must be a tuple of {len(results)} tensors, one for each result")
+    for k in range(len(results)):
+        check_out(where, results[k], tensor_to_write(where, outs[k]), inputs, rules)
+    for k in range(len(results)):
+        resize_out(where, outs[k], results[k])
+        check_memory(where, outs[k], inputs, rules)
+    for k in range(len(results)):
+        if active_layers:
+            outs[k].copy_(results[k])
+        else:
+            copy_into(<TensorBase>outs[k], <TensorBase>results[k])
+            bump_version(<TensorBase>outs[k])
+    return tuple(outs)
