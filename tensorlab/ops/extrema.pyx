@@ -5,6 +5,7 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core.dispatch cimport run_1, run_3
 from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
@@ -23,11 +24,10 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
-from tensorlab.ops.reductions cimport keep_dims, may_need_grad, set_reducer, share_among, to_sources
+from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among, to_sources
 
 from tensorlab import return_types
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -149,7 +149,12 @@ cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, objec
 
 
 # ---------------------------------------------------------------- amax
-cdef Op AMAX = Op("amax(Tensor x, int[] dim, bool keepdim) -> Tensor")
+cdef Op AMAX = Op("amax(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
+
+cdef TensorBase amax_kernel(TensorBase x, object dim, object keepdim):
+    return extreme("amax", x, dim, keepdim, False)
+
+AMAX.kernel = <void*>amax_kernel
 
 @AMAX.derivative("x")
 def amax_derivative(grad, x, out, dim, keepdim):
@@ -178,15 +183,17 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amax(0)
     tensor([7., 5.])
     """
-    dim = plain_ints(dim)
-    result = extreme("amax", input, dim, keepdim, False)
-    if out is not None:
-        return store_out("amax", result, out, (input,))
-    return record(AMAX, result, (input, dim, keepdim)) if may_need_grad(input) else result
+    result = run_3(AMAX, input, plain_ints(dim), keepdim)
+    return result if out is None else store_out("amax", result, out, (input,))
 
 
 # ---------------------------------------------------------------- amin
-cdef Op AMIN = Op("amin(Tensor x, int[] dim, bool keepdim) -> Tensor")
+cdef Op AMIN = Op("amin(Tensor x, int[] dim=[], bool keepdim=False) -> Tensor")
+
+cdef TensorBase amin_kernel(TensorBase x, object dim, object keepdim):
+    return extreme("amin", x, dim, keepdim, True)
+
+AMIN.kernel = <void*>amin_kernel
 
 @AMIN.derivative("x")
 def amin_derivative(grad, x, out, dim, keepdim):
@@ -199,11 +206,8 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amin(1)
     tensor([1., 2.])
     """
-    dim = plain_ints(dim)
-    result = extreme("amin", input, dim, keepdim, True)
-    if out is not None:
-        return store_out("amin", result, out, (input,))
-    return record(AMIN, result, (input, dim, keepdim)) if may_need_grad(input) else result
+    result = run_3(AMIN, input, plain_ints(dim), keepdim)
+    return result if out is None else store_out("amin", result, out, (input,))
 
 
 # ---------------------------------------------------------------- aminmax
@@ -318,8 +322,8 @@ set_loops[float](FLOAT32, 0)
 set_loops[double](FLOAT64, 0)
 
 
-cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint is_min):
-    """[values, indices] along a dimension."""
+cdef tuple extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint is_min):
+    """(values, indices) along a dimension."""
     cdef unsigned int mask = <unsigned int>1 << dim
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values, indices
@@ -334,7 +338,7 @@ cdef list extreme_and_index(str where, TensorBase x, int dim, bint keepdim, bint
     add_operand(&iter, values, dim if keepdim else -1, kernel, True)
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
     dim_apply(&iter, min_loops[kernel] if is_min else max_loops[kernel], NULL, 32768)
-    return [values, indices]
+    return values, indices
 
 cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint keepdim):
     """The gradient of the chosen elements, reduced along `dim`."""
@@ -345,8 +349,17 @@ cdef object to_chosen(object grad, object x_shape, int dim, object indices, bint
 
 # ---------------------------------------------------------------- max
 cdef Op MAX = Op("max(Tensor x) -> Tensor", node="MaxBackward1")
-cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
+cdef Op MAX_DIM = Op("max_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                      node="MaxBackward0")
+
+cdef TensorBase max_kernel(TensorBase x):
+    return extreme("max", x, None, False, False)
+
+cdef tuple max_dim_kernel(TensorBase x, object dim, object keepdim):
+    cdef bint keeps = keepdim
+    return extreme_and_index("max", x, dim_of(dim, x, "max"), keeps, False)
+
+MAX.kernel, MAX_DIM.kernel = <void*>max_kernel, <void*>max_dim_kernel
 
 @MAX.derivative("x")
 def max_derivative(grad, x, out):
@@ -358,19 +371,12 @@ def max_dim_derivative(grads, indices, x_shape, dim, keepdim):
 
 cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
     """The three forms of max and min."""
-    cdef int d
-    cdef object results
     if dim is None:
-        result = extreme(where, x, None, False, is_min)
-        if out is not None:
-            return store_out(where, result, out, (x,), CASTS)
-        return record(MIN if is_min else MAX, result, (x,)) if may_need_grad(x) else result
-    d = dim_of(dim, x, where)
-    results = extreme_and_index(where, x, d, keepdim, is_min)
+        result = run_1(MIN if is_min else MAX, x)
+        return result if out is None else store_out(where, result, out, (x,), CASTS)
+    results = run_3(MIN_DIM if is_min else MAX_DIM, x, dim_of(dim, x, where), keepdim)
     if out is not None:
         results = store_outs(where, results, out, (x,), NO_OVERLAP)
-    else:
-        results = record(MIN_DIM if is_min else MAX_DIM, results, (x, d, keepdim, results[1]))
     return (return_types.min if is_min else return_types.max)(results)
 
 def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, out=None):
@@ -409,8 +415,17 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 
 # ---------------------------------------------------------------- min
 cdef Op MIN = Op("min(Tensor x) -> Tensor", node="MinBackward1")
-cdef Op MIN_DIM = Op("min_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
+cdef Op MIN_DIM = Op("min_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
                      node="MinBackward0")
+
+cdef TensorBase min_kernel(TensorBase x):
+    return extreme("min", x, None, False, True)
+
+cdef tuple min_dim_kernel(TensorBase x, object dim, object keepdim):
+    cdef bint keeps = keepdim
+    return extreme_and_index("min", x, dim_of(dim, x, "min"), keeps, True)
+
+MIN.kernel, MIN_DIM.kernel = <void*>min_kernel, <void*>min_dim_kernel
 
 @MIN.derivative("x")
 def min_derivative(grad, x, out):
@@ -433,7 +448,18 @@ def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 
 
 # ---------------------------------------------------------------- argmax, argmin
-cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
+cdef Op ARGMAX = Op("argmax(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
+cdef Op ARGMIN = Op("argmin(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
+
+cdef TensorBase argmax_kernel(TensorBase x, object dim, object keepdim):
+    return index_of_extreme("argmax", x, dim, keepdim, False)
+
+cdef TensorBase argmin_kernel(TensorBase x, object dim, object keepdim):
+    return index_of_extreme("argmin", x, dim, keepdim, True)
+
+ARGMAX.kernel, ARGMIN.kernel = <void*>argmax_kernel, <void*>argmin_kernel
+
+cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
     cdef TensorBase flat, result
     cdef ssize[MAX_NDIM] ones
     cdef ssize stride = 1
@@ -441,20 +467,18 @@ cdef object index_of_extreme(str where, TensorBase x, object dim, bint keepdim, 
     if x.dtype_ == BOOL:
         raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
     if dim is not None:
-        dim = plain_ints(dim)
-        result = extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
-    else:
-        if x.numel_ == 0:
-            raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
-                                 "not empty")
-        flat = x if x.is_contiguous_ else contiguous_copy(x)
-        flat = alias_as(flat, 1, &x.numel_, &stride, flat.data_)
-        result = extreme_and_index(where, flat, 0, False, is_min)[1]
-        if keepdim:
-            for i in range(x.ndim_):
-                ones[i] = 1
-            result = alias_as(result, x.ndim_, ones, ones, result.data_)
-    return store_out(where, result, out, (x,), NO_DERIVATIVE)
+        return extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
+    if x.numel_ == 0:
+        raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
+                             "not empty")
+    flat = x if x.is_contiguous_ else contiguous_copy(x)
+    flat = alias_as(flat, 1, &x.numel_, &stride, flat.data_)
+    result = extreme_and_index(where, flat, 0, False, is_min)[1]
+    if not keepdim:
+        return result
+    for i in range(x.ndim_):
+        ones[i] = 1
+    return alias_as(result, x.ndim_, ones, ones, result.data_)
 
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.
@@ -474,7 +498,8 @@ def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmax()
     tensor(2)
     """
-    return index_of_extreme("argmax", input, dim, keepdim, out, False)
+    result = run_3(ARGMAX, input, plain_ints(dim), keepdim)
+    return result if out is None else store_out("argmax", result, out, (input,), NO_DERIVATIVE)
 
 def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the smallest element, in the flattened tensor or along a dimension; see `argmax`.
@@ -483,4 +508,5 @@ def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmin(0)
     tensor([0, 1])
     """
-    return index_of_extreme("argmin", input, dim, keepdim, out, True)
+    result = run_3(ARGMIN, input, plain_ints(dim), keepdim)
+    return result if out is None else store_out("argmin", result, out, (input,), NO_DERIVATIVE)

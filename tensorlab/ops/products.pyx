@@ -1,7 +1,8 @@
 """Products, and the products and sums of truth: prod, all, any."""
 from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, accumulate_dtype, store_out
+from tensorlab._core.dispatch cimport run_3, run_4
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -10,12 +11,12 @@ from tensorlab._core.dtypes cimport (
     INT64,
     NUM_DTYPES,
     UINT8,
+    dtype_code,
     is_floating,
     kernel_dtype,
 )
 from tensorlab._core.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
@@ -73,7 +74,23 @@ set_reducer(&prod_reducers[INT64], INT64, INT64, <void*>prod_rows[int64_t], <voi
 
 
 # ---------------------------------------------------------------- prod
-cdef Op PROD = Op("prod(Tensor x, int? dim, bool keepdim, ScalarType? dtype) -> Tensor", node=("ProdBackward0", "ProdBackward1"))
+cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+                  node=("ProdBackward0", "ProdBackward1"))
+
+cdef TensorBase prod_kernel(TensorBase x, object dim, object keepdim, object dtype):
+    cdef bint keeps = keepdim
+    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
+    cdef unsigned int mask = read_dims(None, ndim_of(x), "prod")
+    cdef TensorBase out
+    if dim is not None:
+        mask = <unsigned int>1 << dim_of(dim, x, "prod")            # one dimension: a tuple is refused
+    if code == BOOL and x.dtype_ != BOOL:
+        x = <TensorBase>(x != 0)                        # cast first: 0.5 * 0.5 is True
+    out = reduced_tensor(code, x, mask, keeps)
+    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], out, x, mask, None, NULL, 0)
+    return out
+
+PROD.kernel = <void*>prod_kernel
 
 @PROD.derivative("x")
 def prod_derivative(grad, x, out, dim, keepdim, dtype):
@@ -108,20 +125,10 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).prod(1)
     tensor([ 2., 12.])
     """
-    dim = plain_ints(dim)
-    cdef int code = accumulate_dtype(dtype, out, input.dtype_ if is_floating(input.dtype_) else INT64)
-    cdef unsigned int mask = read_dims(None, ndim_of(input), "prod")
-    cdef TensorBase result
-    if dim is not None:
-        mask = <unsigned int>1 << dim_of(dim, input, "prod")        # one dimension: a tuple is refused
-    if code == BOOL and input.dtype_ != BOOL:
-        input = input != 0                              # cast first: 0.5 * 0.5 is True
-    result = reduced_tensor(code, input, mask, keepdim)
-    run_reduction(&prod_reducers[kernel_dtype(code) if is_floating(code) else INT64], result, input, mask, None,
-                  NULL, 0)
-    if out is not None:
-        return store_out("prod", result, out, (input,))
-    return record(PROD, result, (input, dim, keepdim, dtype))
+    if dtype is None and isinstance(out, TensorBase):
+        dtype = out.dtype
+    result = run_4(PROD, input, plain_ints(dim), keepdim, dtype)
+    return result if out is None else store_out("prod", result, out, (input,))
 
 
 # ---------------------------------------------------------------- products of the others
@@ -186,18 +193,30 @@ cdef uint8_t no = 0, yes = 1
 set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void*>any_columns, &no, 1)
 set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
 
-cdef object truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim, object out):
-    dim = plain_ints(dim)
+cdef TensorBase truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, x.ndim_, where)
     # uint8 was PyTorch's type of masks before bool was, and stays uint8 here
-    cdef TensorBase result = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
-    run_reduction(reducer, result, x, mask, None, NULL, 0)
-    if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ == BOOL + UINT8 - result.dtype_:
+    cdef TensorBase out = reduced_tensor(UINT8 if x.dtype_ == UINT8 else BOOL, x, mask, keepdim)
+    run_reduction(reducer, out, x, mask, None, NULL, 0)
+    return out
+
+cdef object run_truth(Op op, TensorBase x, object dim, bint keepdim, object out):
+    cdef object result = run_3(op, x, plain_ints(dim), keepdim)
+    if out is None:
+        return result
+    if isinstance(out, TensorBase) and (<TensorBase>out).dtype_ == BOOL + UINT8 - (<TensorBase?>result).dtype_:
         result = result.to(out.dtype)                   # either type of truth may be written
-    return store_out(where, result, out, (x,), NO_DERIVATIVE)
+    return store_out(op.name, result, out, (x,), NO_DERIVATIVE)
 
 
 # ---------------------------------------------------------------- any
+cdef Op ANY = Op("any(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
+
+cdef TensorBase any_kernel(TensorBase x, object dim, object keepdim):
+    return truth("any", &any_reducer, x, dim, keepdim)
+
+ANY.kernel = <void*>any_kernel
+
 def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Is any element not 0, of all or along dimensions? nan counts as not 0.
 
@@ -216,10 +235,17 @@ def any(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[0, 0], [0, 3]]).any(1)
     tensor([False,  True])
     """
-    return truth("any", &any_reducer, input, dim, keepdim, out)
+    return run_truth(ANY, input, dim, keepdim, out)
 
 
 # ---------------------------------------------------------------- all
+cdef Op ALL = Op("all(Tensor x, int[]? dim=None, bool keepdim=False) -> Tensor")
+
+cdef TensorBase all_kernel(TensorBase x, object dim, object keepdim):
+    return truth("all", &all_reducer, x, dim, keepdim)
+
+ALL.kernel = <void*>all_kernel
+
 def all(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Are all elements not 0, of all or along dimensions? See `any`; True where there is no element.
 
@@ -227,4 +253,4 @@ def all(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[0, 0], [2, 3]]).all(1)
     tensor([False,  True])
     """
-    return truth("all", &all_reducer, input, dim, keepdim, out)
+    return run_truth(ALL, input, dim, keepdim, out)

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
-from tensorlab._core.dispatch cimport run_4
+from tensorlab._core.dispatch cimport run_2, run_4
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
@@ -19,7 +19,6 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
     Reducer,
@@ -352,8 +351,16 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(Tensor x, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor",
+cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                   node=("MeanBackward0", "MeanBackward1"))
+
+cdef TensorBase mean_kernel(TensorBase x, object dim, object keepdim, object dtype):
+    cdef bint keeps = keepdim
+    cdef int code = mean_dtype(x, dtype, "mean")
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), "mean")
+    return sum_into(x, mask, keeps, code, divide_totals(code), reduced_count(x, mask))
+
+MEAN.kernel = <void*>mean_kernel
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):
@@ -390,13 +397,8 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).mean(1)
     tensor([1.5000, 3.5000])
     """
-    dim = plain_ints(dim)
-    cdef int code = mean_dtype(input, dtype, "mean")
-    cdef unsigned int mask = read_dims(dim, ndim_of(input), "mean")
-    cdef TensorBase result = sum_into(input, mask, keepdim, code, divide_totals(code), reduced_count(input, mask))
-    if out is not None:
-        return store_out("mean", result, out, (input,), CASTS)
-    return record(MEAN, result, (input, dim, keepdim, dtype)) if may_need_grad(input) else result
+    result = run_4(MEAN, input, plain_ints(dim), keepdim, dtype)
+    return result if out is None else store_out("mean", result, out, (input,), CASTS)
 
 
 # ---------------------------------------------------------------- nansum, nanmean: from other ops
@@ -424,6 +426,16 @@ def nanmean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=No
 
 
 # ---------------------------------------------------------------- count_nonzero
+cdef Op COUNT_NONZERO = Op("count_nonzero(Tensor x, int[]? dim=None) -> Tensor")
+
+cdef TensorBase count_nonzero_kernel(TensorBase x, object dim):
+    cdef unsigned int mask = read_dims(dim, x.ndim_, "count_nonzero")
+    cdef TensorBase out = reduced_tensor(INT64, x, mask, False)
+    run_reduction(&count_reducer, out, x, mask, None, NULL, 0)
+    return out
+
+COUNT_NONZERO.kernel = <void*>count_nonzero_kernel
+
 def count_nonzero(TensorBase input not None, dim=None):
     """How many elements are not 0, of all or along dimensions, as int64.
 
@@ -431,15 +443,31 @@ def count_nonzero(TensorBase input not None, dim=None):
     >>> tensorlab.tensor([[0, 1], [2, 3]]).count_nonzero(0)
     tensor([1, 2])
     """
-    dim = plain_ints(dim)
-    cdef unsigned int mask = read_dims(dim, input.ndim_, "count_nonzero")
-    cdef TensorBase out = reduced_tensor(INT64, input, mask, False)
-    run_reduction(&count_reducer, out, input, mask, None, NULL, 0)
-    return out
+    return run_2(COUNT_NONZERO, input, plain_ints(dim))
 
 
 # ---------------------------------------------------------------- sum_to_size
+cdef unsigned int dims_to_sum(TensorBase x, int ndim, const ssize* sizes) except? 0xffffffff:
+    """A bit for each dimension of x that has to be summed for its shape to become `sizes`."""
+    cdef int shift = x.ndim_ - ndim, i
+    cdef unsigned int mask = (<unsigned int>1 << shift) - 1 if shift > 0 else 0
+    for i in range(ndim):
+        if shift < 0 or (sizes[i] != 1 and sizes[i] != x.sizes[i + shift]):
+            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the "
+                             f"tensor, {shape_text(x.ndim_, x.sizes)}; sizes must be equal or 1")
+        if sizes[i] != x.sizes[i + shift]:
+            mask |= <unsigned int>1 << (i + shift)
+    return mask
+
 cdef Op SUM_TO_SIZE = Op("sum_to_size(Tensor x, int[] size) -> Tensor")
+
+cdef TensorBase sum_to_size_kernel(TensorBase x, object size):
+    """Dimensions are kept, with size 1 where they were summed."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef unsigned int mask = dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes)
+    return sum_into(x, mask, True, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
+
+SUM_TO_SIZE.kernel = <void*>sum_to_size_kernel
 
 @SUM_TO_SIZE.derivative("x")
 def sum_to_size_derivative(grad, x_shape):
@@ -461,20 +489,11 @@ def sum_to_size(TensorBase input not None, *size):
             [7.]])
     """
     cdef ssize[MAX_NDIM] sizes
-    cdef int ndim = read_sizes(size, sizes, "sum_to_size"), shift = input.ndim_ - ndim, i
-    cdef unsigned int mask = (<unsigned int>1 << shift) - 1 if shift > 0 else 0
-    cdef TensorBase out
+    cdef int ndim = read_sizes(size, sizes, "sum_to_size"), i
+    cdef tuple wanted = tuple([sizes[i] for i in range(ndim)])
     if ndim == 0:
         return input.sum()
-    for i in range(ndim):
-        if shift < 0 or (sizes[i] != 1 and sizes[i] != input.sizes[i + shift]):
-            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the "
-                             f"tensor, {shape_text(input.ndim_, input.sizes)}; sizes must be equal or 1")
-        if sizes[i] != input.sizes[i + shift]:
-            mask |= <unsigned int>1 << (i + shift)
-    if mask == 0:
+    if dims_to_sum(input, ndim, sizes) == 0:
         return input
-    out = reduced_tensor(input.dtype_ if is_floating(input.dtype_) else INT64, input, mask, True)
-    run_reduction(&sum_reducers[kernel_dtype(out.dtype_)], out, input, mask, None, NULL, 0)
-    record(SUM_TO_SIZE, out, (input, tuple([out.sizes[i] for i in range(out.ndim_)])))
-    return out if shift == 0 else out.view(tuple([sizes[i] for i in range(ndim)]))      # a view, as PyTorch makes it
+    out = run_2(SUM_TO_SIZE, input, wanted)
+    return out if ndim == input.ndim_ else out.view(wanted)                 # a view, as PyTorch makes it
