@@ -5,13 +5,13 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
+from tensorlab._core.dispatch cimport run_3, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number
+from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.operands cimport as_number, same_numbers
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
@@ -59,31 +59,61 @@ cdef double as_factor(object factor, TensorBase x, str where, str name) except? 
     return factor if is_floating(x.dtype_) else int(factor)
 
 
+cdef object plain_factor(object factor):
+    """beta or alpha as a Python number; what is none is left to as_factor."""
+    number = as_number(factor)
+    return factor if number is None else number
+
+
 cdef object scaled(object x, double factor):
     return x if factor == 1 else x * factor
 
 
 # ---------------------------------------------------------------- addmm and baddbmm
-cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, double beta, double alpha, str where):
+cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha, int n, str where, tuple names):
     """beta * x + alpha * a @ b for matrices or batches of them. With beta 0, x is not read: its nan do not count."""
     cdef ssize[3] sizes
     cdef TensorBase out
-    cdef int n = a.ndim_
+    cdef double keep, factor
+    check_ndim(a, n, where, names[0])
+    check_ndim(b, n, where, names[1])
+    check_product(where, a, b)
+    keep = as_factor(beta, a, where, "beta")
+    factor = as_factor(alpha, a, where, "alpha")
     check_sizes(a, b, where)
     sizes[0] = a.sizes[0]
     sizes[n - 2] = a.sizes[n - 2]
     sizes[n - 1] = b.sizes[n - 1]
     out = empty_beside(a, a.dtype_, n, sizes)
     check_added(x, out, where, "input")
-    if beta != 0:
+    if keep != 0:
         copy_into(out, x)
-    multiply_batch(out, a, b, alpha, beta)
+    multiply_batch(out, a, b, factor, keep)
     return out
 
-cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, float beta, float alpha) -> Tensor",
+cdef int write_product(TensorBase x, TensorBase product, str where) except -1:
+    """Over x, which must have the shape of the product."""
+    if x.ndim_ != product.ndim_ or not same_numbers(x.ndim_, x.sizes, product.sizes):
+        raise ShapeError(f"{where}: the product has shape {shape_text(product.ndim_, product.sizes)}, but the tensor to be "
+                         f"written has shape {shape_text(x.ndim_, x.sizes)}")
+    copy_into(x, product)
+    return 0
+
+cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, float beta=1, float alpha=1) -> Tensor",
                    public={"a": "mat1", "b": "mat2"})
-cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, float beta, float alpha) -> Tensor",
+cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, float beta=1, float alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
+cdef tuple MATRICES = ("mat1", "mat2")
+cdef tuple BATCHES = ("batch1", "batch2")
+
+cdef TensorBase addmm_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+    return added_product(x, a, b, beta, alpha, 2, "addmm", MATRICES)
+
+cdef TensorBase baddbmm_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+    return added_product(x, a, b, beta, alpha, 3, "baddbmm", BATCHES)
+
+ADDMM.kernel = <void*>addmm_kernel
+BADDBMM.kernel = <void*>baddbmm_kernel
 
 @ADDMM.derivative("x")
 @BADDBMM.derivative("x")
@@ -100,38 +130,23 @@ def addmm_derivative_a(grad, b, alpha):
 def addmm_derivative_b(grad, a, alpha):
     return scaled(matmul(transposed(a), grad), alpha)
 
-cdef object run_added(Op op, TensorBase x, object first, object second, object beta, object alpha, object out, int ndim,
-                      tuple names):
-    cdef TensorBase a = as_tensor_argument(first, op.name, names[0]), b = as_tensor_argument(second, op.name, names[1]), result
-    cdef double keep, factor
-    check_ndim(a, ndim, op.name, names[0])
-    check_ndim(b, ndim, op.name, names[1])
-    check_product(op.name, a, b)
-    keep = as_factor(beta, a, op.name, "beta")
-    factor = as_factor(alpha, a, op.name, "alpha")
-    result = added_product(x, a, b, keep, factor, op.name)
-    if out is not None:
-        return store_out(op.name, result, out, (x, a, b))
-    return record(op, result, (x, a, b, keep, factor))
+cdef Op ADDMM_ = inplace_op(ADDMM)
+cdef Op BADDBMM_ = inplace_op(BADDBMM)
 
-cdef object run_added_(Op op, TensorBase x, object first, object second, object beta, object alpha, int ndim, tuple names):
-    """The same, written over x, which must have the shape of the product."""
-    cdef str where = op.name + "_"
-    cdef TensorBase a = as_tensor_argument(first, where, names[0]), b = as_tensor_argument(second, where, names[1]), result
-    cdef double keep, factor
-    cdef OpNode node
-    check_ndim(a, ndim, where, names[0])
-    check_ndim(b, ndim, where, names[1])
-    check_product(where, a, b)
-    keep = as_factor(beta, a, where, "beta")
-    factor = as_factor(alpha, a, where, "alpha")
-    result = added_product(x, a, b, keep, factor, where)
-    if result.shape != x.shape:
-        raise ShapeError(f"{where}: the product has shape {tuple(result.shape)}, but the tensor to be written has shape "
-                         f"{tuple(x.shape)}")
-    node = begin_record_inplace(op, x, (x, a, b, keep, factor))
-    copy_into(x, result)
-    return end_record_inplace(node, x)
+cdef TensorBase addmm_inplace_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+    write_product(x, added_product(x, a, b, beta, alpha, 2, "addmm_", MATRICES), "addmm_")
+    return x
+
+cdef TensorBase baddbmm_inplace_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+    write_product(x, added_product(x, a, b, beta, alpha, 3, "baddbmm_", BATCHES), "baddbmm_")
+    return x
+
+ADDMM_.kernel = <void*>addmm_inplace_kernel
+BADDBMM_.kernel = <void*>baddbmm_inplace_kernel
+
+cdef object run_added(Op op, TensorBase x, object a, object b, object beta, object alpha, tuple names):
+    return run_tuple(op, (x, as_tensor_argument(a, op.name, names[0]), as_tensor_argument(b, op.name, names[1]),
+                          plain_factor(beta), plain_factor(alpha)))
 
 def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * mat1 @ mat2`.
@@ -153,11 +168,12 @@ def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     tensor([[12., 22.],
             [12., 22.]])
     """
-    return run_added(ADDMM, input, mat1, mat2, beta, alpha, out, 2, ("mat1", "mat2"))
+    result = run_added(ADDMM, input, mat1, mat2, beta, alpha, MATRICES)
+    return result if out is None else store_out("addmm", result, out, (input, mat1, mat2))
 
 def addmm_(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1):
     """`addmm`, written over `input`."""
-    return run_added_(ADDMM, input, mat1, mat2, beta, alpha, 2, ("mat1", "mat2"))
+    return run_added(ADDMM_, input, mat1, mat2, beta, alpha, MATRICES)
 
 def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
@@ -178,11 +194,12 @@ def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=N
     <BLANKLINE>
             [[6.]]])
     """
-    return run_added(BADDBMM, input, batch1, batch2, beta, alpha, out, 3, ("batch1", "batch2"))
+    result = run_added(BADDBMM, input, batch1, batch2, beta, alpha, BATCHES)
+    return result if out is None else store_out("baddbmm", result, out, (input, batch1, batch2))
 
 def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     """`baddbmm`, written over `input`."""
-    return run_added_(BADDBMM, input, batch1, batch2, beta, alpha, 3, ("batch1", "batch2"))
+    return run_added(BADDBMM_, input, batch1, batch2, beta, alpha, BATCHES)
 
 def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta * input` plus `alpha` times the sum over the batch of `batch1 @ batch2`.
@@ -277,7 +294,7 @@ def inner(TensorBase input not None, other, *, out=None):
             raise ShapeError(f"inner: the last dimensions of {shape_text(input.ndim_, input.sizes)} and "
                              f"{shape_text(y.ndim_, y.sizes)} must be equally large")
         result = matmul(input.reshape(-1, input.sizes[input.ndim_ - 1]), y.reshape(-1, y.sizes[y.ndim_ - 1]).transpose(0, 1))
-        result = result.reshape(tuple(input.shape[:input.ndim_ - 1]) + tuple(y.shape[:y.ndim_ - 1]))
+        result = result.reshape([input.sizes[d] for d in range(input.ndim_ - 1)] + [y.sizes[d] for d in range(y.ndim_ - 1)])
     return store_out("inner", result, out, (input, y))
 
 def vdot(TensorBase input not None, other, *, out=None):
@@ -286,13 +303,20 @@ def vdot(TensorBase input not None, other, *, out=None):
 
 
 # ---------------------------------------------------------------- linear
-cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias):
+cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias):
     """All rows of x, whatever their dimensions, in one product if strides allow."""
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[2] folded, strides
     cdef TensorBase out, flat_out, weight_t
     cdef int d
     cdef double keep = 0
+    check_ndim(weight, 2, "linear", "weight")
+    check_product("linear", x, weight)
+    if x.ndim_ == 0:
+        raise ShapeError("linear: input has no dimensions; expected (..., in_features)")
+    if x.sizes[x.ndim_ - 1] != weight.sizes[1]:
+        raise ShapeError(f"linear: input is {shape_text(x.ndim_, x.sizes)} and weight is {shape_text(2, weight.sizes)}; the last "
+                         f"sizes {x.sizes[x.ndim_ - 1]} and {weight.sizes[1]} must match")
     folded[0] = 1
     folded[1] = x.sizes[x.ndim_ - 1]
     for d in range(x.ndim_ - 1):
@@ -308,7 +332,7 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
     weight_t = flipped(weight)
     if x.ndim_ != 2:
         if x.numel_ == 0 or not view_strides(x.ndim_, x.sizes, x.strides, 2, folded, strides):
-            x = x.detach().contiguous()
+            x = contiguous_copy(x)
             strides[0] = folded[1]
             strides[1] = 1
         x = alias_as(x, 2, folded, strides, x.data_)
@@ -324,7 +348,8 @@ cdef TensorBase linear_forward(TensorBase x, TensorBase weight, TensorBase bias)
 cdef TensorBase as_rows(TensorBase x):
     return x if x.ndim_ == 2 else x.reshape(-1, x.sizes[x.ndim_ - 1])
 
-cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias) -> Tensor", node="AddmmBackward0")
+cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor", node="AddmmBackward0")
+LINEAR.kernel = <void*>linear_kernel
 
 @LINEAR.derivative("x")
 def linear_derivative_x(grad, weight):
@@ -368,10 +393,4 @@ def linear(TensorBase input not None, TensorBase weight not None, TensorBase bia
     if weight.ndim_ == 1 or weight.ndim_ == 0 or input.ndim_ == 0:
         product = matmul(input, weight)
         return product if bias is None else product + bias
-    check_ndim(weight, 2, "linear", "weight")
-    check_product("linear", input, weight)
-    if input.sizes[input.ndim_ - 1] != weight.sizes[1]:
-        raise ShapeError(f"linear: input is {shape_text(input.ndim_, input.sizes)} and weight is "
-                         f"{shape_text(2, weight.sizes)}; the last sizes {input.sizes[input.ndim_ - 1]} and {weight.sizes[1]} "
-                         f"must match")
-    return record(LINEAR, linear_forward(input, weight, bias), (input, weight, bias))
+    return run_3(LINEAR, input, weight, bias)

@@ -7,17 +7,17 @@ All are one formula, out[..., i, j] = sum over k of x[..., i, k] * y[..., k, j],
 What is broadcast over the batch is not copied: it has stride 0 there. Nor is a matrix that meets a batch: if the batch can be
 read as one tall matrix, a single product does it all.
 """
+from tensorlab._core.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
 from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
-from tensorlab._core.recording cimport OpNode, begin_record, end_record, record
-from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, is_meta, memory_of
-from tensorlab.ops.linalg.blas cimport Matrix, inner_product, multiply, multiply_batch, set_matrix
-
-from cpython.object cimport PyObject
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, memory_of
+from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
@@ -54,8 +54,8 @@ cdef int check_inner(str where, TensorBase x, TensorBase y, ssize n, ssize m) ex
 
 # ---------------------------------------------------------------- transposed
 cdef TensorBase transposed(TensorBase x):
-    """x with its last two dimensions swapped: recorded if autograd follows x, else a bare alias."""
-    if should_record(x):
+    """x with its last two dimensions swapped: by an op if autograd or a layer follows x, else a bare alias."""
+    if active_layers or should_record(x):
         return x.transpose(-2, -1)
     return flipped(x)
 
@@ -73,29 +73,27 @@ cdef TensorBase flipped(TensorBase x):
 
 
 # ---------------------------------------------------------------- mm
-cdef TensorBase mm_forward(TensorBase x, TensorBase y):
-    cdef ssize[2] sizes
-    cdef Matrix to, left, right
-    cdef TensorBase out
-    sizes[0] = x.sizes[0]
-    sizes[1] = y.sizes[1]
-    out = empty_beside(x, x.dtype_, 2, sizes)
-    if is_meta(out):
-        return out
-    if (out.numel_ <= 256 and x.sizes[1] <= 16 and sizes[0] <= 16 and sizes[1] <= 16 and not is_meta(y)
-            and kernel_dtype(x.dtype_) == x.dtype_):
-        set_matrix(&to, out, False)
-        set_matrix(&left, x, False)
-        set_matrix(&right, y, False)
-        multiply(x.dtype_, &to, &left, &right, 1, 0)    # so small that nothing has to be prepared
-    else:
-        multiply_batch(out, x, y, 1, 0)
-    return out
-
 # The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
 # then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
 # gradient of w in x @ w.T need not be copied to fit w.
-cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed, bool y_is_transposed) -> Tensor", public={"y": "mat2"})
+cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed=False, bool y_is_transposed=False) -> Tensor",
+                public={"y": "mat2"})
+
+cdef TensorBase mm_kernel(TensorBase x, TensorBase y, object x_is_transposed, object y_is_transposed):
+    cdef ssize[2] sizes
+    cdef TensorBase out
+    if x.ndim_ != 2 or y.ndim_ != 2:
+        raise ShapeError(f"mm: two matrices are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
+                         f"{shape_text(y.ndim_, y.sizes)}; matmul takes other dimensions")
+    check_product("mm", x, y)
+    check_inner("mm", x, y, x.sizes[1], y.sizes[0])
+    sizes[0] = x.sizes[0]
+    sizes[1] = y.sizes[1]
+    out = empty_beside(x, x.dtype_, 2, sizes)
+    multiply_batch(out, x, y, 1, 0)
+    return out
+
+MM.kernel = <void*>mm_kernel
 
 @MM.derivative("x")
 def mm_derivative_x(grad, y, x_is_transposed):
@@ -109,24 +107,11 @@ def mm_derivative_y(grad, x, y_is_transposed):
         return run_mm(transposed(grad), x).t()
     return run_mm(transposed(x), grad)
 
-cdef object YES = True
-cdef object NO = False
-
 cdef inline bint is_transposed(TensorBase x) noexcept:
     return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
 
 cdef object run_mm(TensorBase x, TensorBase y):
-    cdef PyObject* operands[4]
-    cdef OpNode node
-    cdef TensorBase out = mm_forward(x, y)
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>y
-    operands[2] = <PyObject*>YES if is_transposed(x) else <PyObject*>NO
-    operands[3] = <PyObject*>YES if is_transposed(y) else <PyObject*>NO
-    node = begin_record(MM, operands, 4)
-    if node is not None:
-        end_record(node, out)
-    return out
+    return run_4(MM, x, y, is_transposed(x), is_transposed(y))
 
 def mm(TensorBase input not None, mat2, *, out=None):
     """Product of two matrices; nothing is broadcast.
@@ -153,14 +138,8 @@ def mm(TensorBase input not None, mat2, *, out=None):
     tensor([[11.]])
     """
     cdef TensorBase y = as_tensor_argument(mat2, "mm", "mat2")
-    if input.ndim_ != 2 or y.ndim_ != 2:
-        raise ShapeError(f"mm: two matrices are needed, not tensors of shapes {shape_text(input.ndim_, input.sizes)} and "
-                         f"{shape_text(y.ndim_, y.sizes)}; matmul takes other dimensions")
-    check_product("mm", input, y)
-    check_inner("mm", input, y, input.sizes[1], y.sizes[0])
-    if out is not None:
-        return store_out("mm", mm_forward(input, y), out, (input, y))
-    return run_mm(input, y)
+    result = run_mm(input, y)
+    return result if out is None else store_out("mm", result, out, (input, y))
 
 
 # ---------------------------------------------------------------- dot
@@ -174,16 +153,32 @@ def dot_derivative_x(grad, y):
 def dot_derivative_y(grad, x):
     return grad * x
 
-cdef TensorBase dot_forward(TensorBase x, TensorBase y):
-    cdef TensorBase out = empty_beside(x, x.dtype_, 0, NULL), left, right
-    if is_meta(out):
-        return out
-    if kernel_dtype(x.dtype_) == x.dtype_:
+cdef TensorBase dot_result(TensorBase x, TensorBase y):
+    if x.ndim_ != 1 or y.ndim_ != 1:
+        raise ShapeError(f"dot: two vectors are needed, not tensors of {x.ndim_} and {y.ndim_} dimensions")
+    check_product("dot", x, y)
+    if x.numel_ != y.numel_:
+        raise ShapeError(f"dot: the vectors have {x.numel_} and {y.numel_} elements; they must be equally long")
+    return empty_beside(x, x.dtype_, 0, NULL)
+
+cdef TensorBase dot_kernel(TensorBase x, TensorBase y):
+    cdef TensorBase out = dot_result(x, y), computed
+    cdef int kernel = kernel_dtype(x.dtype_)
+    if kernel != x.dtype_:                              # half types
+        computed = dot_kernel(in_dtype(x, kernel), in_dtype(y, kernel))
+        copy_into(out, computed)
+    else:
         inner_product(x.dtype_, memory_of(out), memory_of(x), x.strides[0], memory_of(y), y.strides[0], x.numel_)
-        return out
-    left = x.float()                                    # half types
-    right = y.float()
-    return dot_forward(left.detach(), right.detach()).to(x.dtype)
+    return out
+
+cdef TensorBase in_dtype(TensorBase x, int dtype):
+    """A copy."""
+    cdef TensorBase out = empty_beside(x, dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+DOT.kernel = <void*>dot_kernel
+DOT.shape_rule = <void*>dot_result
 
 def dot(TensorBase input not None, tensor, *, out=None):
     """Inner product of two vectors.
@@ -206,18 +201,20 @@ def dot(TensorBase input not None, tensor, *, out=None):
     tensor(11.)
     """
     cdef TensorBase y = as_tensor_argument(tensor, "dot", "tensor")
-    if input.ndim_ != 1 or y.ndim_ != 1:
-        raise ShapeError(f"dot: two vectors are needed, not tensors of {input.ndim_} and {y.ndim_} dimensions")
-    check_product("dot", input, y)
-    if input.numel_ != y.numel_:
-        raise ShapeError(f"dot: the vectors have {input.numel_} and {y.numel_} elements; they must be equally long")
-    if out is not None:
-        return store_out("dot", dot_forward(input, y), out, (input, y))
-    return record(DOT, dot_forward(input, y), (input, y))
+    result = run_2(DOT, input, y)
+    return result if out is None else store_out("dot", result, out, (input, y))
 
 
 # ---------------------------------------------------------------- mv
-cdef TensorBase mv_forward(TensorBase x, TensorBase y):
+cdef TensorBase mv_kernel(TensorBase x, TensorBase y):
+    if x.ndim_ != 2 or y.ndim_ != 1:
+        raise ShapeError(f"mv: a matrix and a vector are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
+                         f"{shape_text(y.ndim_, y.sizes)}")
+    check_product("mv", x, y)
+    check_inner("mv", x, y, x.sizes[1], y.sizes[0])
+    return matrix_vector_product(x, y)
+
+cdef TensorBase matrix_vector_product(TensorBase x, TensorBase y):
     """As a product of matrices, the second of one column."""
     cdef TensorBase out = empty_beside(x, x.dtype_, 1, x.sizes)
     cdef ssize[2] sizes, strides
@@ -231,6 +228,7 @@ cdef TensorBase mv_forward(TensorBase x, TensorBase y):
     return out
 
 cdef Op MV = Op("mv(Tensor x, Tensor y) -> Tensor", public={"y": "vec"})
+MV.kernel = <void*>mv_kernel
 
 @MV.derivative("x")
 def mv_derivative_x(grad, y):
@@ -241,7 +239,7 @@ def mv_derivative_y(grad, x):
     return run_mv(transposed(x), grad)
 
 cdef object run_mv(TensorBase x, TensorBase y):
-    return record(MV, mv_forward(x, y), (x, y))
+    return run_2(MV, x, y)
 
 def mv(TensorBase input not None, vec, *, out=None):
     """Product of a matrix and a vector.
@@ -260,18 +258,26 @@ def mv(TensorBase input not None, vec, *, out=None):
     tensor([3., 7.])
     """
     cdef TensorBase y = as_tensor_argument(vec, "mv", "vec")
-    if input.ndim_ != 2 or y.ndim_ != 1:
-        raise ShapeError(f"mv: a matrix and a vector are needed, not tensors of shapes "
-                         f"{shape_text(input.ndim_, input.sizes)} and {shape_text(y.ndim_, y.sizes)}")
-    check_product("mv", input, y)
-    check_inner("mv", input, y, input.sizes[1], y.sizes[0])
-    if out is not None:
-        return store_out("mv", mv_forward(input, y), out, (input, y))
-    return run_mv(input, y)
+    result = run_mv(input, y)
+    return result if out is None else store_out("mv", result, out, (input, y))
 
 
 # ---------------------------------------------------------------- vm
 cdef Op VM = Op("vm(Tensor x, Tensor y) -> Tensor", node="SqueezeBackward4")
+
+cdef TensorBase vm_kernel(TensorBase x, TensorBase y):
+    """A vector times a matrix."""
+    cdef TensorBase out
+    if x.ndim_ != 1 or y.ndim_ != 2:
+        raise ShapeError(f"vm: a vector and a matrix are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
+                         f"{shape_text(y.ndim_, y.sizes)}")
+    check_product("vm", x, y)
+    check_inner("vm", x, y, x.sizes[0], y.sizes[0])
+    out = matrix_vector_product(flipped(y), x)
+    bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
+    return out
+
+VM.kernel = <void*>vm_kernel
 
 @VM.derivative("x")
 def vm_derivative_x(grad, y):
@@ -282,13 +288,9 @@ def vm_derivative_y(grad, x):
     return x.unsqueeze(1) * grad
 
 cdef object run_vm(TensorBase x, TensorBase y):
-    """A vector times a matrix."""
-    cdef TensorBase out
     if x.creation == VIEW_NO_GRAD and should_record(x):
         return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
-    out = mv_forward(flipped(y), x)
-    bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
-    return record(VM, out, (x, y))
+    return run_2(VM, x, y)
 
 
 # ---------------------------------------------------------------- bmm
@@ -316,16 +318,26 @@ cdef TensorBase broadcast_batch(TensorBase x, TensorBase out):
 
 cdef Op BMM = Op("bmm(Tensor x, Tensor y) -> Tensor", public={"y": "mat2"})
 
+cdef TensorBase bmm_kernel(TensorBase x, TensorBase y):
+    if x.ndim_ != 3 or y.ndim_ != 3:
+        raise ShapeError(f"bmm: two batches of matrices are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
+                         f"{shape_text(y.ndim_, y.sizes)}")
+    check_product("bmm", x, y)
+    if x.sizes[0] != y.sizes[0]:
+        raise ShapeError(f"bmm: batches of {x.sizes[0]} and {y.sizes[0]} matrices; they must be equally large (matmul "
+                         f"broadcasts)")
+    check_inner("bmm", x, y, x.sizes[2], y.sizes[1])
+    return batch_forward(x, y, 1, x.sizes)
+
+BMM.kernel = <void*>bmm_kernel
+
 @BMM.derivative("x")
 def bmm_derivative_x(grad, y):
-    return run_bmm(grad, transposed(y))
+    return run_2(BMM, grad, transposed(y))
 
 @BMM.derivative("y")
 def bmm_derivative_y(grad, x):
-    return run_bmm(transposed(x), grad)
-
-cdef object run_bmm(TensorBase x, TensorBase y):
-    return record(BMM, batch_forward(x, y, 1, x.sizes), (x, y))
+    return run_2(BMM, transposed(x), grad)
 
 def bmm(TensorBase input not None, mat2, *, out=None):
     """Products of two batches of matrices, pair by pair; nothing is broadcast.
@@ -349,22 +361,13 @@ def bmm(TensorBase input not None, mat2, *, out=None):
     tensorlab.Size([2, 3, 5])
     """
     cdef TensorBase y = as_tensor_argument(mat2, "bmm", "mat2")
-    if input.ndim_ != 3 or y.ndim_ != 3:
-        raise ShapeError(f"bmm: two batches of matrices are needed, not tensors of shapes "
-                         f"{shape_text(input.ndim_, input.sizes)} and {shape_text(y.ndim_, y.sizes)}")
-    check_product("bmm", input, y)
-    if input.sizes[0] != y.sizes[0]:
-        raise ShapeError(f"bmm: batches of {input.sizes[0]} and {y.sizes[0]} matrices; they must be equally large (matmul "
-                         f"broadcasts)")
-    check_inner("bmm", input, y, input.sizes[2], y.sizes[1])
-    if out is not None:
-        return store_out("bmm", batch_forward(input, y, 1, input.sizes), out, (input, y))
-    return run_bmm(input, y)
+    result = run_2(BMM, input, y)
+    return result if out is None else store_out("bmm", result, out, (input, y))
 
 
 # ---------------------------------------------------------------- matmul
 cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
-    """Two tensors of at least two dimensions, one of them with more."""
+    """Two tensors of at least two dimensions."""
     cdef ssize[MAX_NDIM] batch, sizes
     cdef ssize[2] folded, strides
     cdef TensorBase out
@@ -390,7 +393,17 @@ cdef TensorBase matmul_forward(TensorBase x, TensorBase y):
                          f"cannot be broadcast together: counted from the right, sizes must be equal or 1")
     return batch_forward(x, y, ndim, batch)
 
-cdef Op MATMUL = Op("matmul(Tensor x, Tensor y, bool y_is_transposed) -> Tensor")
+cdef Op MATMUL = Op("matmul(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor")
+
+cdef TensorBase matmul_kernel(TensorBase x, TensorBase y, object y_is_transposed):
+    if x.ndim_ < 2 or y.ndim_ < 2:
+        raise ShapeError(f"matmul: as an op it takes matrices and batches of them, not tensors of {x.ndim_} and {y.ndim_} "
+                         f"dimensions; the public function takes vectors, too")
+    check_product("matmul", x, y)
+    check_inner("matmul", x, y, x.sizes[x.ndim_ - 1], y.sizes[y.ndim_ - 2])
+    return matmul_forward(x, y)
+
+MATMUL.kernel = <void*>matmul_kernel
 
 @MATMUL.derivative("x")
 def matmul_derivative_x(grad, y):
@@ -409,13 +422,15 @@ cdef TensorBase as_rows(TensorBase x):
     return x.reshape(-1, x.sizes[x.ndim_ - 1])
 
 cdef object run_matmul(TensorBase x, TensorBase y):
-    """matmul of checked tensors of at least two dimensions."""
+    """matmul of tensors of at least two dimensions."""
     if x.ndim_ == 2 and y.ndim_ == 2:
         return run_mm(x, y)
-    return record(MATMUL, matmul_forward(x, y), (x, y, y.ndim_ == 2 and is_transposed(y)))
+    return run_3(MATMUL, x, y, y.ndim_ == 2 and is_transposed(y))
 
 cdef object run_any(TensorBase x, TensorBase y):
     """matmul of tensors of any dimensions; vectors become a row or a column, which is dropped again from the result."""
+    if x.ndim_ == 2 and y.ndim_ == 2 and x.sizes[1] == y.sizes[0] and x.dtype_ == y.dtype_:
+        return run_mm(x, y)                             # which looks at the rest
     check_product("matmul", x, y)
     if x.ndim_ == 0 or y.ndim_ == 0:
         raise ShapeError(f"matmul: both need at least one dimension, but they have {x.ndim_} and {y.ndim_}; use x * y")
@@ -423,7 +438,7 @@ cdef object run_any(TensorBase x, TensorBase y):
     if x.ndim_ > 1 and y.ndim_ > 1:
         return run_matmul(x, y)
     if x.ndim_ == 1 and y.ndim_ == 1:
-        return record(DOT, dot_forward(x, y), (x, y))
+        return run_2(DOT, x, y)
     if x.ndim_ == 2:
         return run_mv(x, y)
     if y.ndim_ == 2:
@@ -459,9 +474,8 @@ def matmul(TensorBase input not None, other, *, out=None):
             [15., 22.]])
     """
     cdef TensorBase y = as_tensor_argument(other, "matmul", "other")
-    if out is not None:
-        return store_out("matmul", run_any(input, y), out, (input, y))
-    return run_any(input, y)
+    result = run_any(input, y)
+    return result if out is None else store_out("matmul", result, out, (input, y))
 
 def matmul_operator(TensorBase x not None, y):
     """`x @ y`; leaves foreign operands to their own class."""
