@@ -7,6 +7,7 @@ cdef class SavedTensor:
     cdef unsigned long version
     cdef bint is_output
     cdef bint was_computed      # it had a node then
+    cdef object origin          # weak reference to an output that was saved while layers were active
     cdef object slices          # of an output that was written into a view: weak reference to the base's CopySlices
     cdef object packed          # what the pack function made of the tensor,
     cdef object unpacker        # and what makes a tensor of it again; None: not packed
@@ -19,6 +20,7 @@ cdef class SavedTensor:
     cdef bint is_released       # backward has freed it
     cdef int check(self, Node owner) except -1
     cdef TensorBase restore(self, Node owner)
+    cdef TensorBase detached(self)
     cdef TensorBase call_unpacker(self, Node owner)
     cdef TensorBase in_form(self, TensorBase x, Node owner)
     cdef str name_in(self, Node owner)

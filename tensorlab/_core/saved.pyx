@@ -28,6 +28,8 @@ from tensorlab._core.modes cimport (
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.tensor cimport TensorBase, alias, is_meta, make_size
 
+import weakref
+
 from tensorlab.errors import GradientError, VersionError
 
 
@@ -66,8 +68,8 @@ cdef class SavedTensor:
             return (<CopySlices>slices).view_again(self.tensor)
         if self.unpacker is not None:
             out = self.call_unpacker(owner)
-        else:                               # a layer that writes calls down must see where the new tensor comes from
-            out = <TensorBase?>self.tensor.detach() if active_layers else alias(self.tensor)
+        else:
+            out = self.detached()
         if self.is_output:
             out.node = owner
         elif edge is not None:
@@ -76,6 +78,14 @@ cdef class SavedTensor:
             out.node = edge
             out.output_number = number
         return out
+
+    cdef TensorBase detached(self):
+        """A new alias of the output. A layer that writes calls down must see of what: of the output that the program knows."""
+        cdef object origin
+        if not active_layers:
+            return alias(self.tensor)
+        origin = None if self.origin is None else self.origin()
+        return <TensorBase?>(self.tensor if origin is None else origin).detach()
 
     cdef TensorBase call_unpacker(self, Node owner):
         result = call_with_overrides(self.unpacker, (self.packed,))
@@ -228,6 +238,8 @@ cdef SavedTensor save_tensor(TensorBase x, bint is_output):
     saved.is_output = is_output
     if is_output:
         saved.tensor = alias(x)
+        if active_layers:
+            saved.origin = weakref.ref(x)
     if packing != NULL:
         saved.pack_with(x, (<tuple>packing)[0], (<tuple>packing)[1])
     return saved
