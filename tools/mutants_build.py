@@ -13,6 +13,8 @@ from pathlib import Path
 
 from mutation import schemata
 
+SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")  # read here: its first reading is not safe in threads
+
 # ---------------------------------------------------------------- written beside the copy
 SWITCHES_PY = '''"""The switches of the mutants, shared by all processes of a run."""
 
@@ -166,7 +168,7 @@ class Builder:
         source = Path(file)
         c_file = source.with_suffix(".c")
         options = [part for directive in self.directives for part in ("-X", directive)]
-        module = source.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+        module = source.with_suffix(SUFFIX)
         translate = [
             sys.executable,
             "-m",
