@@ -1,5 +1,6 @@
 """Copies and casts: forms of `to`, overlapping memory, fills, and what is an error."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -112,6 +113,25 @@ def test_a_copy_over_itself_reads_before_it_writes():
     x = tensorlab.arange(12.0).view(3, 4)
     x[:, 1:].copy_(x[:, :-1])
     assert x.tolist() == [[0, 0, 1, 2], [4, 4, 5, 6], [8, 8, 9, 10]]
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (20, 50), (300, 700)])
+@pytest.mark.parametrize(
+    "write, read",
+    [
+        (np.s_[1:, 1:], np.s_[:-1, :-1]),
+        (np.s_[:-1, :-1], np.s_[1:, 1:]),
+        (np.s_[1:, :-1], np.s_[:-1, 1:]),
+        (np.s_[:, 1:], np.s_[:, :-1]),
+    ],
+)
+def test_what_a_part_takes_from_an_overlapping_part_is_what_stood_there(shape, write, read):
+    """As in NumPy, at every size. PyTorch's result depends on the order in which it happens to copy."""
+    expected = np.arange(float(shape[0] * shape[1])).reshape(shape)
+    x = tensorlab.from_numpy(expected.copy())
+    expected[write] = expected[read]
+    x[write] = x[read]
+    assert x.tolist() == expected.tolist()
 
 
 def test_a_copy_over_itself_longer_than_a_tile_reads_before_it_writes():
