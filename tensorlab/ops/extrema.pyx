@@ -141,6 +141,10 @@ cdef TensorBase extreme(str where, TensorBase x, object dim, bint keepdim, bint 
     run_reduction(&min_reducers[kernel] if is_min else &max_reducers[kernel], out, x, mask, None, NULL, 0)
     return out
 
+cdef int largest_into(TensorBase out, TensorBase x, unsigned int mask) except -1:
+    """The largest elements over the dimensions in `mask`, none of which is empty, into a new row-major tensor."""
+    return run_reduction(&max_reducers[kernel_dtype(x.dtype_)], out, x, mask, None, NULL, 0)
+
 cdef object split_over_ties(TensorBase grad, TensorBase x, TensorBase out, object dim, bint keepdim):
     """The gradient of an extreme: equal shares for all elements that are equal to it."""
     grad = keep_dims(grad, x.shape, dim, keepdim)

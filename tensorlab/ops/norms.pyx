@@ -2,12 +2,12 @@
 from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer
@@ -136,8 +136,37 @@ set_norm_reducers[double](1, FLOAT64, &infinite_double)
 
 
 # ---------------------------------------------------------------- norm
-cdef Op NORM = Op("norm(Tensor x, float p, int[]? dim, bool keepdim, ScalarType? dtype) -> Tensor",
+cdef finalize_loop norm_root(double p, int kernel) noexcept:
+    """What turns the sum into the norm: a root, or nothing."""
+    if kind_of(p) != SQUARES and kind_of(p) != POWERS:
+        return NULL
+    return <finalize_loop>norm_root_loop[double] if kernel == FLOAT64 else <finalize_loop>norm_root_loop[float]
+
+cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
                   node="LinalgVectorNormBackward0")
+
+cdef TensorBase norm_kernel(TensorBase x, object p, object dim, object keepdim, object dtype):
+    cdef double power_of = p
+    cdef bint keeps = keepdim
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), "norm")
+    cdef int code = dtype_code(dtype, x.dtype_), kernel
+    cdef Reducer* reducer
+    cdef TensorBase out
+    if not is_floating(x.dtype_) or not is_floating(code):
+        raise DTypeError(f"norm: needs a floating tensor, not "
+                         f"{dtype_object(x.dtype_ if is_floating(code) else code)}; convert it with .float()")
+    if x.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(x, mask) == 0:
+        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
+                         "elements")
+    kernel = kernel_dtype(code)
+    out = reduced_tensor(code, x, mask, keeps)
+    reducer = &norm_reducers[kernel == FLOAT64]
+    if kind_of(power_of) == SMALLEST:
+        reducer = &smallest_reducers[kernel == FLOAT64]
+    run_reduction(reducer, out, x, mask, None, norm_root(power_of, kernel), power_of)
+    return out
+
+NORM.kernel = <void*>norm_kernel
 
 @NORM.derivative("x")
 def norm_derivative(grad, x, out, p, dim, keepdim, dtype):
@@ -183,37 +212,10 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
     >>> tensorlab.tensor([3., -4.]).norm(), tensorlab.tensor([3., -4.]).norm(1)
     (tensor(5.), tensor(7.))
     """
-    cdef double power_of
-    cdef unsigned int mask
-    cdef int code, kernel
-    cdef Reducer* reducer
-    cdef TensorBase result
     dim = plain_ints(dim)
     if p is None or p == "fro":
         p = 2
     elif isinstance(p, str):
         raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
-    power_of = p
-    mask = read_dims(dim, ndim_of(input), "norm")
-    code = dtype_code(dtype, input.dtype_)
-    if not is_floating(input.dtype_) or not is_floating(code):
-        raise DTypeError(f"norm: needs a floating tensor, not "
-                         f"{dtype_object(input.dtype_ if is_floating(code) else code)}; convert it with .float()")
-    if input.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(input, mask) == 0:
-        raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
-                         "elements")
-    kernel = kernel_dtype(code)
-    result = reduced_tensor(code, input, mask, keepdim)
-    reducer = &norm_reducers[kernel == FLOAT64]
-    if kind_of(power_of) == SMALLEST:
-        reducer = &smallest_reducers[kernel == FLOAT64]
-    run_reduction(reducer, result, input, mask, None, norm_root(power_of, kernel), power_of)
-    if out is not None:
-        return store_out("norm", result, out, (input,))
-    return record(NORM, result, (input, power_of, dim, keepdim, dtype))
-
-cdef finalize_loop norm_root(double p, int kernel) noexcept:
-    """What turns the sum into the norm: a root, or nothing."""
-    if kind_of(p) != SQUARES and kind_of(p) != POWERS:
-        return NULL
-    return <finalize_loop>norm_root_loop[double] if kernel == FLOAT64 else <finalize_loop>norm_root_loop[float]
+    result = run_tuple(NORM, (input, <double>p, dim, keepdim, dtype))
+    return result if out is None else store_out("norm", result, out, (input,))

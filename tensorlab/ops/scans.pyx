@@ -4,8 +4,9 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, accumulate_dtype, store_out, store_outs
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_2, run_3
+from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out, store_outs
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -16,6 +17,7 @@ from tensorlab._core.dtypes cimport (
     INT64,
     NUM_DTYPES,
     UINT8,
+    dtype_code,
     is_floating,
     kernel_dtype,
     number,
@@ -23,9 +25,9 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport dim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport int_argument, ssize
+from tensorlab._core.layout cimport int_argument, plain_ints, shape_text, ssize
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
+from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport to_sources
@@ -48,12 +50,22 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
     return dim_apply(&iter, loop, NULL, GRAIN)
 
 
-cdef int running_dtype(TensorBase x, object dtype, object out, str where) except -1:
-    """The type of a running sum or product: the one asked for, that of out=, or that of x, int64 for integers."""
-    cdef int code = accumulate_dtype(dtype, out, x.dtype_ if is_floating(x.dtype_) else INT64)
+cdef object dtype_or_that_of(object dtype, object out):
+    return out.dtype if dtype is None and isinstance(out, TensorBase) else dtype
+
+
+cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
+    """The type of a running sum or product: the one asked for, or that of x, int64 for integers."""
+    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
     if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; give another dtype")
     return code
+
+
+cdef int refuse_integers(TensorBase x, str where) except -1:
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    return 0
 
 
 cdef int scan_dtype(int code) noexcept:
@@ -109,11 +121,25 @@ cumsum_loops[INT64] = <dim_loop>cumsum_loop[int64_t]
 cumsum_from_end_loops[FLOAT32] = <dim_loop>cumsum_from_end_loop[float]
 cumsum_from_end_loops[FLOAT64] = <dim_loop>cumsum_from_end_loop[double]
 
-cdef Op CUMSUM = Op("cumsum(Tensor x, int dim, ScalarType? dtype) -> Tensor")
+cdef Op CUMSUM = Op("cumsum(Tensor x, int dim, *, ScalarType? dtype=None) -> Tensor")
 
 @CUMSUM.derivative("x")
 def cumsum_derivative(grad, dim):
     return cumsum_from_end(grad, dim) if grad.numel() > 1 and grad.size(dim) > 1 else grad
+
+cdef TensorBase cumsum_kernel(TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, "cumsum"), code = running_dtype(x, dtype, "cumsum"), kernel = scan_dtype(code)
+    cdef TensorBase out = empty_beside(x, code, x.ndim_, x.sizes)
+    scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
+    return out
+
+cdef TensorBase cumsum_inplace_kernel(TensorBase x, object dim, object dtype):
+    cdef int kernel = scan_dtype(x.dtype_)
+    scan(x, x, dim_of(dim, x, "cumsum_"), kernel, cumsum_loops[kernel], cumsum_strips[kernel])
+    return x
+
+cdef Op CUMSUM_ = inplace_op(CUMSUM)
+CUMSUM.kernel, CUMSUM_.kernel = <void*>cumsum_kernel, <void*>cumsum_inplace_kernel
 
 def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running sum along a dimension.
@@ -138,24 +164,17 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
     tensor([1., 3., 6.])
     """
-    cdef int d = dim_of(dim, input, "cumsum"), code = running_dtype(input, dtype, out, "cumsum")
-    cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
-    scan(input, result, d, scan_dtype(code), cumsum_loops[scan_dtype(code)], cumsum_strips[scan_dtype(code)])
-    if out is not None:
-        return store_out("cumsum", result, out, (input,), NO_PARTIAL_OVERLAP)
-    return record(CUMSUM, result, (input, d, dtype))
+    result = run_3(CUMSUM, input, plain_ints(dim), dtype_or_that_of(dtype, out))
+    return result if out is None else store_out("cumsum", result, out, (input,), NO_PARTIAL_OVERLAP)
 
-cdef int dim_to_write(Op op, TensorBase x, object dim) except -1:
+cdef int dim_to_write(TensorBase x, object dim, str where) except -1:
     """The dimension counted from 0. Whether x may be written at all is looked at first, as in PyTorch."""
-    check_inplace(x, thread_state().grad_enabled and needs_grad(x), op.name + "_")
-    return dim_of(dim, x, op.name + "_")
+    check_inplace(x, thread_state().grad_enabled and needs_grad(x), where)
+    return dim_of(dim, x, where)
 
 def cumsum_(TensorBase input not None, dim, *, dtype=None):
     """`cumsum`, written over `input`, in its type."""
-    cdef int d = dim_to_write(CUMSUM, input, dim), kernel = scan_dtype(input.dtype_)
-    cdef OpNode node = begin_record_inplace(CUMSUM, input, (input, d, None))
-    scan(input, input, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
-    return end_record_inplace(node, input)
+    return run_3(CUMSUM_, input, dim_to_write(input, dim, "cumsum_"), None)
 
 
 # ---------------------------------------------------------------- cumsum_from_end
@@ -165,12 +184,19 @@ cdef Op CUMSUM_FROM_END = Op("cumsum_from_end(Tensor x, int dim) -> Tensor")
 def cumsum_from_end_derivative(grad, dim):
     return cumsum(grad, dim)
 
+cdef TensorBase cumsum_from_end_kernel(TensorBase x, object dim):
+    cdef int d = dim_of(dim, x, "cumsum_from_end"), kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase out
+    refuse_integers(x, "cumsum_from_end")
+    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
+    return out
+
+CUMSUM_FROM_END.kernel = <void*>cumsum_from_end_kernel
+
 def cumsum_from_end(TensorBase x not None, dim):
     """Sum of element i and all after it: the gradient of cumsum."""
-    cdef int d = dim_of(dim, x, "cumsum_from_end"), kernel = kernel_dtype(x.dtype_)
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    scan(x, out, d, kernel, cumsum_from_end_loops[kernel])
-    return record(CUMSUM_FROM_END, out, (x, d))
+    return run_2(CUMSUM_FROM_END, x, plain_ints(dim))
 
 
 # ---------------------------------------------------------------- logcumsumexp
@@ -211,6 +237,16 @@ def logcumsumexp_derivative(grad, out, x, dim):
     return ((logcumsumexp(gains.flip(dim), dim).flip(dim) + x).exp() -
             (logcumsumexp(losses.flip(dim), dim).flip(dim) + x).exp())
 
+cdef TensorBase logcumsumexp_kernel(TensorBase x, object dim):
+    cdef int d = dim_of(dim, x, "logcumsumexp"), kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase out
+    refuse_integers(x, "logcumsumexp")
+    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    scan(x, out, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else <dim_loop>logcumsumexp_loop[double])
+    return out
+
+LOGCUMSUMEXP.kernel = <void*>logcumsumexp_kernel
+
 def logcumsumexp(TensorBase input not None, dim, *, out=None):
     """Running logarithm of the sum of exponentials along a dimension.
 
@@ -227,17 +263,8 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
-    cdef int d = dim_of(dim, input, "logcumsumexp")
-    cdef TensorBase result
-    cdef int kernel = kernel_dtype(input.dtype_)
-    if not is_floating(input.dtype_):
-        raise UnsupportedDType(f"logcumsumexp: not implemented for {input.dtype}; convert with .to() first")
-    result = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
-    scan(input, result, d, kernel, <dim_loop>logcumsumexp_loop[float] if kernel == FLOAT32 else
-         <dim_loop>logcumsumexp_loop[double])
-    if out is not None:
-        return store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
-    return record(LOGCUMSUMEXP, result, (input, d))
+    result = run_2(LOGCUMSUMEXP, input, plain_ints(dim))
+    return result if out is None else store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
 
 
 # ---------------------------------------------------------------- cumprod
@@ -260,12 +287,26 @@ cumprod_loops[FLOAT32] = <dim_loop>cumprod_loop[float]
 cumprod_loops[FLOAT64] = <dim_loop>cumprod_loop[double]
 cumprod_loops[INT64] = <dim_loop>cumprod_loop[int64_t]
 
-cdef Op CUMPROD = Op("cumprod(Tensor x, int dim, ScalarType? dtype) -> Tensor")
+cdef Op CUMPROD = Op("cumprod(Tensor x, int dim, *, ScalarType? dtype=None) -> Tensor")
 
 @CUMPROD.derivative("x")
 def cumprod_derivative(grad, x, out, dim, dtype):
     # `out` is not needed: PyTorch divides it by x and so refuses a result that was written to, and programs notice.
     return cumprod_backward(grad, x if dtype is None else x.to(dtype), dim)
+
+cdef TensorBase cumprod_kernel(TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, "cumprod"), code = running_dtype(x, dtype, "cumprod"), kernel = scan_dtype(code)
+    cdef TensorBase out = empty_beside(x, code, x.ndim_, x.sizes)
+    scan(x, out, d, kernel, cumprod_loops[kernel])
+    return out
+
+cdef TensorBase cumprod_inplace_kernel(TensorBase x, object dim, object dtype):
+    cdef int kernel = scan_dtype(x.dtype_)
+    scan(x, x, dim_of(dim, x, "cumprod_"), kernel, cumprod_loops[kernel])
+    return x
+
+cdef Op CUMPROD_ = inplace_op(CUMPROD)
+CUMPROD.kernel, CUMPROD_.kernel = <void*>cumprod_kernel, <void*>cumprod_inplace_kernel
 
 def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running product along a dimension. Its gradient is right where elements are 0, too.
@@ -281,19 +322,12 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
     tensor([1., 2., 6.])
     """
-    cdef int d = dim_of(dim, input, "cumprod"), code = running_dtype(input, dtype, out, "cumprod")
-    cdef TensorBase result = empty_beside(input, code, input.ndim_, input.sizes)
-    scan(input, result, d, scan_dtype(code), cumprod_loops[scan_dtype(code)])
-    if out is not None:
-        return store_out("cumprod", result, out, (input,), NO_PARTIAL_OVERLAP)
-    return record(CUMPROD, result, (input, d, dtype))
+    result = run_3(CUMPROD, input, plain_ints(dim), dtype_or_that_of(dtype, out))
+    return result if out is None else store_out("cumprod", result, out, (input,), NO_PARTIAL_OVERLAP)
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
     """`cumprod`, written over `input`, in its type."""
-    cdef int kernel = scan_dtype(input.dtype_), d = dim_to_write(CUMPROD, input, dim)
-    cdef OpNode node = begin_record_inplace(CUMPROD, input, (input, d, None))
-    scan(input, input, d, kernel, cumprod_loops[kernel])
-    return end_record_inplace(node, input)
+    return run_3(CUMPROD_, input, dim_to_write(input, dim, "cumprod_"), None)
 
 
 # ---------------------------------------------------------------- cumprod_backward
@@ -338,21 +372,28 @@ def cumprod_backward_derivative_x(grad, grad_, x, dim):
     slopes = cumprod_backward(pairs.masked_fill(is_before, 0), square, square.dim() - 1)
     return slopes.masked_fill(is_diagonal, 0).sum(-2).movedim(-1, dim)
 
-def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
-    """The gradient of cumprod."""
-    cdef int d = dim_of(dim, x, "cumprod_backward")
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    cdef int kernel = kernel_dtype(x.dtype_)
+cdef TensorBase cumprod_backward_kernel(TensorBase grad, TensorBase x, object dim):
+    cdef int d = dim_of(dim, x, "cumprod_backward"), kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase out
     cdef DimIterator iter
-    if x.ndim_ == 0:
-        return grad
+    refuse_integers(x, "cumprod_backward")
+    if grad.ndim_ != x.ndim_ or not same_numbers(x.ndim_, grad.sizes, x.sizes):
+        raise ShapeError(f"cumprod_backward: grad has shape {shape_text(grad.ndim_, grad.sizes)} and x has shape "
+                         f"{shape_text(x.ndim_, x.sizes)}; they must be equal")
+    out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
     start_iterator(&iter, out, d)
     add_operand(&iter, out, d, kernel, True)
     add_operand(&iter, grad, d, kernel, False)
     add_operand(&iter, x, d, kernel, False)
     dim_apply(&iter, <dim_loop>cumprod_backward_loop[double] if kernel == FLOAT64 else
               <dim_loop>cumprod_backward_loop[float], NULL, GRAIN)
-    return record(CUMPROD_BACKWARD, out, (grad, x, dim))
+    return out
+
+CUMPROD_BACKWARD.kernel = <void*>cumprod_backward_kernel
+
+def cumprod_backward(TensorBase grad not None, TensorBase x not None, dim):
+    """The gradient of cumprod."""
+    return grad if x.ndim_ == 0 else run_3(CUMPROD_BACKWARD, grad, x, plain_ints(dim))
 
 
 # ---------------------------------------------------------------- cummax, cummin
@@ -393,8 +434,8 @@ set_loops[int64_t](INT64, 0)
 set_loops[float](FLOAT32, 0)
 set_loops[double](FLOAT64, 0)
 
-cdef Op CUMMAX = Op("cummax(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
-cdef Op CUMMIN = Op("cummin(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
+cdef Op CUMMAX = Op("cummax(Tensor x, int dim) -> (Tensor values, Tensor indices)")
+cdef Op CUMMIN = Op("cummin(Tensor x, int dim) -> (Tensor values, Tensor indices)")
 
 @CUMMAX.derivative("x")
 def cummax_derivative(grads, x_shape, dim, indices):
@@ -404,7 +445,7 @@ def cummax_derivative(grads, x_shape, dim, indices):
 def cummin_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef object running(str where, Op op, TensorBase x, object dim, dim_loop* loops, object out):
+cdef tuple running(str where, TensorBase x, object dim, dim_loop* loops):
     cdef int d = dim_of(dim, x, where), kernel = kernel_dtype(x.dtype_)
     cdef TensorBase values = empty_beside(x, x.dtype_, x.ndim_, x.sizes), indices = empty_beside(x, INT64, x.ndim_, x.sizes)
     cdef DimIterator iter
@@ -413,9 +454,19 @@ cdef object running(str where, Op op, TensorBase x, object dim, dim_loop* loops,
     add_operand(&iter, indices, d, INT64, True)
     add_operand(&iter, x, d, kernel, False)
     dim_apply(&iter, loops[kernel], NULL, GRAIN)
-    if out is not None:
-        return store_outs(where, (values, indices), out, (x,))
-    return record(op, [values, indices], (x, d, indices))
+    return values, indices
+
+cdef tuple cummax_kernel(TensorBase x, object dim):
+    return running("cummax", x, dim, cummax_loops)
+
+cdef tuple cummin_kernel(TensorBase x, object dim):
+    return running("cummin", x, dim, cummin_loops)
+
+CUMMAX.kernel, CUMMIN.kernel = <void*>cummax_kernel, <void*>cummin_kernel
+
+cdef object run_running(Op op, TensorBase x, object dim, object out):
+    cdef object results = run_2(op, x, plain_ints(dim))
+    return results if out is None else store_outs(op.name, results, out, (x,))
 
 def cummax(TensorBase input not None, dim, *, out=None):
     """Running maximum along a dimension, with the index of each maximum (the last among equal elements).
@@ -428,12 +479,12 @@ def cummax(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.tensor([1., 3., 2.]).cummax(0).values
     tensor([1., 3., 3.])
     """
-    return return_types.cummax(running("cummax", CUMMAX, input, dim, cummax_loops, out))
+    return return_types.cummax(run_running(CUMMAX, input, dim, out))
 
 def cummin(TensorBase input not None, dim, *, out=None):
     """Running minimum along a dimension, with the index of each minimum (the last among equal elements). See
     `cummax`."""
-    return return_types.cummin(running("cummin", CUMMIN, input, dim, cummin_loops, out))
+    return return_types.cummin(run_running(CUMMIN, input, dim, out))
 
 
 # ---------------------------------------------------------------- diff: from other ops

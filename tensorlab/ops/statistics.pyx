@@ -6,6 +6,7 @@ mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where 
 from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_3, run_4
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
@@ -19,8 +20,10 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport plain_ints, ssize
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
+from tensorlab.ops.extrema cimport largest_into
+from tensorlab.ops.filling cimport fill_number
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
 from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, log_of, pairwise_sum
@@ -28,7 +31,6 @@ from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, log_of, pai
 import warnings
 
 from tensorlab.errors import DTypeError
-from tensorlab.ops.extrema import amax
 from tensorlab.ops.reductions import mean
 
 cdef enum:
@@ -124,8 +126,16 @@ cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
     return (1 if unbiased else 0) if correction is None else correction
 
-cdef Op VAR = Op("var(Tensor x, int[]? dim, bool keepdim, float correction) -> Tensor")
-cdef Op STD = Op("std(Tensor x, int[]? dim, bool keepdim, float correction) -> Tensor")
+cdef Op VAR = Op("var(Tensor x, int[]? dim=None, bool keepdim=False, float correction=1.0) -> Tensor")
+cdef Op STD = Op("std(Tensor x, int[]? dim=None, bool keepdim=False, float correction=1.0) -> Tensor")
+
+cdef TensorBase var_kernel(TensorBase x, object dim, object keepdim, object correction):
+    return spread_of("var", x, dim, keepdim, correction, False)
+
+cdef TensorBase std_kernel(TensorBase x, object dim, object keepdim, object correction):
+    return spread_of("std", x, dim, keepdim, correction, True)
+
+VAR.kernel, STD.kernel = <void*>var_kernel, <void*>std_kernel
 
 cdef object var_gradient(TensorBase grad, TensorBase x, object dim, bint keepdim, double correction):
     cdef double divisor = reduced_count(x, read_dims(dim, ndim_of(x), "var")) - correction
@@ -165,10 +175,8 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    result = spread_of("var", input, dim, keepdim, minus, False)
-    if out is not None:
-        return store_out("var", result, out, (input,), CASTS)
-    return record(VAR, result, (input, dim, keepdim, minus))
+    result = run_4(VAR, input, dim, keepdim, minus)
+    return result if out is None else store_out("var", result, out, (input,), CASTS)
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
     """Standard deviation, the root of the variance; see `var`.
@@ -180,10 +188,8 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    result = spread_of("std", input, dim, keepdim, minus, True)
-    if out is not None:
-        return store_out("std", result, out, (input,), CASTS)
-    return record(STD, result, (input, dim, keepdim, minus))
+    result = run_4(STD, input, dim, keepdim, minus)
+    return result if out is None else store_out("std", result, out, (input,), CASTS)
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
     """(variance, mean); see `var`."""
@@ -216,6 +222,17 @@ cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_stride,
         for j in range(n):
             totals[j] += exp_nonpositive(x[i * row_stride + j] - shifts[j])
 
+cdef void shifts_loop(real* shifts, real* top, ssize n) noexcept nogil:
+    """What is subtracted: the largest element, or 0 where that is infinite, as inf - inf would be nan."""
+    cdef ssize i
+    for i in range(n):
+        shifts[i] = 0 if top[i] == <real>INFINITY or top[i] == -<real>INFINITY else top[i]
+
+cdef void shift_back_loop(real* totals, real* shifts, real* top, ssize n) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        totals[i] = top[i] if top[i] == <real>INFINITY else totals[i] + shifts[i]
+
 cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
     cdef ssize i
     for i in range(n):
@@ -229,7 +246,40 @@ set_reducer(&exponentials_reducers[1], FLOAT64, FLOAT64, <void*>exponentials_row
 
 
 # ---------------------------------------------------------------- logsumexp
-cdef Op LOGSUMEXP = Op("logsumexp(Tensor x, int[] dim, bool keepdim) -> Tensor")
+cdef Op LOGSUMEXP = Op("logsumexp(Tensor x, int[] dim, bool keepdim=False) -> Tensor")
+
+cdef TensorBase logsumexp_result(TensorBase x, object dim, object keepdim):
+    cdef bint keeps = keepdim
+    cdef unsigned int mask = read_dims(dim, ndim_of(x), "logsumexp")
+    if not is_floating(x.dtype_):
+        raise DTypeError(f"logsumexp: needs a floating tensor, not {dtype_object(x.dtype_)}; convert it with .float()")
+    return reduced_tensor(x.dtype_, x, mask, keeps)
+
+cdef TensorBase logsumexp_kernel(TensorBase x, object dim, object keepdim):
+    cdef TensorBase out = logsumexp_result(x, dim, keepdim), totals = out, top, shifts
+    cdef unsigned int mask = read_dims(dim, x.ndim_, "logsumexp")
+    cdef int kernel = kernel_dtype(x.dtype_)
+    if reduced_count(x, mask) == 0:
+        fill_number(out, -INFINITY, "logsumexp")
+        return out
+    if kernel != x.dtype_:
+        totals = empty_beside(x, kernel, out.ndim_, out.sizes)
+    top = empty_beside(x, kernel, out.ndim_, out.sizes)
+    shifts = empty_beside(x, kernel, out.ndim_, out.sizes)
+    largest_into(top, x, mask)
+    if kernel == FLOAT64:
+        shifts_loop(<double*>memory_of(shifts), <double*>memory_of(top), out.numel_)
+        run_reduction(&exponentials_reducers[1], totals, x, mask, shifts, <finalize_loop>log_loop[double], 0)
+        shift_back_loop(<double*>memory_of(totals), <double*>memory_of(shifts), <double*>memory_of(top), out.numel_)
+    else:
+        shifts_loop(<float*>memory_of(shifts), <float*>memory_of(top), out.numel_)
+        run_reduction(&exponentials_reducers[0], totals, x, mask, shifts, <finalize_loop>log_loop[float], 0)
+        shift_back_loop(<float*>memory_of(totals), <float*>memory_of(shifts), <float*>memory_of(top), out.numel_)
+    if totals is not out:
+        copy_into(out, totals)
+    return out
+
+LOGSUMEXP.kernel, LOGSUMEXP.shape_rule = <void*>logsumexp_kernel, <void*>logsumexp_result
 
 @LOGSUMEXP.derivative("x")
 def logsumexp_derivative(grad, x, out, dim, keepdim):
@@ -255,21 +305,6 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([100., 100.]).logsumexp(0)
     tensor(100.6931)
     """
-    dim = plain_ints(dim)
-    cdef unsigned int mask = read_dims(dim, ndim_of(input), "logsumexp")
-    cdef TensorBase x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
-    cdef TensorBase shift, result
-    cdef int kernel = kernel_dtype(x.dtype_)
-    if reduced_count(x, mask) == 0:
-        result = reduced_tensor(x.dtype_, x, mask, keepdim)
-        result = result.new_full(result.shape, -INFINITY)
-    else:
-        top = amax(x.detach(), dim, keepdim).to(dtype_object(kernel))
-        shift = top.masked_fill(top.abs() == INFINITY, 0)           # inf - inf would be nan
-        result = reduced_tensor(kernel, x, mask, keepdim)
-        run_reduction(&exponentials_reducers[kernel == FLOAT64], result, x, mask, shift,
-                      <finalize_loop>log_loop[double] if kernel == FLOAT64 else <finalize_loop>log_loop[float], 0)
-        result = (result + shift).masked_fill(top == INFINITY, INFINITY).to(x.dtype)
-    if out is not None:
-        return store_out("logsumexp", result, out, (x,), CASTS)
-    return record(LOGSUMEXP, result, (x, dim, keepdim))
+    x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
+    result = run_3(LOGSUMEXP, x, plain_ints(dim), keepdim)
+    return result if out is None else store_out("logsumexp", result, out, (x,), CASTS)
