@@ -3,8 +3,10 @@
 `topk` keeps the best k seen so far in order and reads a slice once. It tests a block of elements at a time against
 the worst of the kept ones; in a long slice almost no block has a better one, so it is read at the speed of memory.
 """
+from libc.math cimport NAN
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t
 
+from tensorlab._core.dispatch cimport run_1, run_3, run_4, run_tuple
 from tensorlab._core.out_argument cimport NO_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
@@ -21,9 +23,9 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.graph cimport dim_of
+from tensorlab._core.iterator cimport contiguous_copy, fill_with
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
 from tensorlab.ops.reduction_iterator cimport reduced_tensor
 from tensorlab.ops.reductions cimport share_among, to_sources
@@ -122,11 +124,42 @@ cdef void top_loop_of(void** data, ssize k, void* parameter) noexcept nogil:
     else:
         top_loop(data, parameters, <uint8_t*>data[0])
 
-cdef Op TOPK = Op("topk(Tensor x, int dim, Tensor indices) -> (Tensor, Tensor)")
+cdef Op TOPK = Op("topk(Tensor x, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)")
 
 @TOPK.derivative("x")
 def topk_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
+
+cdef tuple topk_kernel(TensorBase x, object k, object dim, object largest, object is_sorted):
+    cdef ssize count = int_argument(k, "topk", "k")
+    cdef bint is_largest = largest
+    cdef int d = dim_of(dim, x, "topk"), kernel = kernel_dtype(x.dtype_), i
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase values, indices
+    cdef TopkParameters parameters
+    cdef DimIterator iter
+    if x.dtype_ == BOOL:
+        raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
+    parameters.n = x.sizes[d] if x.ndim_ > 0 else 1
+    if count < 0 or count > parameters.n:
+        raise ShapeError(f"topk: k is {count}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
+    for i in range(x.ndim_):
+        sizes[i] = count if i == d else x.sizes[i]
+    values, indices = empty_beside(x, x.dtype_, x.ndim_, sizes), empty_beside(x, INT64, x.ndim_, sizes)
+    parameters.order = order_loops[kernel]
+    parameters.k = count
+    parameters.is_largest = is_largest
+    parameters.dtype = kernel
+    start_iterator(&iter, values, d)
+    add_operand(&iter, values, d, kernel, True)
+    add_operand(&iter, indices, d, INT64, True)
+    add_operand(&iter, x, d, kernel, False)
+    if count > FEW:
+        iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
+    dim_apply(&iter, top_loop_of, &parameters, GRAIN)
+    return values, indices
+
+TOPK.kernel = <void*>topk_kernel
 
 def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=True, *, out=None):
     """The k largest (or smallest) elements along a dimension, in order.
@@ -153,36 +186,9 @@ def topk(TensorBase input not None, k, dim=-1, bint largest=True, bint sorted=Tr
     >>> tensorlab.tensor([3., 1., 2.]).topk(2).indices
     tensor([0, 2])
     """
-    cdef ssize count = int_argument(k, "topk", "k")
-    cdef int d = dim_of(dim, input, "topk"), kernel = kernel_dtype(input.dtype_), i
-    cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase values, indices
-    cdef TopkParameters parameters
-    cdef DimIterator iter
-    if input.dtype_ == BOOL:
-        raise DTypeError(f"topk: not defined for {dtype_object(BOOL)}; convert with .int() first")
-    parameters.n = input.sizes[d] if input.ndim_ > 0 else 1
-    if count < 0 or count > parameters.n:
-        raise ShapeError(f"topk: k is {count}, but dimension {d} has {parameters.n} elements; k must be from 0 to that")
-    for i in range(input.ndim_):
-        sizes[i] = count if i == d else input.sizes[i]
-    values, indices = empty_beside(input, input.dtype_, input.ndim_, sizes), empty_beside(input, INT64, input.ndim_, sizes)
-    parameters.order = order_loops[kernel]
-    parameters.k = count
-    parameters.is_largest = largest
-    parameters.dtype = kernel
-    start_iterator(&iter, values, d)
-    add_operand(&iter, values, d, kernel, True)
-    add_operand(&iter, indices, d, INT64, True)
-    add_operand(&iter, input, d, kernel, False)
-    if count > FEW:
-        iter.scratch = parameters.n * 4 + 64 + scratch_bytes(parameters.n)
-    dim_apply(&iter, top_loop_of, &parameters, GRAIN)
-    results = [values, indices]
+    results = run_tuple(TOPK, (input, int_argument(k, "topk", "k"), dim_of(dim, input, "topk"), largest, sorted))
     if out is not None:
         results = store_outs("topk", results, out, (input,), NO_OVERLAP)
-    else:
-        results = record(TOPK, results, (input, d, indices))
     return return_types.topk(results)
 
 
@@ -223,8 +229,8 @@ cdef void kth_loop_of(void** data, ssize n, void* parameter) noexcept nogil:
     else:
         kth_loop(data, n, parameters, <uint8_t*>data[0])
 
-cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
-    """[values, indices] of the k-th smallest elements along a dimension; see KthParameters for k."""
+cdef tuple kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
+    """(values, indices) of the k-th smallest elements along a dimension; see KthParameters for k."""
     cdef unsigned int mask = <unsigned int>1 << dim
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
@@ -246,34 +252,32 @@ cdef list kth_elements(str where, TensorBase x, int dim, ssize k, bint keepdim):
     add_operand(&iter, indices, dim if keepdim else -1, INT64, True)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
     dim_apply(&iter, kth_loop_of, &parameters, GRAIN)
-    return [values, indices]
-
-cdef Op KTH = Op("kth_element(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
-                 node="KthvalueBackward0")
-cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim, Tensor indices) -> (Tensor, Tensor)",
-                        node="MedianBackward1")
-
-@KTH.derivative("x")
-def kth_element_derivative(grads, x_shape, dim, keepdim, indices):
-    return to_one_source(grads, x_shape, dim, keepdim, indices)
-
-@MEDIAN_DIM.derivative("x")
-def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
-    return to_one_source(grads, x_shape, dim, keepdim, indices)
+    return values, indices
 
 cdef object to_one_source(object grads, object x_shape, int dim, bint keepdim, object indices):
     if keepdim or len(x_shape) == 0:
         return to_sources(grads[0], x_shape, dim, indices)
     return to_sources(grads[0].unsqueeze(dim), x_shape, dim, indices.unsqueeze(dim))
 
-cdef object kth_result(str where, Op op, TensorBase x, int d, ssize k, bint keepdim, object out):
-    results = kth_elements(where, x, d, k, keepdim)
-    if out is not None:
-        return store_outs(where, results, out, (x,), NO_OVERLAP)
-    return record(op, results, (x, d, keepdim, results[1]))
-
 
 # ---------------------------------------------------------------- kthvalue
+cdef Op KTHVALUE = Op("kthvalue(Tensor x, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)")
+
+@KTHVALUE.derivative("x")
+def kthvalue_derivative(grads, x_shape, dim, keepdim, indices):
+    return to_one_source(grads, x_shape, dim, keepdim, indices)
+
+cdef tuple kthvalue_kernel(TensorBase x, object k, object dim, object keepdim):
+    cdef ssize count = int_argument(k, "kthvalue", "k")
+    cdef bint keeps = keepdim
+    cdef int d = dim_of(dim, x, "kthvalue")
+    cdef ssize n = x.sizes[d] if x.ndim_ > 0 else 1
+    if n > 0 and not 1 <= count <= n:                   # what an empty dimension means is told by kth_elements
+        raise ShapeError(f"kthvalue: k is {count}, but dimension {d} has {n} elements; k must be from 1 to that")
+    return kth_elements("kthvalue", x, d, count - 1, keeps)
+
+KTHVALUE.kernel = <void*>kthvalue_kernel
+
 def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=None):
     """The k-th smallest element along a dimension, counted from 1, with its index.
 
@@ -290,31 +294,82 @@ def kthvalue(TensorBase input not None, k, dim=-1, bint keepdim=False, *, out=No
     >>> tensorlab.tensor([3., 1., 2.]).kthvalue(2).values
     tensor(2.)
     """
-    cdef ssize count = int_argument(k, "kthvalue", "k")
-    cdef int d = dim_of(dim, input, "kthvalue")
-    cdef ssize n = input.sizes[d] if input.ndim_ > 0 else 1
-    if n > 0 and not 1 <= count <= n:                   # what an empty dimension means is told by kth_elements
-        raise ShapeError(f"kthvalue: k is {count}, but dimension {d} has {n} elements; k must be from 1 to that")
-    return return_types.kthvalue(kth_result("kthvalue", KTH, input, d, count - 1, keepdim, out))
+    results = run_4(KTHVALUE, input, int_argument(k, "kthvalue", "k"), dim_of(dim, input, "kthvalue"), keepdim)
+    if out is not None:
+        results = store_outs("kthvalue", results, out, (input,), NO_OVERLAP)
+    return return_types.kthvalue(results)
 
 
 # ---------------------------------------------------------------- median, nanmedian
+# As in PyTorch, the derivatives of the two are the same, so that a nanmedian that is nan shares its gradient among the nans.
 cdef Op MEDIAN = Op("median(Tensor x) -> Tensor")
+cdef Op NANMEDIAN = Op("nanmedian(Tensor x) -> Tensor")
 
+@NANMEDIAN.derivative("x")
 @MEDIAN.derivative("x")
 def median_derivative(grad, x, out):
     return share_among((x == out) | ((x != x) & (out != out)), grad)
 
-cdef object median_of_all(str where, TensorBase x, ssize k):
+cdef TensorBase median_of_all(str where, TensorBase x, ssize k):
+    cdef ssize one = 1
+    cdef double nan = NAN
     cdef TensorBase out
     if x.numel_ == 0:
-        if not is_floating(x.dtype_):
-            raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
-        return x.new_full((), float("nan"))
-    out = None if x.dtype_ == BOOL or is_meta(x) else value_of_rank(x, k == -2)
+        out = median_result(where, x)
+        fill_with(out, &nan, FLOAT64)
+        return out
+    out = None if x.dtype_ == BOOL else value_of_rank(x, k == -2)
     if out is None:
-        out = kth_elements(where, x.detach().reshape(-1), 0, k, False)[0]
-    return record(MEDIAN, out, (x,))
+        x = x if x.is_contiguous_ else contiguous_copy(x)
+        out = kth_elements(where, alias_as(x, 1, &x.numel_, &one, x.data_), 0, k, False)[0]
+    return out
+
+cdef TensorBase median_result(str where, TensorBase x):
+    if x.numel_ == 0 and not is_floating(x.dtype_):
+        raise DimensionError(f"{where}: a tensor of whole numbers without elements has no median")
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(BOOL)}; convert with .int() first")
+    return empty_beside(x, x.dtype_, 0, NULL)
+
+cdef TensorBase median_kernel(TensorBase x):
+    return median_of_all("median", x, -1)
+
+cdef TensorBase median_shape(TensorBase x):
+    return median_result("median", x)
+
+cdef TensorBase nanmedian_kernel(TensorBase x):
+    return median_of_all("nanmedian", x, -2)
+
+cdef TensorBase nanmedian_shape(TensorBase x):
+    return median_result("nanmedian", x)
+
+MEDIAN.kernel, MEDIAN.shape_rule = <void*>median_kernel, <void*>median_shape
+NANMEDIAN.kernel, NANMEDIAN.shape_rule = <void*>nanmedian_kernel, <void*>nanmedian_shape
+
+cdef Op MEDIAN_DIM = Op("median_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+                        node="MedianBackward1")
+cdef Op NANMEDIAN_DIM = Op("nanmedian_dim(Tensor x, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+                           node="NanmedianBackward1")
+
+@NANMEDIAN_DIM.derivative("x")
+@MEDIAN_DIM.derivative("x")
+def median_dim_derivative(grads, x_shape, dim, keepdim, indices):
+    return to_one_source(grads, x_shape, dim, keepdim, indices)
+
+cdef tuple median_dim_kernel(TensorBase x, object dim, object keepdim):
+    cdef bint keeps = keepdim
+    return kth_elements("median", x, dim_of(dim, x, "median"), -1, keeps)
+
+cdef tuple nanmedian_dim_kernel(TensorBase x, object dim, object keepdim):
+    cdef bint keeps = keepdim
+    return kth_elements("nanmedian", x, dim_of(dim, x, "nanmedian"), -2, keeps)
+
+MEDIAN_DIM.kernel = <void*>median_dim_kernel
+NANMEDIAN_DIM.kernel = <void*>nanmedian_dim_kernel
+
+cdef object median_along(str where, Op op, TensorBase x, object dim, bint keepdim, object out):
+    results = run_3(op, x, dim_of(dim, x, where), keepdim)
+    return results if out is None else store_outs(where, results, out, (x,), NO_OVERLAP)
 
 def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """The element in the middle of all, or along a dimension with its index; of an even number, the lower of the two.
@@ -335,9 +390,8 @@ def median(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     tensor(2.)
     """
     if dim is None:
-        return store_out("median", median_of_all("median", input, -1), out, (input,))
-    return return_types.median(kth_result("median", MEDIAN_DIM, input, dim_of(dim, input, "median"), -1,
-                                          keepdim, out))
+        return store_out("median", run_1(MEDIAN, input), out, (input,))
+    return return_types.median(median_along("median", MEDIAN_DIM, input, dim, keepdim, out))
 
 def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """`median` of the elements that are not nan.
@@ -347,6 +401,5 @@ def nanmedian(TensorBase input not None, dim=None, bint keepdim=False, *, out=No
     tensor(3.)
     """
     if dim is None:
-        return store_out("nanmedian", median_of_all("nanmedian", input, -2), out, (input,))
-    return return_types.nanmedian(kth_result("nanmedian", MEDIAN_DIM, input, dim_of(dim, input, "nanmedian"),
-                                             -2, keepdim, out))
+        return store_out("nanmedian", run_1(NANMEDIAN, input), out, (input,))
+    return return_types.nanmedian(median_along("nanmedian", NANMEDIAN_DIM, input, dim, keepdim, out))

@@ -4,6 +4,8 @@ A binary search halves what is left at each step, so a place among n numbers tak
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -21,8 +23,8 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport as_number, check_same_place
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.operands cimport as_number, check_same_place, same_numbers
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.dtypes import promote_types
@@ -92,30 +94,74 @@ cdef TensorBase in_type(TensorBase x, int dtype):
     return out
 
 
-cdef TensorBase places(TensorBase rows, TensorBase values, TensorBase sorter, bint right, bint int32):
-    """Where each value belongs: in the one row, or in the row with its index."""
-    cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
-    cdef TensorBase out = empty_beside(values, INT64, values.ndim_, values.sizes)
-    cdef TensorBase sequence = in_type(rows, dtype), wanted = in_type(values, dtype)
-    cdef TensorBase order = None if sorter is None else in_type(sorter, INT64)
-    cdef search_loop loop = loop_for(dtype)
-    cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1
-    cdef int64_t* sorted_by = NULL
-    cdef bint is_good
-    check_same_place(rows, values, "searchsorted")
-    if not is_meta(out):
-        if order is not None:
-            sorted_by = <int64_t*>memory_of(order)
-        with nogil:
-            is_good = loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(out), wanted.numel_, inner,
-                           length, rows.ndim_ == 1, right)
-        if not is_good:
-            raise IndexOutOfRange(f"searchsorted: the sorter has an index that is out of range for rows of {length} numbers; "
-                                  f"valid are 0 to {length - 1}")
-    return out.int() if int32 else out
-
-
 # ---------------------------------------------------------------- searchsorted
+cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, bool out_int32=False, bool right=False, "
+                          "Tensor? sorter=None) -> Tensor")
+
+cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
+    """Are the sizes equal but for the last dimension?"""
+    cdef int d
+    for d in range(x.ndim_ - 1):
+        if x.ndim_ != y.ndim_ or x.sizes[d] != y.sizes[d]:
+            return False
+    return x.ndim_ == y.ndim_
+
+
+cdef TensorBase searchsorted_result(TensorBase rows, TensorBase values, object out_int32, object right, TensorBase sorter):
+    """A tensor for the results, if the arguments fit one another."""
+    if rows.ndim_ == 0:
+        raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
+    if rows.dtype_ != values.dtype_:
+        raise DTypeError(f"searchsorted: the sorted numbers have type {rows.dtype} and the values {values.dtype}; they must be "
+                         f"equal")
+    if rows.ndim_ != 1 and not have_same_rows(rows, values):
+        raise ShapeError(f"searchsorted: the sorted numbers have shape {shape_text(rows.ndim_, rows.sizes)} and the values "
+                         f"{shape_text(values.ndim_, values.sizes)}; but for the last dimension they must be equal")
+    if sorter is not None:
+        if sorter.dtype_ != INT64:
+            raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
+        if sorter.ndim_ != rows.ndim_ or not same_numbers(rows.ndim_, rows.sizes, sorter.sizes):
+            raise ShapeError(f"searchsorted: the sorter has shape {shape_text(sorter.ndim_, sorter.sizes)}, but the numbers have "
+                             f"{shape_text(rows.ndim_, rows.sizes)}")
+        check_same_place(rows, sorter, "searchsorted")
+    check_same_place(rows, values, "searchsorted")
+    return empty_beside(values, INT32 if out_int32 else INT64, values.ndim_, values.sizes)
+
+
+cdef TensorBase searchsorted_kernel(TensorBase rows, TensorBase values, object out_int32, object right, TensorBase sorter):
+    cdef bint behind = right, is_good
+    cdef TensorBase out = searchsorted_result(rows, values, out_int32, right, sorter), found = out, wanted, sequence, order
+    cdef int dtype = UINT8 if rows.dtype_ == BOOL else kernel_dtype(rows.dtype_)
+    cdef search_loop loop = loop_for(dtype)
+    cdef ssize length = rows.sizes[rows.ndim_ - 1], inner = values.sizes[values.ndim_ - 1] if values.ndim_ > 0 else 1, i
+    cdef int64_t* sorted_by = NULL
+    sequence, wanted = in_type(rows, dtype), in_type(values, dtype)
+    if sorter is not None:
+        order = in_type(sorter, INT64)
+        sorted_by = <int64_t*>memory_of(order)
+        for i in range(order.numel_):
+            if sorted_by[i] < 0 or sorted_by[i] >= length:
+                raise bad_sorter(length)
+    if out.dtype_ != INT64:
+        found = empty_beside(values, INT64, values.ndim_, values.sizes)
+    with nogil:
+        is_good = loop(memory_of(sequence), memory_of(wanted), sorted_by, <int64_t*>memory_of(found), wanted.numel_, inner,
+                       length, rows.ndim_ == 1, behind)
+    if not is_good:                                     # another thread writes to the sorter
+        raise bad_sorter(length)
+    if found is not out:
+        copy_into(out, found)
+    return out
+
+
+cdef object bad_sorter(ssize length):
+    return IndexOutOfRange(f"searchsorted: the sorter has an index that is out of range for rows of {length} numbers; valid are "
+                           f"0 to {length - 1}")
+
+SEARCHSORTED.kernel = <void*>searchsorted_kernel
+SEARCHSORTED.shape_rule = <void*>searchsorted_result
+
+
 cdef object common_type(TensorBase sequence, object values, str where):
     """The sorted numbers and what is searched for, both as tensors of one type; a number becomes a 0-d tensor."""
     if not isinstance(values, TensorBase):
@@ -130,14 +176,6 @@ cdef object common_type(TensorBase sequence, object values, str where):
     dtype = promote_types(sequence.dtype, values.dtype)
     return sequence.detach().to(dtype), values.detach().to(dtype)
 
-
-cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:
-    """Are the sizes equal but for the last dimension?"""
-    cdef int d
-    for d in range(x.ndim_ - 1):
-        if x.ndim_ != y.ndim_ or x.sizes[d] != y.sizes[d]:
-            return False
-    return x.ndim_ == y.ndim_
 
 def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=False, bint right=False, side=None, out=None,
                  sorter=None):
@@ -170,19 +208,9 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
     if sorted_sequence.ndim_ == 0:
         raise ShapeError("searchsorted: the sorted numbers must have at least one dimension")
     sorted_sequence, values = common_type(sorted_sequence, input, "searchsorted")
-    if sorted_sequence.ndim_ != 1 and not have_same_rows(sorted_sequence, values):
-        raise ShapeError(f"searchsorted: the sorted numbers have shape {tuple(sorted_sequence.shape)} and the values "
-                         f"{shape_text(values.ndim_, values.sizes)}; but for the last dimension they must be equal")
-    if sorter is not None:
-        if not isinstance(sorter, TensorBase) or (<TensorBase>sorter).dtype_ != INT64:
-            raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
-        if sorter.shape != sorted_sequence.shape:
-            raise ShapeError(f"searchsorted: the sorter has shape {tuple(sorter.shape)}, but the numbers have "
-                             f"{tuple(sorted_sequence.shape)}")
-        length = sorted_sequence.sizes[sorted_sequence.ndim_ - 1]
-        if sorter.numel() and not sorter.is_meta and not (0 <= sorter.min().item() and sorter.max().item() < length):
-            raise IndexError(f"searchsorted: the sorter has indices outside 0 to {length - 1}")
-    result = places(sorted_sequence, values, sorter, right, out_int32)
+    if sorter is not None and not isinstance(sorter, TensorBase):
+        raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
+    result = run_tuple(SEARCHSORTED, (sorted_sequence, values, out_int32, right, sorter))
     return store_out("searchsorted", result, out, (sorted_sequence, input), NO_DERIVATIVE)
 
 
@@ -198,7 +226,7 @@ def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bi
         raise ShapeError(f"bucketize: the boundaries must be one row, not of shape "
                          f"{shape_text(boundaries.ndim_, boundaries.sizes)}")
     boundaries, values = common_type(boundaries, input, "bucketize")
-    result = places(boundaries, values, None, right, out_int32)
+    result = run_tuple(SEARCHSORTED, (boundaries, values, out_int32, right, None))
     return store_out("bucketize", result, out, (input, boundaries), NO_DERIVATIVE)
 
 
@@ -234,7 +262,7 @@ def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False
         result = elements.new_zeros(elements.shape).bool()
     else:
         row = sorted_values(test_elements, 0)
-        at = places(row, elements, None, False, False).clamp(max=row.numel() - 1)
+        at = run_tuple(SEARCHSORTED, (row, elements, False, False, None)).clamp(max=row.numel() - 1)
         result = row[at] == elements                    # nan equals nothing, itself neither
     result = ~result if invert else result
     return store_out("isin", result, out, (elements, test_elements), NO_DERIVATIVE)

@@ -4,17 +4,21 @@ NumPy puts nan last, as we do. Its sort is not stable, which shows in one thing 
 the sort with indices does it, and so it does for autograd, which needs the indices.
 """
 from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
+from tensorlab._core.dispatch cimport run_2
+from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, is_floating, item_size, kernel_dtype
-from tensorlab._core.graph cimport ndim_of, should_record
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, item_size, kernel_dtype, real
+from tensorlab._core.graph cimport dim_of, ndim_of, should_record
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize, wrap_dim
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, memory_of
+from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.sorting cimport sort_along_dim
 
 from tensorlab._core.arrays import numpy
-from tensorlab.ops.sorting import sort
+from tensorlab.ops.sorting import argsort, sort
 
 ctypedef fused key_type:
     uint32_t
@@ -27,6 +31,13 @@ cdef inline bint has_key(const key_type* x, ssize n, key_type key) noexcept nogi
     for i in range(n):
         hits |= x[i] == key
     return hits
+
+
+cdef inline ssize count_nan(const real* x, ssize n) noexcept nogil:
+    cdef ssize i, count = 0
+    for i in range(n):
+        count += x[i] != x[i]
+    return count
 
 
 cdef bint has_negative_zero(TensorBase x):
@@ -48,40 +59,57 @@ cdef TensorBase in_dtype(TensorBase x, TensorBase computed):
     return out
 
 
-cdef TensorBase sorted_values(TensorBase x, int dim):
-    """x sorted along a dimension, laid out as x is. If autograd follows x, it sees a sort."""
+cdef Op SORTED_VALUES = Op("sorted_values(Tensor x, int dim=-1) -> Tensor")
+
+@SORTED_VALUES.derivative("x")
+def sorted_values_derivative(grad, x, dim):
+    return to_sources(grad, x.shape, dim, argsort(x, dim))
+
+cdef TensorBase sorted_values_kernel(TensorBase x, object dim):
     cdef TensorBase values
-    if should_record(x):
-        return sort(x, dim)[0]
+    cdef int d = dim_of(dim, x, "sorted_values")
     values = empty_like(x, kernel_dtype(x.dtype_))
-    if is_meta(x):
-        return in_dtype(x, values)
     copy_into(values, x)
     if values.numel_ > 0 and has_negative_zero(values):
-        return sort_along_dim(x, dim, False)[0]
-    if x.ndim_ > 0 and x.sizes[dim] > 1 and values.numel_ > 0:
+        return sort_along_dim(x, d, False)[0]
+    if x.ndim_ > 0 and x.sizes[d] > 1 and values.numel_ > 0:
         # NumPy's stable sort of small integers is by radix, its other sort of them slower.
-        numpy(values).sort(axis=dim, kind="stable" if item_size[values.dtype_] <= 2 else None)
+        numpy(values).sort(axis=d, kind="stable" if item_size[values.dtype_] <= 2 else None)
     return in_dtype(x, values)
+
+cdef TensorBase sorted_values_result(TensorBase x, object dim):
+    dim_of(dim, x, "sorted_values")
+    return empty_like(x, x.dtype_)
+
+SORTED_VALUES.kernel = <void*>sorted_values_kernel
+SORTED_VALUES.shape_rule = <void*>sorted_values_result
+
+cdef TensorBase sorted_values(TensorBase x, int dim):
+    """x sorted along a dimension, laid out as x is. If autograd follows x, it sees a sort, which saves the indices."""
+    return sort(x, dim)[0] if should_record(x) else run_2(SORTED_VALUES, x, dim)
 
 
 cdef TensorBase value_of_rank(TensorBase x, bint skips_nan):
-    """The median of all elements, the lower of two, without history: nan if there is one, unless it is skipped. None if
-    there is a -0: the sort with indices knows which sign a 0 in the middle has."""
-    cdef TensorBase values = empty_beside(x, kernel_dtype(x.dtype_), 1, &x.numel_)
-    cdef ssize rank, nans = 0
-    copy_into(values, x.detach().reshape(-1))
-    if is_floating(values.dtype_):
-        if has_negative_zero(values):
-            return None
-        nans = (values != values).sum().item()
+    """The median of all elements, the lower of two: nan if there is one, unless it is skipped. None if there is a -0: the
+    sort with indices knows which sign a 0 in the middle has."""
+    cdef TensorBase values = empty_beside(x, kernel_dtype(x.dtype_), x.ndim_, x.sizes), out
+    cdef ssize rank, nans = 0, one = 1
+    copy_into(values, x)
+    if has_negative_zero(values):
+        return None
+    if values.dtype_ == FLOAT32:
+        nans = count_nan(<float*>memory_of(values), values.numel_)
+    elif values.dtype_ == FLOAT64:
+        nans = count_nan(<double*>memory_of(values), values.numel_)
     if nans == values.numel_ or (nans > 0 and not skips_nan):
         rank = values.numel_ - 1                        # a nan: they are last
     else:
         rank = (values.numel_ - nans - 1) // 2
-    array = numpy(values)
+    array = numpy(alias_as(values, 1, &values.numel_, &one, values.data_))
     array.partition(rank)
-    return in_dtype(x, values.narrow(0, rank, 1).reshape(()).clone())
+    out = empty_beside(values, values.dtype_, 0, NULL)
+    memcpy(memory_of(out), memory_of(values) + rank * item_size[values.dtype_], item_size[values.dtype_])
+    return in_dtype(x, out)
 
 
 def values_in_order(TensorBase x not None):
@@ -98,6 +126,4 @@ def msort(TensorBase input not None, *, out=None):
     tensor([1., 2., 3.])
     """
     wrap_dim(0, ndim_of(input), "msort")
-    if out is not None:
-        return store_out("msort", sorted_values(input.detach(), 0), out, (input,), NO_PARTIAL_OVERLAP)
-    return sorted_values(input, 0)
+    return store_out("msort", sorted_values(input, 0), out, (input,), NO_PARTIAL_OVERLAP)

@@ -10,4 +10,4 @@ ctypedef void (*order_loop)(uint32_t* order, void* x, ssize n, bint descending, 
 
 cdef order_loop[NUM_DTYPES] order_loops
 cdef ssize scratch_bytes(ssize n) noexcept nogil
-cdef list sort_along_dim(TensorBase x, int dim, bint descending)
+cdef tuple sort_along_dim(TensorBase x, int dim, bint descending)

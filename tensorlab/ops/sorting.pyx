@@ -10,14 +10,14 @@ Source: Knuth, The Art of Computer Programming 3, section 5.2.5 (radix sorting).
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
+from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
 )
 from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_like
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport to_sources
@@ -166,8 +166,8 @@ cdef void sort_loop(void** data, ssize n, SortParameters* parameters) noexcept n
         for i in range(n):
             memcpy(<char*>data[0] + i * parameters.size, <char*>data[2] + <ssize>order[i] * parameters.size, parameters.size)
 
-cdef Op SORT = Op("sort(Tensor x, int dim, bool descending, Tensor indices) -> (Tensor, Tensor)")
-cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim, bool descending, Tensor indices) -> (Tensor, Tensor)",
+cdef Op SORT = Op("sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)")
+cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
                          node="SortBackward1")           # the same sort; PyTorch names its node so if it is asked for
 
 @STABLE_SORT.derivative("x")
@@ -175,8 +175,8 @@ cdef Op STABLE_SORT = Op("stable_sort(Tensor x, int dim, bool descending, Tensor
 def sort_derivative(grads, x_shape, dim, indices):
     return to_sources(grads[0], x_shape, dim, indices)
 
-cdef list sort_along_dim(TensorBase x, int dim, bint descending):
-    """[values, indices], laid out as x is."""
+cdef tuple sort_along_dim(TensorBase x, int dim, bint descending):
+    """(values, indices), laid out as x is."""
     cdef TensorBase values = empty_like(x, x.dtype_), indices = empty_like(x, INT64)
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef ssize n = x.sizes[dim] if x.ndim_ > 0 else 1
@@ -193,10 +193,16 @@ cdef list sort_along_dim(TensorBase x, int dim, bint descending):
     add_operand(&iter, x, dim, kernel, False)
     iter.scratch = n * 4 + 64 + scratch_bytes(n)
     dim_apply(&iter, sort_loop_of, &parameters, GRAIN)
-    return [values, indices]
+    return values, indices
 
 cdef void sort_loop_of(void** data, ssize n, void* parameters) noexcept nogil:
     sort_loop(data, n, <SortParameters*>parameters)
+
+cdef tuple sort_kernel(TensorBase x, object dim, object descending):
+    cdef bint descends = descending
+    return sort_along_dim(x, dim_of(dim, x, "sort"), descends)
+
+SORT.kernel = STABLE_SORT.kernel = <void*>sort_kernel
 
 def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False, out=None):
     """Sort along a dimension.
@@ -223,21 +229,19 @@ def sort(TensorBase input not None, dim=-1, bint descending=False, *, bint stabl
     >>> values, indices
     (tensor([1., 2., 3.]), tensor([1, 2, 0]))
     """
-    cdef int d = dim_of(dim, input, "sort")
-    results = sort_along_dim(input, d, descending)
+    results = run_3(STABLE_SORT if stable else SORT, input, dim_of(dim, input, "sort"), descending)
     if out is not None:
         results = store_outs("sort", results, out, (input,), NO_PARTIAL_OVERLAP)
-    else:
-        results = record(STABLE_SORT if stable else SORT, results, (input, d, descending, results[1]))
     return return_types.sort(results)
 
 
 # ---------------------------------------------------------------- argsort
-def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False):
+def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint stable=False, out=None):
     """The indices that sort along a dimension; see `sort`.
 
     >>> import tensorlab
     >>> tensorlab.tensor([3., 1., 2.]).argsort(descending=True)
     tensor([0, 2, 1])
     """
-    return sort_along_dim(input, dim_of(dim, input, "argsort"), descending)[1]
+    result = run_3(SORT, input, dim_of(dim, input, "argsort"), descending)[1]
+    return store_out("argsort", result, out, (input,), NO_PARTIAL_OVERLAP | NO_DERIVATIVE)

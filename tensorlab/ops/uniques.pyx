@@ -1,34 +1,55 @@
 """The distinct elements of a tensor."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
 
-from tensorlab._core.dtypes cimport INT64
+from tensorlab._core.dispatch cimport run_2
+from tensorlab._core.dtypes cimport BOOL, INT64
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.layout cimport ssize, wrap_dim
+from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, memory_of
+from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.sorted_values cimport sorted_values
 
 from tensorlab._core.function import without_derivative
-from tensorlab.errors import DimensionError, ShapeError
+from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
 from tensorlab.ops.joining import cat
 from tensorlab.ops.sorting import sort
 
 
-cdef tuple runs(TensorBase is_new, TensorBase order, TensorBase inverse):
-    """For elements in order, with a mark at each that differs from the one before: how long each run is; into
-    `inverse`, the number of the run that element order[i] belongs to."""
-    cdef int64_t* to = <int64_t*>memory_of(inverse)
-    cdef ssize i, n = is_new.numel_, run = -1, count = is_new.sum().item()
-    cdef TensorBase counts = empty_tensor(INT64, 1, &count)
-    cdef int64_t* length = <int64_t*>memory_of(counts)
-    cdef int64_t* place = NULL if order is None else <int64_t*>memory_of(order)
-    cdef char* starts = memory_of(is_new)
+# ---------------------------------------------------------------- runs
+# For n elements in order, with a mark at each that differs from the one before: how long each run is, and the number of the
+# run that element order[i] belongs to; without an order, element i.
+cdef Op RUNS = Op("runs(Tensor is_new, Tensor? order=None) -> (Tensor counts, Tensor inverse)")
+
+cdef tuple runs_kernel(TensorBase is_new, TensorBase order):
+    cdef TensorBase counts, inverse
+    cdef ssize i, at, n = is_new.numel_, run = -1, count = 0
+    cdef int64_t* lengths
+    cdef int64_t* to
+    cdef int64_t* place = NULL
+    cdef const uint8_t* starts = <uint8_t*>memory_of(is_new)
+    if is_new.dtype_ != BOOL or is_new.ndim_ != 1 or not is_new.is_contiguous_ or (n > 0 and not starts[0]):
+        raise ShapeError("runs: the marks must be a contiguous vector of bools, the first of them True")
+    if order is not None:
+        if order.dtype_ != INT64 or order.numel_ != n or not order.is_contiguous_:
+            raise ShapeError(f"runs: the order must be a contiguous vector of {n} int64")
+        place = <int64_t*>memory_of(order)
     for i in range(n):
-        if starts[i]:
+        count += i == 0 or starts[i] != 0
+    counts, inverse = empty_tensor(INT64, 1, &count), zeros_tensor(INT64, 1, &n)
+    lengths, to = <int64_t*>memory_of(counts), <int64_t*>memory_of(inverse)
+    for i in range(n):
+        if (i == 0 or starts[i]) and run + 1 < count:   # no more than were counted, should another thread write to the marks
             run += 1
-            length[run] = 0
-        length[run] += 1
-        to[place[i] if order is not None else i] = run
+            lengths[run] = 0
+        lengths[run] += 1
+        at = i if place == NULL else place[i]
+        if at < 0 or at >= n:
+            raise IndexOutOfRange(f"runs: {at} is no index of {n} elements; valid are 0 to {n - 1}")
+        to[at] = run
     return counts, inverse
+
+RUNS.kernel = <void*>runs_kernel
 
 
 cdef object marks(object x):
@@ -55,7 +76,7 @@ cdef tuple distinct(object flat, bint with_inverse):
     second, the sort needs no indices."""
     values, order = sort(flat) if with_inverse else (sorted_values(flat, 0), None)
     is_new = marks(values)
-    counts, inverse = runs(is_new, order, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
+    counts, inverse = run_2(RUNS, is_new, order)
     return values[is_new], inverse, counts
 
 
@@ -140,7 +161,7 @@ def unique_consecutive(TensorBase input not None, bint return_inverse=False, bin
     if dim is None:
         flat = x.reshape(-1).contiguous()
         is_new = marks(flat)
-        counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &(<TensorBase>flat).numel_))
+        counts, inverse = run_2(RUNS, is_new, None)
         return chosen_results("unique_consecutive", input, flat[is_new], inverse.reshape(input.shape), counts, return_inverse,
                               return_counts)
     d = dim_of_slices(input, dim, "unique_consecutive")
@@ -150,6 +171,6 @@ def unique_consecutive(TensorBase input not None, bint return_inverse=False, bin
     is_new = x.new_ones((n,)).bool()
     if n > 1:
         is_new[1:] = (rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1)).any(1)
-    counts, inverse = runs(is_new, None, empty_tensor(INT64, 1, &n))
+    counts, inverse = run_2(RUNS, is_new, None)
     values = slices.index_select(0, is_new.nonzero().reshape(-1)).movedim(0, d)
     return chosen_results("unique_consecutive", input, values, inverse, counts, return_inverse, return_counts)

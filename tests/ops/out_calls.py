@@ -26,6 +26,7 @@ OTHERS = {
     "addmm": ["m, x, yt"],
     "addmv": ["v, x, w"],
     "addr": ["x, v, w"],
+    "argsort": ["x, dim=1, stable=True"],
     "all": ["b", "b, 1", "x", "x, 0", "q, 1"],
     "amax": ["x, 1", "x"],
     "amin": ["x, (0, 1), True"],

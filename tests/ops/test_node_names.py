@@ -39,7 +39,6 @@ COMPOSED = {
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "batch_norm", "group_norm"),
     *(
         "sum_to_size",
-        "nanmedian",
         "mode",
         "quantile",
         "nanquantile",
