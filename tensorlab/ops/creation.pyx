@@ -5,7 +5,7 @@ All are an allocation and a fill. They share their arguments (`dtype`, `device`,
 """
 from cpython.long cimport PyLong_Check
 
-from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor
+from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, same_numbers
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
@@ -74,10 +74,15 @@ cdef TensorBase make_empty(bint on_meta, int dtype, int ndim, const ssize* sizes
     return empty_tensor(dtype, ndim, sizes) if strides == NULL else empty_strided_tensor(dtype, ndim, sizes, strides)
 
 
+cdef int check_flags(int dtype, bint requires_grad, str where) except -1:
+    if requires_grad and not is_differentiable(dtype):
+        raise GradientError(f"{where}: only floating tensors can require grad, not {dtype_object(dtype)}")
+    return 0
+
+
 cdef TensorBase apply_flags(TensorBase out, bint requires_grad, str where):
     if requires_grad:
-        if not is_differentiable(out.dtype_):
-            raise GradientError(f"{where}: only floating tensors can require grad, not {dtype_object(out.dtype_)}")
+        check_flags(out.dtype_, requires_grad, where)
         out.wants_grad = True
     return out
 
@@ -86,10 +91,18 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
                               object device, bint requires_grad, str where):
     """The tensor that a factory fills: a new one, or the caller's `out`, resized."""
     cdef TensorBase target
-    cdef int code
     cdef bint on_meta = check_place(layout, device, where)
     if out is None:
         return apply_flags(make_empty(on_meta, dtype_code(dtype, default), ndim, sizes, NULL), requires_grad, where)
+    target = start_out(ndim, sizes, out, dtype, requires_grad, where)
+    bump_version(target)
+    return apply_flags(target, requires_grad, where)
+
+
+cdef TensorBase start_out(int ndim, const ssize* sizes, object out, object dtype, bint requires_grad, str where):
+    """The caller's `out`, resized, for an op that then writes to it. (The caller applies the flags, after that.)"""
+    cdef TensorBase target
+    cdef int code
     if not isinstance(out, TensorBase):
         raise TypeError(f"{where}: out must be a Tensor, not {type(out).__name__}")
     target = <TensorBase>out
@@ -100,10 +113,9 @@ cdef TensorBase start_factory(int ndim, const ssize* sizes, object out, object d
     if should_record(target):
         raise GradientError(f"{where}: out= requires grad, and such a call cannot be differentiated; leave out= "
                             f"away, or call it under no_grad")
-    apply_flags(target, requires_grad, where)
-    if target.ndim_ != ndim or target.shape != tuple([sizes[i] for i in range(ndim)]):
+    check_flags(code, requires_grad, where)
+    if target.ndim_ != ndim or not same_numbers(ndim, target.sizes, sizes):
         resize_tensor(target, ndim, sizes)
-    bump_version(target)
     return target
 
 
