@@ -96,8 +96,8 @@ cdef void run_share(void* context, ssize begin, ssize end) noexcept nogil:
 
 cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) noexcept nogil:
     """For each channel sum(grad) and sum(grad * (x - mean))."""
-    cdef real[32] lane                                  # LANES
-    cdef real[32] lane_with_x
+    cdef real[LANES] lane
+    cdef real[LANES] lane_with_x
     cdef real* x
     cdef real* grad
     cdef ssize i, j, k, n = planes.spread

@@ -18,6 +18,7 @@ cdef enum:
     GROUP = 16                  # slices gathered together
     GROUP_BYTES = 1 << 19       # buffers of a group should stay in the L2 cache
     PADDING = 16                # elements between buffered slices: 2**k bytes apart they would fight for one cache set
+    SMALL_BUFFERS = 4096        # bytes of buffers that are kept on the stack
     NOGIL_WORK = 8192           # elements from which the GIL is let go
 
 
@@ -215,13 +216,13 @@ cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept n
     cdef char* buffers[MAX_DIM_OPERANDS]
     cdef char* group_data[MAX_DIM_OPERANDS]
     cdef ssize[MAX_NDIM] index
-    cdef char[4096] small
+    cdef char[SMALL_BUFFERS] small
     cdef int d, k, last = iter.ndim - 1
     cdef ssize bytes_needed, i, m, group = group_size(iter, &bytes_needed)
     cdef char* memory = &small[0]
     cdef char* free_memory
     cdef bint by_strips = is_strip(iter)
-    if bytes_needed > 4096 and not by_strips:
+    if bytes_needed > SMALL_BUFFERS and not by_strips:
         memory = <char*>malloc(bytes_needed)
         if memory == NULL:
             return False

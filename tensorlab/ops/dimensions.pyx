@@ -12,7 +12,7 @@ from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.op cimport MAX_ARGUMENTS, Op, inplace_op
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport (
     bump_version,
@@ -63,7 +63,7 @@ cdef int check_layout_change(Op op, TensorBase x) except -1:
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides,
                           char* data):
     """Give x itself another layout over its memory, and record that. `arguments[0]` is x."""
-    cdef PyObject* pointers[8]
+    cdef PyObject* pointers[MAX_ARGUMENTS]
     cdef OpNode node = None
     cdef int i
     if should_record(x):

@@ -133,7 +133,7 @@ cdef void add_lines(real* out, const real* lines, const ssize* starts, const rea
 
 cdef real inner_of_lines(const real* x, const real* y, ssize n) noexcept nogil:
     """The sum of products. Sums that do not wait for each other become vectors."""
-    cdef real[32] lane                                  # LANES
+    cdef real[LANES] lane
     cdef real total = 0
     cdef ssize j = 0
     cdef int k

@@ -25,7 +25,7 @@ from tensorlab._core.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, alias_as
-from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
+from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among, to_sources
 
@@ -51,7 +51,7 @@ cdef inline number select(number best, number x, bint is_min) noexcept nogil:
     return x if x != x else best
 
 cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
-    cdef number[64] lane                                # LANES
+    cdef number[LANES] lane
     cdef number best
     cdef ssize i = 1
     cdef int k
@@ -270,9 +270,9 @@ cdef inline void extreme_of_strip(void** data, ssize stride, ssize n, ssize widt
                                   bint is_min) noexcept nogil:
     """Slices that run across memory, side by side. Plain selects only, so that they are vectorised: numbers and the
     first nan are looked for apart."""
-    cdef int32_t[128] at                                # STRIP
-    cdef int32_t[128] nan_at
-    cdef number[128] best
+    cdef int32_t[STRIP] at
+    cdef int32_t[STRIP] nan_at
+    cdef number[STRIP] best
     cdef number* x = <number*>data[0]
     cdef int64_t* indices = <int64_t*>data[2]
     cdef int32_t i, j, found, columns = <int32_t>width

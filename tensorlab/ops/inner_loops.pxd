@@ -40,7 +40,7 @@ cdef inline total sum_short(total* x, ssize n) noexcept nogil:
 
 cdef inline total sum_block(total* x, ssize n) noexcept nogil:
     """LANES running sums, then FEW of them, then one."""
-    cdef total[64] lane                                 # LANES
+    cdef total[LANES] lane
     cdef ssize i = 0
     cdef int k, half = FEW // 2
     for k in range(LANES):
@@ -73,7 +73,7 @@ cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
 
 cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
     """The dot product of two runs of n elements."""
-    cdef real[64] lane                                  # LANES
+    cdef real[LANES] lane
     cdef ssize i = 0
     cdef int k, half = LANES // 2
     cdef real rest = 0
@@ -96,7 +96,7 @@ cdef inline real sum_of_products(real* x, real* y, ssize n) noexcept nogil:
 
 cdef inline real largest(real* x, ssize n) noexcept nogil:
     """The largest element; nan is passed over."""
-    cdef real[64] lane                                  # LANES
+    cdef real[LANES] lane
     cdef real best = <real>-INFINITY
     cdef ssize i = 0
     cdef int k, half = LANES // 2

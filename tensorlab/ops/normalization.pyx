@@ -21,6 +21,8 @@ from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 cdef enum:
     LANES = 64
+    PAIR_LANES = 32             # of each of two sums that are formed together
+    REGISTER = 8                # floats in a register; it takes half as many doubles
     STRIP = 2048                # columns whose sums are kept in the L1 cache
     GRAIN = 16384               # elements that make a thread worth starting
 
@@ -115,7 +117,7 @@ cdef int run_rows(Rows* rows, rows_loop loop) except -1:
 # ---------------------------------------------------------------- layer_norm: loops
 cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
     """Of what is left without the mean; lanes as in rows.pxd."""
-    cdef real[64] lane                                  # LANES
+    cdef real[LANES] lane
     cdef real total = 0
     cdef ssize i = 0
     cdef int k, half = LANES // 2
@@ -162,8 +164,8 @@ cdef inline real moments(real* x, ssize n, real* mean) noexcept nogil:
     A register's lanes run side by side; then come what fills no register, and lane after lane (Chan et al. 1983). This is
     the order in which PyTorch computes, too, so that what cancels there to exactly 0 does so here.
     """
-    cdef int k, width = 4 if real is double else 8
-    cdef real[8] lane_mean, lane_squares
+    cdef int k, width = 4 if real is double else REGISTER
+    cdef real[REGISTER] lane_mean, lane_squares
     cdef ssize i, registers = n // width
     cdef real squares = 0, delta, share
     mean[0] = 0
@@ -281,30 +283,30 @@ def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=No
 # ---------------------------------------------------------------- layer_norm_backward
 cdef inline real weighted_sums(real* grad, real* weight, real* x, real mean, ssize n, real* with_x) noexcept nogil:
     """sum(g), returned, and sum(g * (x - mean)), where g = grad * weight."""
-    cdef real[32] lane
-    cdef real[32] lane_with_x
+    cdef real[PAIR_LANES] lane
+    cdef real[PAIR_LANES] lane_with_x
     cdef real total = 0, g
     cdef ssize i = 0
     cdef int k
     with_x[0] = 0
-    if n >= 32:
-        for k in range(32):
+    if n >= PAIR_LANES:
+        for k in range(PAIR_LANES):
             lane[k] = 0
             lane_with_x[k] = 0
         if weight != NULL:
-            while i + 32 <= n:
-                for k in range(32):
+            while i + PAIR_LANES <= n:
+                for k in range(PAIR_LANES):
                     g = grad[i + k] * weight[i + k]
                     lane[k] += g
                     lane_with_x[k] += g * (x[i + k] - mean)
-                i += 32
+                i += PAIR_LANES
         else:
-            while i + 32 <= n:
-                for k in range(32):
+            while i + PAIR_LANES <= n:
+                for k in range(PAIR_LANES):
                     lane[k] += grad[i + k]
                     lane_with_x[k] += grad[i + k] * (x[i + k] - mean)
-                i += 32
-        for k in range(32):
+                i += PAIR_LANES
+        for k in range(PAIR_LANES):
             total += lane[k]
             with_x[0] += lane_with_x[k]
     while i < n:

@@ -67,7 +67,7 @@ cdef inline real merge_one(real total, real x, int kind) noexcept nogil:
     return fold_one(total, x, kind if kind == LARGEST or kind == SMALLEST else ABSOLUTES, 1)
 
 cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexcept nogil:
-    cdef real[32] lane                                  # LANES
+    cdef real[LANES] lane
     cdef ssize j = 0, stop
     cdef int k
     while j + LANES <= n:                               # in blocks, as in rows.pxd

@@ -34,7 +34,7 @@ cdef enum:
 
 # ---------------------------------------------------------------- prod: loops
 cdef void prod_rows(factor* totals, factor* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
-    cdef factor[16] lane                                # LANES
+    cdef factor[LANES] lane
     cdef ssize i, j
     cdef int k
     cdef factor product

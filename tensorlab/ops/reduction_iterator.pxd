@@ -3,6 +3,9 @@ from tensorlab._core.dtypes cimport MAX_ITEMSIZE, NUM_DTYPES
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
+cdef enum:
+    MAX_TOTALS = 1024           # totals that are folded at a time: 8 KiB of them
+
 # Both kinds of loop fold the elements x[i * row_stride + j], i < m, j < n, into totals that have been started:
 #   rows      totals[i] gets row i
 #   columns   totals[j] gets column j

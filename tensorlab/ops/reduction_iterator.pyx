@@ -23,7 +23,6 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.errors import ShapeError
 
 cdef enum:
-    STRIP = 1024                # totals that are folded at a time: 8 KiB of them
     BUFFER = 2048               # gathered elements: 16 KiB
     NOGIL_WORK = 8192           # elements from which the GIL is let go
     GRAIN = 32768               # elements that make a thread worth starting
@@ -214,14 +213,14 @@ cdef void fold_strip(Reduction* r, char* x, ssize width, char* totals, const voi
 
 cdef void run_part(Reduction* r) noexcept nogil:
     """All totals, strip by strip of the last kept dimension."""
-    cdef char[STRIP * MAX_ITEMSIZE] totals
-    cdef char[STRIP * MAX_ITEMSIZE] extra_row
+    cdef char[MAX_TOTALS * MAX_ITEMSIZE] totals
+    cdef char[MAX_TOTALS * MAX_ITEMSIZE] extra_row
     cdef ssize[MAX_NDIM] index
     cdef const Reducer* reducer = r.reducer
     cdef const void* extra = &r.parameter
     cdef int d, last = r.kept_ndim - 1, size = item_size[r.x_dtype], out_size = item_size[r.out_dtype]
     cdef int total_size = item_size[reducer.total_dtype]
-    cdef ssize strip = STRIP, width, i, j, out_at = 0
+    cdef ssize strip = MAX_TOTALS, width, i, j, out_at = 0
     cdef char* x = r.x
     if r.kept_strides[last] != 1:
         strip = 256                                     # gathered by columns: 8 rows of a strip fill the buffer
@@ -327,7 +326,7 @@ cdef int run_shares(Reduction* r, int threads, ssize work, ssize count) except -
     split.dim = largest(r.kept_sizes, r.kept_ndim)
     n = r.kept_sizes[split.dim]
     by_columns = reads_columns(r) and split.dim == r.kept_ndim - 1
-    if n >= threads * (64 if by_columns else 1) or count > STRIP:
+    if n >= threads * (64 if by_columns else 1) or count > MAX_TOTALS:
         # Columns are read row by row: a single wide piece for each thread.
         with nogil:
             parallel_for(run_kept_share, &split, n, max(64, n // threads) if by_columns else grain_of(GRAIN, work // n))

@@ -21,6 +21,7 @@ from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
+    MAX_TOTALS,
     Reducer,
     finalize_loop,
     fold_loop,
@@ -38,6 +39,7 @@ cdef enum:
     FEW = 16                    # shorter rows are summed side by side,
     GROUP = 8                   # this many at a time
     SHORT = 512                 # elements up to which a row is summed in PyTorch's order,
+    REGISTER = 8                # floats in a register; it takes half as many doubles
     SMALL = 64                  # and columns up to which a few rows are
 
 
@@ -72,10 +74,10 @@ cdef inline total sum_scalars(total* x, ssize n) noexcept nogil:
 
 cdef inline total sum_registers(total* x, ssize n) noexcept nogil:
     """Four running sums of registers; then what fills no register, and the parts of the register."""
-    cdef total[32] lane
+    cdef total[4 * REGISTER] lane
     cdef total result = 0
     cdef ssize i = 0
-    cdef int k, width = 4 if total is double else 8     # of a register
+    cdef int k, width = 4 if total is double else REGISTER
     for k in range(4 * width):
         lane[k] = 0
     while i + 4 * width <= n:
@@ -96,7 +98,7 @@ cdef inline total sum_registers(total* x, ssize n) noexcept nogil:
     return result
 
 cdef void sum_rows(total* totals, total* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
-    cdef total[8] a, b, c, d                            # GROUP
+    cdef total[GROUP] a, b, c, d
     cdef ssize i = 0, j
     cdef int k, few = 4 if total is double else 8
     if n >= SHORT:
@@ -147,8 +149,8 @@ cdef inline total sum_column(total* x, ssize m, ssize row_stride) noexcept nogil
 
 cdef void sum_few_columns(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
     """Whole groups of columns are summed row by row, the others one by one."""
-    cdef total[64] lane                                 # SMALL
-    cdef int width = 4 if total is double else 8        # of a register
+    cdef total[SMALL] lane
+    cdef int width = 4 if total is double else REGISTER
     cdef ssize i, j, whole = n // (4 * width) * (4 * width) if n >= width else n // 4 * 4
     for j in range(whole):
         lane[j] = 0
@@ -183,7 +185,7 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize 
 
 cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
     """Halves of long columns are summed for themselves, for accuracy."""
-    cdef total[1024] strip                              # the iterator's strips are no wider
+    cdef total[MAX_TOTALS] strip
     cdef ssize half = m // 2, j
     for j in range(n):
         strip[j] = 0
@@ -205,7 +207,7 @@ set_reducer(&sum_reducers[INT64], INT64, INT64, <void*>sum_rows[int64_t], <void*
 # ---------------------------------------------------------------- count: loops
 cdef void count_rows(int64_t* totals, uint8_t* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     """Bytes are counted in bytes, 255 at a time: 64 of them go into one instruction."""
-    cdef uint8_t[64] lane                               # LANES
+    cdef uint8_t[LANES] lane
     cdef ssize i, j, stop
     cdef int64_t count
     cdef int k

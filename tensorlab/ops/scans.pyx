@@ -29,7 +29,7 @@ from tensorlab._core.layout cimport int_argument, plain_ints, shape_text, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside
-from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
+from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport to_sources
 from tensorlab.ops.inner_loops cimport total
 
@@ -99,7 +99,7 @@ cdef void cumsum_from_end_loop(void** data, ssize n, real* as_this) noexcept nog
 
 cdef void cumsum_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
     """Slices that run across memory, side by side."""
-    cdef double[128] wide                               # STRIP
+    cdef double[STRIP] wide
     cdef real* out
     cdef real* x
     cdef ssize i, j

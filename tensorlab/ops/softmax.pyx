@@ -10,7 +10,7 @@ from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, empty_beside
-from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
+from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reductions cimport may_need_grad
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, log_of, pairwise_sum, sum_of_products
 
@@ -91,8 +91,8 @@ cdef void softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
         out[i] *= factor
 
 cdef void softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[128] shift                                # STRIP
-    cdef real[128] total
+    cdef real[STRIP] shift
+    cdef real[STRIP] total
     cdef real* row
     cdef ssize i, j
     shifts_of(shift, data[1], strides[1], n, width)
@@ -156,7 +156,7 @@ cdef void softmax_backward_loop(void** data, ssize n, real* as_this) noexcept no
         out[i] = (grad[i] - shared) * y[i]
 
 cdef void softmax_backward_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[128] shared                               # STRIP
+    cdef real[STRIP] shared
     cdef real* out
     cdef real* grad
     cdef real* y
@@ -204,8 +204,8 @@ cdef void log_softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
         out[i] = (x[i] - shift) - log_of_sum
 
 cdef void log_softmax_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[128] shift                                # STRIP
-    cdef real[128] total
+    cdef real[STRIP] shift
+    cdef real[STRIP] total
     cdef real* out
     cdef real* x
     cdef ssize i, j
@@ -270,7 +270,7 @@ cdef void log_softmax_backward_loop(void** data, ssize n, real* as_this) noexcep
         out[i] = grad[i] - exp_nonpositive(y[i]) * total
 
 cdef void log_softmax_backward_strip(real** data, ssize* strides, ssize n, ssize width) noexcept nogil:
-    cdef real[128] total                                # STRIP
+    cdef real[STRIP] total
     cdef real* out
     cdef real* grad
     cdef real* y

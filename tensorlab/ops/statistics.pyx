@@ -50,7 +50,7 @@ cdef inline real root(real x) noexcept nogil:
 
 # ---------------------------------------------------------------- squares around a centre: loops
 cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
-    cdef real[32] lane                                  # LANES
+    cdef real[LANES] lane
     cdef real centre
     cdef real* row
     cdef ssize i, j, stop
@@ -205,7 +205,7 @@ def std_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=Fa
 # ---------------------------------------------------------------- logsumexp: loops
 cdef void exponentials_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* shifts) noexcept nogil:
     """Adds exp(x - shift), by way of a buffer: so exp is vectorised."""
-    cdef real[512] buffer                               # BUFFER
+    cdef real[BUFFER] buffer
     cdef ssize i, j, width
     for i in range(m):
         j = 0
