@@ -6,8 +6,9 @@ order of its memory, whatever the order of its dimensions, as PyTorch does; so e
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.conversion cimport convert
+from tensorlab._core.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out, tensor_to_write
-from tensorlab._core.op cimport Op
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.distributions cimport (
     NORMAL_BLOCK,
     fill_bernoulli,
@@ -43,7 +44,6 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.layout cimport MAX_NDIM, is_dense, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -182,32 +182,29 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
     return 0
 
 
-# ---------------------------------------------------------------- the ops: what they are to autograd
-cdef Op random_op(str name, str node=None):
-    """A fill: the result does not depend on what was there."""
-    cdef Op op = Op(f"{name}(Tensor x) -> Tensor", node=node)
+# ---------------------------------------------------------------- what the ops share
+# The public functions check their arguments as the kernels do: as in PyTorch, a wrong number is found before memory that
+# overlaps is.
 
-    def zero_gradient(grad):
-        return grad.new_zeros(grad.shape)
-
+cdef Op fill_op(str schema, void* kernel, void* inplace_kernel, str node=None):
+    """The op in place of a fill and of its functional form. The result does not depend on what was there."""
+    cdef Op op = Op(schema, node=node), twin = inplace_op(op)
     op.derivative("x")(zero_gradient)
-    return op
-
-cdef Op UNIFORM_OP = random_op("uniform")
-cdef Op NORMAL_OP = random_op("normal")
-cdef Op LOG_NORMAL_OP = random_op("log_normal")
-cdef Op CAUCHY_OP = random_op("cauchy")
-cdef Op EXPONENTIAL_OP = random_op("exponential")
-cdef Op BERNOULLI_OP = random_op("bernoulli", "BernoulliBackward2")
-cdef Op GEOMETRIC_OP = random_op("geometric")
-cdef Op RANDOM_OP = random_op("random")
+    op.kernel, twin.kernel = kernel, inplace_kernel
+    return twin
 
 
-cdef object run_fill(Op op, TensorBase x, int recipe, object generator, double a, double b, str where):
-    cdef Generator source = generator_or_default(generator, where)
-    cdef object node = begin_record_inplace(op, x, (x,))
-    fill_tensor(x, recipe, source, a, b)
-    return end_record_inplace(node, x)
+def zero_gradient(grad):
+    return grad.new_zeros(grad.shape)
+
+
+cdef TensorBase filled(TensorBase x, int recipe, object generator, double a, double b, str where):
+    fill_tensor(x, recipe, generator_or_default(generator, where), a, b)
+    return x
+
+
+cdef TensorBase like(TensorBase x):
+    return empty_like(x, x.dtype_)
 
 
 cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
@@ -234,6 +231,16 @@ cdef int check_uniform(int dtype, double low, double high, str where) except -1:
     return 0
 
 
+cdef TensorBase uniform_inplace_kernel(TensorBase x, object low, object high, object generator):
+    check_uniform(x.dtype_, low, high, "uniform_")
+    return filled(x, UNIFORM, generator, low, high, "uniform_")
+
+cdef TensorBase uniform_kernel(TensorBase x, object low, object high, object generator):
+    return uniform_inplace_kernel(like(x), low, high, generator)
+
+cdef Op UNIFORM_ = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor", <void*>uniform_kernel,
+                         <void*>uniform_inplace_kernel)
+
 def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator=None, **bounds):
     """Fill with numbers spread evenly from `from` to, but without, `to`.
 
@@ -242,7 +249,7 @@ def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator
     if bounds:
         from_ = read_from(bounds, from_, "uniform_")
     check_uniform(self.dtype_, from_, to, "uniform_")
-    return run_fill(UNIFORM_OP, self, UNIFORM, generator, from_, to, "uniform_")
+    return run_4(UNIFORM_, self, from_, to, generator)
 
 
 cdef object read_from(dict named, object otherwise, str where):
@@ -264,67 +271,115 @@ cdef int fill_normally(TensorBase x, Generator generator, double mean, double st
     return fill_tensor(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std)
 
 
+cdef int check_normal(TensorBase x, double std) except -1:
+    check_std(std, "normal_")
+    check_filled(x, "normal_", False)
+    return 0
+
+cdef TensorBase normal_inplace_kernel(TensorBase x, object mean, object std, object generator):
+    check_normal(x, std)
+    return filled(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std, "normal_")
+
+cdef TensorBase normal_kernel(TensorBase x, object mean, object std, object generator):
+    return normal_inplace_kernel(like(x), mean, std, generator)
+
+cdef Op NORMAL_ = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor", <void*>normal_kernel,
+                        <void*>normal_inplace_kernel)
+
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
-    check_std(std, "normal_")
-    check_filled(self, "normal_", False)
-    return run_fill(NORMAL_OP, self, NORMAL if self.is_contiguous_ else NORMAL_SINGLY, generator, mean, std, "normal_")
+    check_normal(self, std)
+    return run_4(NORMAL_, self, mean, std, generator)
 
+
+cdef int check_log_normal(TensorBase x, double std) except -1:
+    if not std > 0:
+        raise ShapeError(f"log_normal_: std must be above 0, not {std}")
+    check_filled(x, "log_normal_", False)
+    return 0
+
+cdef TensorBase log_normal_inplace_kernel(TensorBase x, object mean, object std, object generator):
+    check_log_normal(x, std)
+    return filled(x, LOG_NORMAL, generator, mean, std, "log_normal_")
+
+cdef TensorBase log_normal_kernel(TensorBase x, object mean, object std, object generator):
+    return log_normal_inplace_kernel(like(x), mean, std, generator)
+
+cdef Op LOG_NORMAL_ = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor", <void*>log_normal_kernel,
+                            <void*>log_normal_inplace_kernel)
 
 def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
     """Fill with exp(x) for x of the normal distribution."""
-    if not std > 0:
-        raise ShapeError(f"log_normal_: std must be above 0, not {std}")
-    check_filled(self, "log_normal_", False)
-    return run_fill(LOG_NORMAL_OP, self, LOG_NORMAL, generator, mean, std, "log_normal_")
+    check_log_normal(self, std)
+    return run_4(LOG_NORMAL_, self, mean, std, generator)
 
+
+cdef int check_cauchy(TensorBase x, double sigma) except -1:
+    if not sigma > 0:
+        raise ShapeError(f"cauchy_: sigma must be above 0, not {sigma}")
+    check_floating(x.dtype_, "cauchy_", True)
+    return 0
+
+cdef TensorBase cauchy_inplace_kernel(TensorBase x, object median, object sigma, object generator):
+    check_cauchy(x, sigma)
+    return filled(x, CAUCHY, generator, median, sigma, "cauchy_")
+
+cdef TensorBase cauchy_kernel(TensorBase x, object median, object sigma, object generator):
+    return cauchy_inplace_kernel(like(x), median, sigma, generator)
+
+cdef Op CAUCHY_ = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor", <void*>cauchy_kernel,
+                        <void*>cauchy_inplace_kernel)
 
 def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
     """Fill with numbers of the Cauchy distribution."""
-    if not sigma > 0:
-        raise ShapeError(f"cauchy_: sigma must be above 0, not {sigma}")
-    check_floating(self.dtype_, "cauchy_", True)
-    return run_fill(CAUCHY_OP, self, CAUCHY, generator, median, sigma, "cauchy_")
+    check_cauchy(self, sigma)
+    return run_4(CAUCHY_, self, median, sigma, generator)
 
+
+cdef int check_exponential(TensorBase x, double lambd) except -1:
+    if not lambd > 0:
+        raise ShapeError(f"exponential_: lambd must be above 0, not {lambd}")
+    check_filled(x, "exponential_", True)
+    return 0
+
+cdef TensorBase exponential_inplace_kernel(TensorBase x, object lambd, object generator):
+    check_exponential(x, lambd)
+    return filled(x, EXPONENTIAL, generator, lambd, 0, "exponential_")
+
+cdef TensorBase exponential_kernel(TensorBase x, object lambd, object generator):
+    return exponential_inplace_kernel(like(x), lambd, generator)
+
+cdef Op EXPONENTIAL_ = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor", <void*>exponential_kernel,
+                             <void*>exponential_inplace_kernel)
 
 def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
     """Fill with numbers of the exponential distribution of rate `lambd`."""
-    if not lambd > 0:
-        raise ShapeError(f"exponential_: lambd must be above 0, not {lambd}")
-    check_filled(self, "exponential_", True)
-    return run_fill(EXPONENTIAL_OP, self, EXPONENTIAL, generator, lambd, 0, "exponential_")
+    check_exponential(self, lambd)
+    return run_3(EXPONENTIAL_, self, lambd, generator)
 
+
+cdef int check_geometric(double p) except -1:
+    if not 0 < p < 1:
+        raise ShapeError(f"geometric_: p must lie between 0 and 1, not be {p}")
+    return 0
+
+cdef TensorBase geometric_inplace_kernel(TensorBase x, object p, object generator):
+    check_geometric(p)
+    return filled(x, GEOMETRIC, generator, p, 0, "geometric_")
+
+cdef TensorBase geometric_kernel(TensorBase x, object p, object generator):
+    return geometric_inplace_kernel(like(x), p, generator)
+
+cdef Op GEOMETRIC_ = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor", <void*>geometric_kernel,
+                           <void*>geometric_inplace_kernel)
 
 def geometric_(TensorBase self not None, double p, *, generator=None):
     """Fill with the numbers of trials up to the first success, each of probability `p`."""
-    if not 0 < p < 1:
-        raise ShapeError(f"geometric_: p must lie between 0 and 1, not be {p}")
-    return run_fill(GEOMETRIC_OP, self, GEOMETRIC, generator, p, 0, "geometric_")
+    check_geometric(p)
+    return run_3(GEOMETRIC_, self, p, generator)
 
 
 # ---------------------------------------------------------------- bernoulli
-def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
-    """Fill with 1, with probability `p`, and 0.
-
-    Parameters
-    ----------
-    p : number, or a floating tensor with a probability for each element
-    """
-    cdef Generator source
-    cdef object node
-    cdef TensorBase drawn
-    if not isinstance(p, TensorBase):
-        check_probability(p, "bernoulli_")
-        return run_fill(BERNOULLI_OP, self, BERNOULLI, generator, p, 0, "bernoulli_")
-    source = generator_or_default(generator, "bernoulli_")
-    check_probabilities(p, "bernoulli_")
-    p = p.detach().expand(self.shape)
-    node = begin_record_inplace(BERNOULLI_OP, self, (self,))
-    drawn = draw_bernoulli(p, self, source)
-    copy_into(self, drawn)
-    return end_record_inplace(node, self)
-
-
 cdef int check_probability(double p, str where) except -1:
     if not 0 <= p <= 1:
         raise ShapeError(f"{where}: p must lie from 0 to 1, not be {p}")
@@ -332,8 +387,7 @@ cdef int check_probability(double p, str where) except -1:
 
 
 cdef int check_probabilities(object p, str where) except -1:
-    check_floating((<TensorBase?>p).dtype_, where, False)
-    if not is_meta(<TensorBase>p) and not ((p >= 0) & (p <= 1)).all().item():
+    if not ((p >= 0) & (p <= 1)).all().item():
         raise ShapeError(f"{where}: all probabilities must lie from 0 to 1")
     return 0
 
@@ -345,6 +399,78 @@ cdef TensorBase draw_bernoulli(object p, TensorBase like, Generator generator):
     return (<object>drawn) < p
 
 
+# One probability for all elements:
+cdef TensorBase bernoulli_inplace_kernel(TensorBase x, object p, object generator):
+    check_probability(p, "bernoulli_")
+    return filled(x, BERNOULLI, generator, p, 0, "bernoulli_")
+
+cdef TensorBase bernoulli_kernel(TensorBase x, object p, object generator):
+    return bernoulli_inplace_kernel(like(x), p, generator)
+
+cdef Op BERNOULLI_ = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor", <void*>bernoulli_kernel,
+                           <void*>bernoulli_inplace_kernel, "BernoulliBackward2")
+
+
+# A probability for each element:
+cdef TensorBase bernoulli_tensor_inplace_result(TensorBase x, TensorBase p, object generator):
+    check_floating(p.dtype_, "bernoulli_", False)
+    (<object>p).detach().expand((<object>x).shape)                      # or an error
+    return x
+
+cdef TensorBase bernoulli_tensor_inplace_kernel(TensorBase x, TensorBase p, object generator):
+    cdef object probabilities = (<object>p).detach()
+    bernoulli_tensor_inplace_result(x, p, generator)
+    check_probabilities(probabilities, "bernoulli_")
+    copy_into(x, draw_bernoulli(probabilities.expand((<object>x).shape), x, generator_or_default(generator, "bernoulli_")))
+    return x
+
+cdef TensorBase bernoulli_tensor_result(TensorBase x, TensorBase p, object generator):
+    return bernoulli_tensor_inplace_result(like(x), p, generator)
+
+cdef TensorBase bernoulli_tensor_kernel(TensorBase x, TensorBase p, object generator):
+    return bernoulli_tensor_inplace_kernel(like(x), p, generator)
+
+cdef Op BERNOULLI_TENSOR_ = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
+                                    <void*>bernoulli_tensor_kernel, <void*>bernoulli_tensor_inplace_kernel,
+                                    "BernoulliBackward1")
+BERNOULLI_TENSOR_.shape_rule = <void*>bernoulli_tensor_inplace_result
+BERNOULLI_TENSOR_.functional.shape_rule = <void*>bernoulli_tensor_result
+
+@BERNOULLI_TENSOR_.functional.derivative("p")
+def bernoulli_tensor_derivative_p(grad, p_shape):
+    return grad.new_zeros(p_shape)
+
+def bernoulli_(TensorBase self not None, p=0.5, *, generator=None):
+    """Fill with 1, with probability `p`, and 0.
+
+    Parameters
+    ----------
+    p : number, or a floating tensor with a probability for each element
+    """
+    if not isinstance(p, TensorBase):
+        check_probability(p, "bernoulli_")
+        return run_3(BERNOULLI_, self, <double>p, generator)
+    # integers have no history, not even one that leads to p
+    return run_3(BERNOULLI_TENSOR_, self, p if is_floating(self.dtype_) else p.detach(), generator)
+
+
+# The elements are probabilities themselves:
+cdef Op BERNOULLI_OF = Op("bernoulli_of(Tensor x, *, Generator? generator=None) -> Tensor", node="BernoulliBackward0")
+BERNOULLI_OF.derivative("x")(zero_gradient)
+
+cdef TensorBase bernoulli_of_result(TensorBase x, object generator):
+    check_floating(x.dtype_, "bernoulli", False)
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase bernoulli_of_kernel(TensorBase x, object generator):
+    cdef TensorBase out = bernoulli_of_result(x, generator)
+    cdef object probabilities = (<object>x).detach()
+    check_probabilities(probabilities, "bernoulli")
+    copy_into(out, draw_bernoulli(probabilities, out, generator_or_default(generator, "bernoulli")))
+    return out
+
+BERNOULLI_OF.kernel, BERNOULLI_OF.shape_rule = <void*>bernoulli_of_kernel, <void*>bernoulli_of_result
+
 def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
     """1 with the probabilities in `input` (or with probability `p` everywhere), and 0.
 
@@ -352,19 +478,14 @@ def bernoulli(TensorBase input not None, p=None, *, generator=None, out=None):
     >>> tensorlab.bernoulli(tensorlab.tensor([0., 1.]))
     tensor([0., 1.])
     """
-    cdef TensorBase made
     if p is not None:
-        made = empty_like(input, input.dtype_)
-        check_probability(p, "bernoulli")
-        fill_tensor(made, BERNOULLI, generator_or_default(generator, "bernoulli"), p, 0)
+        made = run_3(BERNOULLI_.functional, input, <double>p, generator)
     else:
-        check_probabilities(input, "bernoulli")
-        made = empty_beside(input, input.dtype_, input.ndim_, input.sizes)
-        copy_into(made, draw_bernoulli(input.detach(), made, generator_or_default(generator, "bernoulli")))
-    if out is not None:
-        made = made.to(tensor_to_write("bernoulli", out).dtype)         # 0 and 1 fit in every type
-        return store_out("bernoulli", made, out, (input,), NO_PARTIAL_OVERLAP)
-    return record(BERNOULLI_OP, made, (input,))
+        made = run_2(BERNOULLI_OF, input, generator)
+    if out is None:
+        return made
+    made = made.to(tensor_to_write("bernoulli", out).dtype)         # 0 and 1 fit in every type
+    return store_out("bernoulli", made, out, (input,), NO_PARTIAL_OVERLAP)
 
 
 # ---------------------------------------------------------------- integers
@@ -417,11 +538,37 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
     return put_row(x, row)
 
 
+cdef object upper_bound(TensorBase x, object low, object high):
+    """The upper bound, which is that of x's type unless it is given. Both have then been checked."""
+    if high is None:
+        high = largest(x.dtype_) + 1 if not is_floating(x.dtype_) else 1 << 24
+    check_integer_bounds(x.dtype_, low, high, "random_")
+    return high
+
+cdef TensorBase random_inplace_kernel(TensorBase x, object low, object high, object generator):
+    cdef Generator source = generator_or_default(generator, "random_")
+    if high is None and low == 0:               # all that the type can hold
+        if x.dtype_ == BOOL:
+            fill_between(x, source, 0, 2)
+        elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
+            fill_between(x, source, 0, (2048 if x.dtype_ == FLOAT16 else 256) + 1)
+        else:
+            fill_tensor(x, RANDOM, source, 0, 0)
+        return x
+    high = upper_bound(x, low, high)
+    fill_between(x, source, low, high)
+    return x
+
+cdef TensorBase random_kernel(TensorBase x, object low, object high, object generator):
+    return random_inplace_kernel(like(x), low, high, generator)
+
+cdef Op RANDOM_ = fill_op("random(Tensor x, int from=0, int? to=None, *, Generator? generator=None) -> Tensor",
+                          <void*>random_kernel, <void*>random_inplace_kernel)
+
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type
     can hold."""
-    cdef Generator source = generator_or_default(generator, "random_")
-    cdef object node, low = 0, high = to
+    cdef object low = 0, high = to
     if len(bounds) > 2 or (len(bounds) == 2 and to is not None):
         raise TypeError("random_: the bounds are `to`, or `from` and `to`")
     if len(bounds) == 2:
@@ -432,22 +579,6 @@ def random_(TensorBase self not None, *bounds, generator=None, to=None, **named)
         low = bounds[0]
     if named:
         low = read_from(named, low, "random_")
-    if high is None and low == 0:
-        return random_of_type(self, source)
-    if high is None:                            # from `low` to the type's largest
-        high = largest(self.dtype_) + 1 if not is_floating(self.dtype_) else 1 << 24
-    check_integer_bounds(self.dtype_, low, high, "random_")
-    node = begin_record_inplace(RANDOM_OP, self, (self,))
-    fill_between(self, source, low, high)
-    return end_record_inplace(node, self)
-
-
-cdef object random_of_type(TensorBase x, Generator generator):
-    cdef object node = begin_record_inplace(RANDOM_OP, x, (x,))
-    if x.dtype_ == BOOL:
-        fill_between(x, generator, 0, 2)
-    elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
-        fill_between(x, generator, 0, (2048 if x.dtype_ == FLOAT16 else 256) + 1)
-    else:
-        fill_tensor(x, RANDOM, generator, 0, 0)
-    return end_record_inplace(node, x)
+    if low != 0 or high is not None:
+        upper_bound(self, low, high)                    # or an error, before others
+    return run_4(RANDOM_, self, low, high, generator)

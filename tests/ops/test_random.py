@@ -224,3 +224,26 @@ def test_the_nodes_of_normal_have_the_names_of_pytorch(draw):
 def test_a_leaf_is_refused_by_the_name_that_was_called():
     with pytest.raises(RuntimeError, match="^normal_: a leaf"):
         tensorlab.ones(2, requires_grad=True).normal_()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda T, p: T.bernoulli(p),
+        lambda T, p: T.zeros(3).bernoulli_(p),
+        lambda T, p: (p * 1).bernoulli_(0.5),
+        lambda T, p: (p * 1).bernoulli_(p),
+    ],
+    ids=["bernoulli", "bernoulli_ with p", "bernoulli_ with a number", "bernoulli_ of p with p"],
+)
+def test_what_is_drawn_is_recorded_and_its_gradient_is_0(draw):
+    def program(T):
+        p = T.full((3,), 0.5, requires_grad=True)
+        drawn = draw(T, p)
+        drawn.sum().backward()
+        return [
+            type(drawn.grad_fn).__name__ if T is not tensorlab else drawn.grad_fn.name(),
+            p.grad.tolist(),
+        ]
+
+    agree(program)
