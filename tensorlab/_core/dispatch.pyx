@@ -21,7 +21,7 @@ from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_differentiable, is_floating, kernel_dtype
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
@@ -35,7 +35,7 @@ from tensorlab._core.iterator cimport (
 from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.modes cimport active_layers, set_grad_mode, thread_state
-from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, Op, inplace_op, set_run
+from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
 from tensorlab._core.operands cimport (
     broadcast_operands,
     can_cast,
@@ -66,6 +66,7 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
     record,
 )
+from tensorlab._core.saved cimport SavedTensor, save_tensor
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
 
 from tensorlab._core.device import is_meta_device
@@ -210,14 +211,40 @@ cdef int record_call(Op op, PyObject** arguments, int n, object out) except -1:
         everything[i] = arguments[i]
     if len(op.params) > n:
         for one in out:
-            everything[count] = <PyObject*>one
+            everything[count] = <PyObject*>(None if has_gradient(op, count - n, one) else one)
             count += 1
     node = begin_record(op, everything, count)
     if node is None:
         return 0
     if op.differentiable == 1 and not isinstance(out, TensorBase):
         out = out[0]
-    return end_record(node, out)
+    end_record(node, out)
+    if op.differentiable > 1 and (op.saved_once & ~<unsigned int>SAVES_OUTPUT) >> n:
+        save_results(op, node, n, out)
+    return 0
+
+
+cdef inline bint has_gradient(Op op, int i, object result) noexcept:
+    """Whether result i is one of several with gradients. Formulas get it with its history."""
+    return (1 < op.differentiable > i and isinstance(result, TensorBase)
+            and is_differentiable((<TensorBase>result).dtype_))
+
+
+cdef int save_results(Op op, OpNode node, int n, object out) except -1:
+    """Save what formulas ask for of such results; an alias each, because they own their node."""
+    cdef list saved
+    cdef SavedTensor one
+    cdef int i
+    if node.saved is None:
+        return 0
+    saved = list(<tuple>node.saved)
+    for i in range(<int>len(out)):
+        if op.saved_once >> (n + i) & 1 and has_gradient(op, i, out[i]):
+            one = save_tensor(<TensorBase>out[i], True)
+            one.output_number = i
+            saved[n + i] = one
+    node.saved = tuple(saved)
+    return 0
 
 
 set_run(run)

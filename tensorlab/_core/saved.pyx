@@ -72,6 +72,7 @@ cdef class SavedTensor:
             out = self.detached()
         if self.is_output:
             out.node = owner
+            out.output_number = number
         elif edge is not None:
             # of a leaf the edge is its AccumulateGrad, so gradients reach the leaf; the alias is no leaf of its own
             out = alias(out)

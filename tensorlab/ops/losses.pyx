@@ -2,28 +2,29 @@
 
 First the targets are brought into an easy form (`read_targets`): a valid class and a weight for each sample, 0 where
 the sample is ignored. The backward pass does that again, so that what is saved are the program's own tensors.
-`cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way is saved, and the
-gradient, softmax minus one-hot, takes one more pass. That softmax is recorded as what it is, a function of the input, so
-that the gradient differentiates again.
+`cross_entropy` is log_softmax and nll_loss in one pass. The softmax that it computes on the way is a second result, which
+is saved, and the gradient, softmax minus one-hot, takes one more pass. As a result it is a function of the input, so the
+gradient differentiates again.
 """
 cimport cython
 from libc.stdint cimport int64_t
 
 from tensorlab._core.conversion cimport convert
+from tensorlab._core.dispatch cimport run_3, run_tuple
 from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, INT64, UINT8, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport should_record
-from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport sum_into
 from tensorlab.ops.inner_loops cimport exp_shifted, largest, log_of, pairwise_sum
-from tensorlab.ops.softmax cimport SOFTMAX
+from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
 
-from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
+from tensorlab.errors import DTypeError, GradientError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
 from tensorlab.ops.softmax import log_softmax
 
 cdef enum:
@@ -45,17 +46,10 @@ cdef class Targets:
     cdef double total                   # sum of the weights
     cdef int dim                        # of the prediction's classes
 
-    cdef object chosen_from(self, object x):
-        """Of each sample the element of its class."""
-        return x.gather(self.dim, self.classes.unsqueeze(self.dim)).squeeze(self.dim)
 
-
-cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index):
-    """Check the targets against prediction x, (classes), (batch, classes) or (batch, classes, ...)."""
-    cdef Targets read = Targets.__new__(Targets)
-    cdef int kernel = kernel_dtype(x.dtype_)
-    cdef ssize count, i
-    cdef int64_t* classes
+cdef int check_targets(str where, TensorBase x, TensorBase target, TensorBase weight) except -1:
+    """What can be said without looking at the classes: do the targets fit prediction x? Returns x's dimension of classes."""
+    cdef int dim = 0 if x.ndim_ == 1 else 1
     check_same_place(x, target, where)
     if not is_floating(x.dtype_):
         raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert the input with "
@@ -64,19 +58,27 @@ cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase
         raise DTypeError(f"{where}: target has type {dtype_object(target.dtype_)}; class indices must be int64, "
                          f"convert with .long()")
     check_target_shape(where, x, target)
-    read.dim = 0 if x.ndim_ == 1 else 1
-    count = x.sizes[read.dim]
-    if weight is not None and (weight.ndim_ != 1 or weight.numel_ != count):
-        raise ShapeError(f"{where}: weight has shape {tuple(weight.shape)}, but there are {count} classes; it needs "
-                         f"one number for each class")
-    if weight is not None and weight.dtype_ != x.dtype_:
+    if weight is None:
+        return dim
+    check_same_place(x, weight, where)
+    if weight.ndim_ != 1 or weight.numel_ != x.sizes[dim]:
+        raise ShapeError(f"{where}: weight has shape {shape_text(weight.ndim_, weight.sizes)}, but there are {x.sizes[dim]} "
+                         f"classes; it needs one number for each class")
+    if weight.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with "
                          ".to()")
+    return dim
+
+
+cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index):
+    """Read targets that `check_targets` has found to fit prediction x, (classes), (batch, classes) or (batch, classes, ...)."""
+    cdef Targets read = Targets.__new__(Targets)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef ssize count, i
+    cdef int64_t* classes
+    read.dim = 0 if x.ndim_ == 1 else 1
+    count = x.sizes[read.dim]
     read.classes = empty_beside(target, INT64, target.ndim_, target.sizes)
-    if is_meta(target):                 # no class is known to be wrong or ignored
-        read.weights = empty_beside(target, kernel, target.ndim_, target.sizes)
-        read.total = target.numel_
-        return read
     copy_into(read.classes, target)
     classes = <int64_t*>memory_of(read.classes)
     for i in range(target.numel_):
@@ -100,16 +102,18 @@ cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -
     if x.ndim_ == 1 and target.ndim_ <= 1 and target.numel_ == 1:
         return 0
     if x.ndim_ > 1 and target.ndim_ > 0 and x.sizes[0] != target.sizes[0]:
-        raise TargetError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; their "
-                          f"batch sizes {x.sizes[0]} and {target.sizes[0]} must be equal")
+        raise TargetError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)} and the target "
+                          f"{shape_text(target.ndim_, target.sizes)}; their batch sizes {x.sizes[0]} and {target.sizes[0]} "
+                          f"must be equal")
     if target.ndim_ == x.ndim_ - 1 and x.ndim_ > 1:
         for i in range(1, target.ndim_):
             if target.sizes[i] != x.sizes[i + 1]:
                 break
         else:
             return 0
-    raise ShapeError(f"{where}: the input has shape {tuple(x.shape)} and the target {tuple(target.shape)}; expected "
-                     f"the input's shape without dimension {0 if x.ndim_ == 1 else 1}, the classes")
+    raise ShapeError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)} and the target "
+                     f"{shape_text(target.ndim_, target.sizes)}; expected the input's shape without dimension "
+                     f"{0 if x.ndim_ == 1 else 1}, the classes")
 
 
 cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) except? -1:
@@ -134,22 +138,38 @@ cdef object check_reduction(str where, object reduction):
         raise ValueError(f"{where}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
 
 
-cdef TensorBase reduce_losses(TensorBase losses, TensorBase x, str reduction, double scale):
+cdef TensorBase loss_result(str where, TensorBase x, TensorBase target, TensorBase weight, object reduction):
+    """A new tensor for the loss of prediction x."""
+    check_reduction(where, reduction)
+    check_targets(where, x, target, weight)
+    if reduction == "none":
+        return empty_beside(x, x.dtype_, target.ndim_, target.sizes)
+    return empty_beside(x, x.dtype_, 0, NULL)
+
+
+cdef TensorBase reduce_losses(TensorBase losses, TensorBase x, object reduction, double scale):
     """What is made of the losses of all samples, in the type of x."""
     cdef TensorBase total
     if reduction == "none":
-        return losses if losses.dtype_ == x.dtype_ else losses.to(x.dtype)
+        return in_dtype(losses, x.dtype_)
     total = sum_into(losses, (<unsigned int>1 << losses.ndim_) - 1, False, losses.dtype_, NULL, 0)
-    if is_meta(total):
-        pass
-    elif total.dtype_ == FLOAT64:
+    if total.dtype_ == FLOAT64:
         (<double*>memory_of(total))[0] *= scale
     else:
         (<float*>memory_of(total))[0] *= <float>scale
-    return total if total.dtype_ == x.dtype_ else total.to(x.dtype)
+    return in_dtype(total, x.dtype_)
 
 
-cdef double scale_of(str reduction, double total) noexcept:
+cdef TensorBase in_dtype(TensorBase x, int dtype):
+    cdef TensorBase out
+    if x.dtype_ == dtype:
+        return x
+    out = empty_beside(x, dtype, x.ndim_, x.sizes)
+    copy_into(out, x)
+    return out
+
+
+cdef double scale_of(object reduction, double total) except? -1:
     """The factor of a mean over weights; nan if there are none, as 0 / 0 is."""
     cdef double zero = 0
     if reduction != "mean":
@@ -157,15 +177,51 @@ cdef double scale_of(str reduction, double total) noexcept:
     return 1 / total if total != 0 else zero / zero
 
 
-cdef TensorBase spread_over(TensorBase grad, TensorBase classes):
+cdef int check_gradient(str where, TensorBase grad, TensorBase target, object reduction) except -1:
+    """One number for each sample, or a single one of a mean or a sum."""
+    check_same_place(grad, target, where)
+    if reduction == "none":
+        if grad.ndim_ != target.ndim_ or not same_numbers(grad.ndim_, grad.sizes, target.sizes):
+            raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}; expected that of the "
+                             f"target, {shape_text(target.ndim_, target.sizes)}")
+    elif grad.ndim_ > 0:
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}; that of a mean or a sum is one "
+                         f"number, without dimensions")
+    return 0
+
+
+cdef TensorBase spread_over(TensorBase grad, TensorBase target):
     """The gradient of a loss, one for each sample: that of a mean or a sum is the same for all."""
     cdef ssize[MAX_NDIM] zeros
     cdef int i
-    if grad.ndim_ > 0 or classes.ndim_ == 0:
+    if grad.ndim_ > 0 or target.ndim_ == 0:
         return grad
-    for i in range(classes.ndim_):
+    for i in range(target.ndim_):
         zeros[i] = 0
-    return alias_as(grad, classes.ndim_, classes.sizes, zeros, grad.data_)
+    return alias_as(grad, target.ndim_, target.sizes, zeros, grad.data_)
+
+
+# The same in tensor operations, for derivatives of derivatives.
+cdef object factors_of(TensorBase target, object weight, object ignore_index, object reduction, int dtype):
+    """What the loss of each sample is multiplied by."""
+    classes = target.long()
+    ignored = classes == ignore_index
+    kernel = dtype_object(kernel_dtype(dtype))
+    if weight is None:
+        factors = (~ignored).to(kernel)
+    else:
+        chosen = weight.detach().index_select(0, classes.masked_fill(ignored, 0).reshape(-1))
+        factors = chosen.reshape(make_size(target.ndim_, target.sizes)).to(kernel).masked_fill(ignored, 0)
+    return factors / factors.sum() if reduction == "mean" else factors
+
+
+cdef object chosen_from(TensorBase x, TensorBase target, object ignore_index):
+    """Of each sample the element of its class."""
+    classes = target.long()
+    classes = classes.masked_fill(classes == ignore_index, 0)
+    if x.ndim_ == 1:
+        return x.index_select(0, classes.reshape(1)).reshape(make_size(target.ndim_, target.sizes))
+    return x.gather(1, classes.unsqueeze(1)).squeeze(1)
 
 
 # ---------------------------------------------------------------- nll_loss
@@ -183,11 +239,37 @@ cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
 cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight, int ignore_index, str reduction) -> Tensor")
+cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction=\"mean\") -> "
+                      "Tensor")
+
+cdef TensorBase nll_loss_result(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction):
+    return loss_result("nll_loss", x, target, weight, reduction)
+
+cdef TensorBase nll_loss_kernel(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction):
+    cdef Targets targets
+    cdef TensorBase losses
+    cdef ClassParameters parameters
+    cdef DimIterator iter
+    check_reduction("nll_loss", reduction)
+    check_targets("nll_loss", x, target, weight)
+    targets = read_targets("nll_loss", x, target, weight, ignore_index)
+    losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
+    parameters.class_stride = x.strides[targets.dim]
+    parameters.dtype = x.dtype_
+    start_iterator(&iter, losses, -1)
+    add_operand(&iter, losses, -1, losses.dtype_, True)
+    add_point_operand(&iter, x, targets.dim)
+    add_operand(&iter, targets.classes, -1, INT64, False)
+    add_operand(&iter, targets.weights, -1, losses.dtype_, False)
+    dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
+    return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total))
+
+NLL_LOSS.kernel = <void*>nll_loss_kernel
+NLL_LOSS.shape_rule = <void*>nll_loss_result
 
 @NLL_LOSS.derivative("x")
 def nll_loss_derivative(grad, x_shape, target, weight, ignore_index, reduction):
-    return nll_loss_backward(grad, target, weight, x_shape, ignore_index, reduction)
+    return run_tuple(NLL_LOSS_BACKWARD, (grad, target, weight, x_shape, ignore_index, reduction))
 
 def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
              reduction="mean"):
@@ -213,25 +295,7 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     >>> tensorlab.nn.functional.nll_loss(log_probabilities, tensorlab.tensor([0, 1]), reduction="none")
     tensor([0.6931, 0.2877])
     """
-    cdef Targets targets
-    cdef TensorBase losses
-    cdef ClassParameters parameters
-    cdef DimIterator iter
-    cdef double scale
-    check_reduction("nll_loss", reduction)
-    targets = read_targets("nll_loss", input, target, weight, ignore_index)
-    scale = scale_of(reduction, targets.total)
-    losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
-    parameters.class_stride = input.strides[targets.dim]
-    parameters.dtype = input.dtype_
-    start_iterator(&iter, losses, -1)
-    add_operand(&iter, losses, -1, losses.dtype_, True)
-    add_point_operand(&iter, input, targets.dim)
-    add_operand(&iter, targets.classes, -1, INT64, False)
-    add_operand(&iter, targets.weights, -1, losses.dtype_, False)
-    dim_apply(&iter, nll_loop_double if losses.dtype_ == FLOAT64 else nll_loop_float, &parameters, GRAIN)
-    out = reduce_losses(losses, input, reduction, scale)
-    return record(NLL_LOSS, out, (input, target, weight, ignore_index, reduction))
+    return run_tuple(NLL_LOSS, (input, target, weight, ignore_index, reduction))
 
 
 # ---------------------------------------------------------------- nll_loss_backward
@@ -251,28 +315,38 @@ cdef void nll_backward_loop_double(void** data, ssize n, void* parameters) noexc
 cdef Op NLL_LOSS_BACKWARD = Op("nll_loss_backward(Tensor grad, Tensor target, Tensor? weight, int[] sizes, "
                                "int ignore_index, str reduction) -> Tensor")
 
-@NLL_LOSS_BACKWARD.derivative("grad")
-def nll_loss_backward_derivative(grad, target, weight, ignore_index, reduction):
-    cdef Targets targets = read_targets("nll_loss_backward", grad, target, weight, ignore_index)
-    return targets.chosen_from(grad) * targets.weights * -scale_of(reduction, targets.total)
+cdef TensorBase nll_loss_backward_result(TensorBase grad, TensorBase target, TensorBase weight, object sizes,
+                                         object ignore_index, object reduction):
+    cdef ssize[MAX_NDIM] read
+    cdef TensorBase out = empty_beside(grad, grad.dtype_, read_sizes(sizes, read, "nll_loss_backward"), read)
+    check_reduction("nll_loss_backward", reduction)
+    check_targets("nll_loss_backward", out, target, weight)
+    check_gradient("nll_loss_backward", grad, target, reduction)
+    return out
 
-def nll_loss_backward(TensorBase grad not None, TensorBase target not None, TensorBase weight, sizes, ssize ignore_index,
-                      str reduction):
-    """The gradient of nll_loss: -grad * weight at the right class of each sample, 0 elsewhere."""
-    cdef TensorBase out = grad.new_empty(sizes), each
+cdef TensorBase nll_loss_backward_kernel(TensorBase grad, TensorBase target, TensorBase weight, object sizes,
+                                         object ignore_index, object reduction):
+    """-grad * weight at the right class of each sample, 0 elsewhere."""
+    cdef TensorBase out = nll_loss_backward_result(grad, target, weight, sizes, ignore_index, reduction)
     cdef Targets targets = read_targets("nll_loss_backward", out, target, weight, ignore_index)
     cdef int kernel = targets.weights.dtype_
     cdef ClassParameters parameters
     cdef DimIterator iter
-    each = spread_over(grad, targets.classes)
     parameters.scale = scale_of(reduction, targets.total)
     start_iterator(&iter, out, targets.dim)
     add_operand(&iter, out, targets.dim, kernel, True)
-    add_operand(&iter, each, -1, kernel, False)
+    add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
     dim_apply(&iter, nll_backward_loop_double if kernel == FLOAT64 else nll_backward_loop_float, &parameters, GRAIN)
-    return record(NLL_LOSS_BACKWARD, out, (grad, target, weight, sizes, ignore_index, reduction))
+    return out
+
+NLL_LOSS_BACKWARD.kernel = <void*>nll_loss_backward_kernel
+NLL_LOSS_BACKWARD.shape_rule = <void*>nll_loss_backward_result
+
+@NLL_LOSS_BACKWARD.derivative("grad")
+def nll_loss_backward_derivative(TensorBase grad, target, weight, ignore_index, reduction):
+    return -chosen_from(grad, target, ignore_index) * factors_of(target, weight, ignore_index, reduction, grad.dtype_)
 
 
 # ---------------------------------------------------------------- cross_entropy
@@ -296,50 +370,76 @@ cdef void cross_entropy_loop_float(void** data, ssize n, void* parameters) noexc
 cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor probabilities, Tensor target, Tensor? weight, "
-                           "int ignore_index, str reduction) -> Tensor", node="NllLossBackward0")
+# keeps_softmax: whether the second result is wanted, which is empty otherwise. Without it there is no gradient.
+cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weight=None, int ignore_index=-100, "
+                           "str reduction=\"mean\", bool keeps_softmax=True) -> (Tensor loss, Tensor probabilities)",
+                           node="NllLossBackward0")
 
-@CROSS_ENTROPY.derivative("x")
-def cross_entropy_derivative(grad, probabilities, target, weight, ignore_index, reduction):
-    return cross_entropy_backward(grad, probabilities, target, weight, ignore_index, reduction)
+cdef tuple cross_entropy_result(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction,
+                                object keeps_softmax):
+    return loss_result("cross_entropy", x, target, weight, reduction), probabilities_for(x, keeps_softmax)
 
-cdef object fused_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index, str reduction):
-    """Cross-entropy with class indices, in one pass."""
-    cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
-    cdef TensorBase losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes), probabilities = None
-    cdef double scale = scale_of(reduction, targets.total)
-    cdef int kernel = losses.dtype_
+cdef TensorBase probabilities_for(TensorBase x, object keeps_softmax):
+    cdef ssize none = 0
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes) if keeps_softmax else empty_beside(x, x.dtype_, 1, &none)
+
+cdef tuple cross_entropy_kernel(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction,
+                                object keeps_softmax):
+    cdef Targets targets
+    cdef TensorBase losses, probabilities
+    cdef int kernel
     cdef ClassParameters parameters
     cdef DimIterator iter
-    parameters.keeps_softmax = should_record(x)
+    check_reduction("cross_entropy", reduction)
+    check_targets("cross_entropy", x, target, weight)
+    targets = read_targets("cross_entropy", x, target, weight, ignore_index)
+    losses = empty_beside(target, targets.weights.dtype_, target.ndim_, target.sizes)
+    kernel = losses.dtype_
+    probabilities = probabilities_for(x, keeps_softmax)
+    parameters.keeps_softmax = keeps_softmax
     start_iterator(&iter, x, targets.dim)
     add_operand(&iter, x, targets.dim, kernel, False)
     add_operand(&iter, losses, -1, kernel, True)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
     if parameters.keeps_softmax:
-        probabilities = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
         add_operand(&iter, probabilities, targets.dim, kernel, True)
     else:
         iter.scratch = x.sizes[targets.dim] * item_size[kernel]
     dim_apply(&iter, cross_entropy_loop_double if kernel == FLOAT64 else cross_entropy_loop_float, &parameters, GRAIN)
-    out = reduce_losses(losses, x, reduction, scale)
-    if not parameters.keeps_softmax:
-        return out
-    record(SOFTMAX, probabilities, (x, targets.dim, None))
-    return record(CROSS_ENTROPY, out, (x, probabilities, target, weight, ignore_index, reduction))
+    return reduce_losses(losses, x, reduction, scale_of(reduction, targets.total)), probabilities
+
+CROSS_ENTROPY.kernel = <void*>cross_entropy_kernel
+CROSS_ENTROPY.shape_rule = <void*>cross_entropy_result
+
+@CROSS_ENTROPY.derivative("x")
+def cross_entropy_derivative(grads, probabilities, target, weight, ignore_index, reduction, keeps_softmax):
+    if not keeps_softmax:
+        raise GradientError("cross_entropy: this call was made with keeps_softmax=False, and has no gradient")
+    by_loss, by_softmax = grads
+    out = None
+    if by_softmax is not None:
+        out = run_3(SOFTMAX_BACKWARD, by_softmax, probabilities, dim_of_classes(probabilities))
+    if by_loss is not None:
+        share = run_tuple(CROSS_ENTROPY_BACKWARD, (by_loss, probabilities, target, weight, ignore_index, reduction))
+        out = share if out is None else out + share
+    return out
+
+cdef object dim_of_classes(TensorBase x):
+    return 0 if x.ndim_ == 1 else 1
 
 cdef object smoothed_cross_entropy(TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index,
                                    str reduction, double label_smoothing):
     """Cross-entropy with class indices, a share of each target spread evenly over all classes."""
-    cdef Targets targets = read_targets("cross_entropy", x, target, weight, ignore_index)
-    cdef int dim = targets.dim
+    cdef int dim = check_targets("cross_entropy", x, target, weight)
     scores = log_softmax(x, dim)
     one_hot = nll_loss(scores, target, weight, ignore_index=ignore_index, reduction=reduction)
     even = -(scores if weight is None else scores * along(weight, dim, x.ndim_)).sum(dim)
-    even = even.masked_fill(target == ignore_index, 0)
+    even = even.masked_fill(target.long() == ignore_index, 0)
     if reduction != "none":
-        even = even.sum() * scale_of(reduction, targets.total)
+        even = even.sum()
+    if reduction == "mean":
+        even = even / factors_of(target, weight, ignore_index, "sum", x.dtype_).sum().to(dtype_object(x.dtype_))
     return one_hot * (1 - label_smoothing) + even * (label_smoothing / x.sizes[dim])
 
 cdef object cross_entropy_of_probabilities(TensorBase x, TensorBase target, TensorBase weight, str reduction,
@@ -397,11 +497,12 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
         raise ShapeError(f"cross_entropy: label_smoothing is {label_smoothing}; expected a number from 0 to 1")
-    if tuple(target.shape) == tuple(input.shape):
+    if target.ndim_ == input.ndim_ and same_numbers(input.ndim_, input.sizes, target.sizes):
         return cross_entropy_of_probabilities(input, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         return smoothed_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing)
-    return fused_cross_entropy(input, target, weight, ignore_index, reduction)
+    keeps_softmax = bool(active_layers) or should_record(input)
+    return run_tuple(CROSS_ENTROPY, (input, target, weight, ignore_index, reduction, keeps_softmax))[0]
 
 
 # ---------------------------------------------------------------- cross_entropy_backward
@@ -423,23 +524,18 @@ cdef void cross_entropy_backward_loop_double(void** data, ssize n, void* paramet
 cdef Op CROSS_ENTROPY_BACKWARD = Op("cross_entropy_backward(Tensor grad, Tensor probabilities, Tensor target, "
                                     "Tensor? weight, int ignore_index, str reduction) -> Tensor")
 
-@CROSS_ENTROPY_BACKWARD.derivative("grad")
-def cross_entropy_backward_derivative_grad(grad, probabilities, target, weight, ignore_index, reduction):
-    cdef Targets targets = read_targets("cross_entropy_backward", grad, target, weight, ignore_index)
-    expected = (grad * probabilities).sum(targets.dim)
-    return (expected - targets.chosen_from(grad)) * targets.weights * scale_of(reduction, targets.total)
+cdef TensorBase cross_entropy_backward_result(TensorBase grad, TensorBase probabilities, TensorBase target, TensorBase weight,
+                                              object ignore_index, object reduction):
+    check_reduction("cross_entropy_backward", reduction)
+    check_targets("cross_entropy_backward", probabilities, target, weight)
+    check_gradient("cross_entropy_backward", grad, target, reduction)
+    return empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
 
-@CROSS_ENTROPY_BACKWARD.derivative("probabilities")
-def cross_entropy_backward_derivative_probabilities(grad, grad_, target, weight, ignore_index, reduction):
-    cdef Targets targets = read_targets("cross_entropy_backward", grad, target, weight, ignore_index)
-    return grad * (grad_ * targets.weights * scale_of(reduction, targets.total)).unsqueeze(targets.dim)
-
-def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities not None, TensorBase target not None,
-                           TensorBase weight, ssize ignore_index, str reduction):
-    """The gradient of cross_entropy: grad * weight * (softmax - one-hot), in one pass."""
-    cdef TensorBase out = empty_beside(probabilities, probabilities.dtype_, probabilities.ndim_, probabilities.sizes)
+cdef TensorBase cross_entropy_backward_kernel(TensorBase grad, TensorBase probabilities, TensorBase target, TensorBase weight,
+                                              object ignore_index, object reduction):
+    """grad * weight * (softmax - one-hot), in one pass."""
+    cdef TensorBase out = cross_entropy_backward_result(grad, probabilities, target, weight, ignore_index, reduction)
     cdef Targets targets = read_targets("cross_entropy_backward", probabilities, target, weight, ignore_index)
-    cdef TensorBase each = spread_over(grad, targets.classes)
     cdef int dim = targets.dim, kernel = targets.weights.dtype_
     cdef ClassParameters parameters
     cdef DimIterator iter
@@ -447,9 +543,23 @@ def cross_entropy_backward(TensorBase grad not None, TensorBase probabilities no
     start_iterator(&iter, out, dim)
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, probabilities, dim, kernel, False)
-    add_operand(&iter, each, -1, kernel, False)
+    add_operand(&iter, spread_over(grad, target), -1, kernel, False)
     add_operand(&iter, targets.classes, -1, INT64, False)
     add_operand(&iter, targets.weights, -1, kernel, False)
     dim_apply(&iter, cross_entropy_backward_loop_double if kernel == FLOAT64 else cross_entropy_backward_loop_float,
               &parameters, GRAIN)
-    return record(CROSS_ENTROPY_BACKWARD, out, (grad, probabilities, target, weight, ignore_index, reduction))
+    return out
+
+CROSS_ENTROPY_BACKWARD.kernel = <void*>cross_entropy_backward_kernel
+CROSS_ENTROPY_BACKWARD.shape_rule = <void*>cross_entropy_backward_result
+
+@CROSS_ENTROPY_BACKWARD.derivative("grad")
+def cross_entropy_backward_derivative_grad(TensorBase grad, probabilities, target, weight, ignore_index, reduction):
+    expected = (grad * probabilities).sum(dim_of_classes(grad))
+    return (expected - chosen_from(grad, target, ignore_index)) * factors_of(target, weight, ignore_index, reduction,
+                                                                             grad.dtype_)
+
+@CROSS_ENTROPY_BACKWARD.derivative("probabilities")
+def cross_entropy_backward_derivative_probabilities(TensorBase grad, grad_, target, weight, ignore_index, reduction):
+    factors = grad_ * factors_of(target, weight, ignore_index, reduction, grad.dtype_)
+    return grad * factors.unsqueeze(dim_of_classes(grad))

@@ -1,4 +1,4 @@
-"""What losses need of softmax: its op, for recording a softmax that was computed on the way."""
+"""What losses need of softmax: the op of its gradient."""
 from tensorlab._core.op cimport Op
 
-cdef Op SOFTMAX
+cdef Op SOFTMAX_BACKWARD

@@ -3,18 +3,18 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
+from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport dim_of
-from tensorlab._core.layout cimport ssize
-from tensorlab._core.recording cimport record
+from tensorlab._core.layout cimport plain_ints, shape_text, ssize
+from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
-from tensorlab.ops.reductions cimport may_need_grad
 from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, log_of, pairwise_sum, sum_of_products
 
-from tensorlab.errors import UnsupportedDType
+from tensorlab.errors import ShapeError, UnsupportedDType
 
 cdef enum:
     GRAIN = 8192                # elements that make a thread worth starting
@@ -79,6 +79,16 @@ cdef int softmax_dtype(TensorBase x, object dtype, str where) except -1:
     return code
 
 
+cdef TensorBase run_backward(TensorBase grad, TensorBase y, object dim, str where, const Loops* loops):
+    """The loops' results for a gradient and the result that it is of."""
+    cdef int d = dim_of(dim, y, where)
+    if grad.ndim_ != y.ndim_ or not same_numbers(y.ndim_, grad.sizes, y.sizes):
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but the result has "
+                         f"{shape_text(y.ndim_, y.sizes)}; they must be equal")
+    check_same_place(grad, y, where)
+    return run_along(grad, y, d, softmax_dtype(y, None, where), loops)
+
+
 # ---------------------------------------------------------------- softmax
 cdef void softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
     cdef real* out = <real*>data[0]
@@ -108,11 +118,17 @@ cdef Loops softmax_loops
 set_loops(&softmax_loops, <void*>softmax_loop[float], <void*>softmax_loop[double], <void*>softmax_strip[float],
           <void*>softmax_strip[double])
 
-cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype) -> Tensor")
+cdef Op SOFTMAX = Op("softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
+
+cdef TensorBase softmax_kernel(TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, "softmax")
+    return run_along(x, None, d, softmax_dtype(x, dtype, "softmax"), &softmax_loops)
+
+SOFTMAX.kernel = <void*>softmax_kernel
 
 @SOFTMAX.derivative("x")
 def softmax_derivative(grad, out, dim):
-    return softmax_backward(grad, out, dim)
+    return run_3(SOFTMAX_BACKWARD, grad, out, dim)
 
 def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     """exp(x) / sum(exp(x)) along a dimension: numbers between 0 and 1 whose sum is 1.
@@ -138,14 +154,11 @@ def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).softmax(0)
     tensor([0., 0., 1.])
     """
-    cdef int d = dim_of(dim, input, "softmax"), code = softmax_dtype(input, dtype, "softmax")
-    result = run_along(input, None, d, code, &softmax_loops)
-    if out is not None:
-        return store_out("softmax", result, out, (input,))
-    return record(SOFTMAX, result, (input, d, dtype)) if may_need_grad(input) else result
+    result = run_3(SOFTMAX, input, plain_ints(dim), dtype)
+    return result if out is None else store_out("softmax", result, out, (input,))
 
 
-# ---------------------------------------------------------------- softmax_backward
+# ---------------------------------------------------------------- softmax_backward: y * (grad - sum(grad * y)) in one pass
 cdef void softmax_backward_loop(void** data, ssize n, real* as_this) noexcept nogil:
     cdef real* out = <real*>data[0]
     cdef real* grad = <real*>data[1]
@@ -178,18 +191,18 @@ set_loops(&softmax_backward_loops, <void*>softmax_backward_loop[float], <void*>s
 
 cdef Op SOFTMAX_BACKWARD = Op("softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
+cdef TensorBase softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
+    return run_backward(grad, y, dim, "softmax_backward", &softmax_backward_loops)
+
+SOFTMAX_BACKWARD.kernel = <void*>softmax_backward_kernel
+
 @SOFTMAX_BACKWARD.derivative("grad")
 def softmax_backward_derivative_grad(grad, y, dim):
-    return softmax_backward(grad, y, dim)               # the derivative of softmax is a symmetric matrix
+    return run_3(SOFTMAX_BACKWARD, grad, y, dim)        # the derivative of softmax is a symmetric matrix
 
 @SOFTMAX_BACKWARD.derivative("y")
 def softmax_backward_derivative_y(grad, grad_, y, dim):
     return grad * (grad_ - (grad_ * y).sum(dim, True)) - grad_ * (grad * y).sum(dim, True)
-
-def softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
-    """The gradient of softmax from its result: y * (grad - sum(grad * y)) in one pass."""
-    out = run_along(grad, y, dim, y.dtype_, &softmax_backward_loops)
-    return record(SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 
 # ---------------------------------------------------------------- log_softmax
@@ -222,11 +235,17 @@ cdef Loops log_softmax_loops
 set_loops(&log_softmax_loops, <void*>log_softmax_loop[float], <void*>log_softmax_loop[double],
           <void*>log_softmax_strip[float], <void*>log_softmax_strip[double])
 
-cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype) -> Tensor")
+cdef Op LOG_SOFTMAX = Op("log_softmax(Tensor x, int dim, ScalarType? dtype=None) -> Tensor")
+
+cdef TensorBase log_softmax_kernel(TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, "log_softmax")
+    return run_along(x, None, d, softmax_dtype(x, dtype, "log_softmax"), &log_softmax_loops)
+
+LOG_SOFTMAX.kernel = <void*>log_softmax_kernel
 
 @LOG_SOFTMAX.derivative("x")
 def log_softmax_derivative(grad, out, dim):
-    return log_softmax_backward(grad, out, dim)
+    return run_3(LOG_SOFTMAX_BACKWARD, grad, out, dim)
 
 def log_softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     """Logarithm of the softmax along a dimension: x - log(sum(exp(x))), without overflow.
@@ -252,14 +271,11 @@ def log_softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).log_softmax(0)
     tensor([-1000., -1000.,     0.])
     """
-    cdef int d = dim_of(dim, input, "log_softmax"), code = softmax_dtype(input, dtype, "log_softmax")
-    result = run_along(input, None, d, code, &log_softmax_loops)
-    if out is not None:
-        return store_out("log_softmax", result, out, (input,))
-    return record(LOG_SOFTMAX, result, (input, d, dtype)) if may_need_grad(input) else result
+    result = run_3(LOG_SOFTMAX, input, plain_ints(dim), dtype)
+    return result if out is None else store_out("log_softmax", result, out, (input,))
 
 
-# ---------------------------------------------------------------- log_softmax_backward
+# ---------------------------------------------------------------- log_softmax_backward: grad - exp(y) * sum(grad) in one pass
 cdef void log_softmax_backward_loop(void** data, ssize n, real* as_this) noexcept nogil:
     cdef real* out = <real*>data[0]
     cdef real* grad = <real*>data[1]
@@ -293,6 +309,11 @@ set_loops(&log_softmax_backward_loops, <void*>log_softmax_backward_loop[float],
 
 cdef Op LOG_SOFTMAX_BACKWARD = Op("log_softmax_backward(Tensor grad, Tensor y, int dim) -> Tensor")
 
+cdef TensorBase log_softmax_backward_kernel(TensorBase grad, TensorBase y, object dim):
+    return run_backward(grad, y, dim, "log_softmax_backward", &log_softmax_backward_loops)
+
+LOG_SOFTMAX_BACKWARD.kernel = <void*>log_softmax_backward_kernel
+
 @LOG_SOFTMAX_BACKWARD.derivative("grad")
 def log_softmax_backward_derivative_grad(grad, y, dim):
     return grad - (grad * y.exp()).sum(dim, True)
@@ -300,11 +321,6 @@ def log_softmax_backward_derivative_grad(grad, y, dim):
 @LOG_SOFTMAX_BACKWARD.derivative("y")
 def log_softmax_backward_derivative_y(grad, grad_, y, dim):
     return -(grad * y.exp()) * grad_.sum(dim, True)
-
-def log_softmax_backward(TensorBase grad not None, TensorBase y not None, int dim):
-    """The gradient of log_softmax from its result: grad - exp(y) * sum(grad) in one pass."""
-    out = run_along(grad, y, dim, y.dtype_, &log_softmax_backward_loops)
-    return record(LOG_SOFTMAX_BACKWARD, out, (grad, y, dim))
 
 
 # ---------------------------------------------------------------- softmin

@@ -1,6 +1,8 @@
 """Layers: who sees a call of an op, in which order, and what it can do with it."""
 
+import gc
 import threading
+import weakref
 
 import pytest
 from tensorlab._core.layers import PLACES, Layer, entered_layers, handle_class
@@ -213,3 +215,45 @@ def test_an_op_can_be_called_with_the_arguments_of_its_schema():
         REGISTRY["sum"](x, x=x)
     with pytest.raises(TypeError, match="5 arguments were given, and the op takes 4"):
         REGISTRY["sum"](x, 0, True, torch.float64, 1)
+
+
+# ---------------------------------------------------------------- results with gradients that formulas name
+def test_a_saved_second_result_is_freed_with_its_node_and_leads_back_to_the_input():
+    scores = torch.tensor([[2.0, 1.0, 0.5]], requires_grad=True)
+    loss, probabilities = REGISTRY["cross_entropy"](scores, torch.tensor([0]))
+    assert loss.grad_fn is probabilities.grad_fn
+    (by_both,) = torch.autograd.grad(loss + probabilities[0, 0], scores, create_graph=True)
+    softmax = scores.softmax(1)
+    (expected,) = torch.autograd.grad(
+        -softmax[0, 0].log() + softmax[0, 0], scores, create_graph=True
+    )
+    assert torch.allclose(by_both, expected)
+    (second,) = torch.autograd.grad(by_both[0, 0], scores)
+    (expected,) = torch.autograd.grad(expected[0, 0], scores)
+    assert torch.allclose(second, expected, atol=1e-6)
+
+    gc.disable()
+    try:
+        alive = weakref.ref(loss.grad_fn)
+        del loss, probabilities, by_both, second
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
+def test_cross_entropy_without_its_softmax_refuses_a_gradient():
+    scores = torch.tensor([[2.0, 1.0]], requires_grad=True)
+    loss = REGISTRY["cross_entropy"](scores, torch.tensor([0]), keeps_softmax=False)[0]
+    with pytest.raises(RuntimeError, match="keeps_softmax=False"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("op", ["nll_loss_backward", "cross_entropy_backward"])
+def test_gradients_of_losses_refuse_a_gradient_of_another_shape(op):
+    rows = torch.ones(2, 3).softmax(1)
+    given = (rows, torch.tensor([0, 2])) if op.startswith("cross") else (torch.tensor([0, 2]), None)
+    rest = (None,) if op.startswith("cross") else ((2, 3),)
+    with pytest.raises(RuntimeError, match="without dimensions"):
+        REGISTRY[op](torch.ones(2), *given, *rest, -100, "mean")
+    with pytest.raises(RuntimeError, match="expected that of the target"):
+        REGISTRY[op](torch.ones(3), *given, *rest, -100, "none")
