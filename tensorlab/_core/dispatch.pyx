@@ -17,7 +17,7 @@ A small contiguous call, which is what most calls of a small program are, takes 
 How an op is declared, and how its derivatives are, says op.pyx.
 """
 from cpython.float cimport PyFloat_Check
-from cpython.long cimport PyLong_Check
+from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
@@ -147,6 +147,8 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
                 return True
         elif type(value) is tuple or type(value) is list:
             for item in value:
+                if PyLong_CheckExact(item):
+                    break                   # a shape or the like, with no tensor in it
                 if isinstance(item, TensorBase) and is_meta(<TensorBase>item):
                     return True
     if op.device_position < 0:

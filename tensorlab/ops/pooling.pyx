@@ -8,13 +8,13 @@ the op's own, so no hook of saved tensors should see them, and making them costs
 
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_2, run_3, run_tuple
 from tensorlab._core.dtypes cimport FLOAT64, INT64, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport int_argument, plain_ints, shape_text, ssize
 from tensorlab._core.op cimport Op
 from tensorlab._core.parallel cimport grain_of, parallel_for
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -236,6 +236,14 @@ cdef int describe(Planes* p, TensorBase x, tuple windows) except -1:
     p.divisor = 0
 
 
+cdef tuple pair(object given):
+    """The two ints of an op's argument."""
+    if isinstance(given, tuple) and len(<tuple>given) == 2:
+        return <tuple>given
+    first, second = given
+    return first, second
+
+
 cdef tuple read_pair(object given, str where, str name):
     """One int for both axes, or one for each."""
     cdef tuple pair = (given,) * 2 if isinstance(given, int) else tuple(given)
@@ -256,8 +264,37 @@ cdef int check_images(TensorBase x, str where) except -1:
 
 
 # ---------------------------------------------------------------- max_pool2d
-cdef Op MAX_POOL = Op("max_pool2d(Tensor x, Tensor indices) -> Tensor", node="MaxPool2DWithIndicesBackward0",
-                      public={"indices": "result1"})
+cdef Op MAX_POOL = Op("max_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
+                      "(Tensor values, Tensor indices)", node="MaxPool2DWithIndicesBackward0",
+                      public={"indices": "result1"}, differentiable=1)
+
+cdef tuple max_pool_result(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    """New tensors for the values and the indices."""
+    cdef tuple windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)
+    cdef TensorBase rows = windows[0], columns = windows[1]
+    return (tensor_of_shape(x.dtype_, x, rows.sizes[0], columns.sizes[0]),
+            tensor_of_shape(INT64, x, rows.sizes[0], columns.sizes[0]))
+
+cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    check_images(x, "max_pool2d")
+    return windows_of(image_size(x), pair(kernel_size), pair(stride), pair(padding), pair(dilation), ceil_mode, False,
+                      "max_pool2d")
+
+cdef tuple max_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    cdef tuple windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode), steps = pair(dilation)
+    cdef int kernel_type = kernel_dtype(x.dtype_)
+    cdef TensorBase computed = plain(x, kernel_type), out, indices
+    cdef Planes p
+    describe(&p, computed, windows)
+    p.row_stride, p.column_stride = steps[0], steps[1]
+    out = tensor_of_shape(kernel_type, x, p.out_height, p.out_width)
+    indices = tensor_of_shape(INT64, x, p.out_height, p.out_width)
+    p.x, p.out, p.indices = memory_of(computed), memory_of(out), <int64_t*>memory_of(indices)
+    run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
+    return plain(out, x.dtype_), indices
+
+MAX_POOL.kernel = <void*>max_pool_kernel
+MAX_POOL.shape_rule = <void*>max_pool_result
 
 @MAX_POOL.derivative("x")
 def max_pool_derivative(grad, x_shape, indices):
@@ -294,25 +331,10 @@ def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, d
              [13., 15.]]])
     """
     cdef tuple kernels = read_pair(kernel_size, "max_pool2d", "kernel_size"), strides, paddings, steps
-    cdef int kernel_type
-    cdef TensorBase x, out, indices
-    cdef tuple windows
-    cdef Planes p
     strides = kernels if stride is None or stride == [] else read_pair(stride, "max_pool2d", "stride")
     paddings, steps = read_pair(padding, "max_pool2d", "padding"), read_pair(dilation, "max_pool2d", "dilation")
-    check_images(input, "max_pool2d")
-    windows = windows_of(image_size(input), kernels, strides, paddings, steps, ceil_mode, False, "max_pool2d")
-    kernel_type = kernel_dtype(input.dtype_)
-    x = plain(input, kernel_type)
-    describe(&p, x, windows)
-    p.row_stride, p.column_stride = steps[0], steps[1]
-    out = tensor_of_shape(kernel_type, input, p.out_height, p.out_width)
-    indices = tensor_of_shape(INT64, input, p.out_height, p.out_width)
-    if not is_meta(out):
-        p.x, p.out, p.indices = memory_of(x), memory_of(out), <int64_t*>memory_of(indices)
-        run_planes(&p, <void*>max_of_planes[float], <void*>max_of_planes[double], kernel_type == FLOAT64)
-    result = record(MAX_POOL, plain(out, input.dtype_), (input, indices))
-    return (result, indices) if return_indices else result
+    found = run_tuple(MAX_POOL, (input, kernels, strides, paddings, steps, ceil_mode))
+    return found if return_indices else found[0]
 
 
 # ---------------------------------------------------------------- avg_pool2d, adaptive_avg_pool2d
@@ -321,74 +343,120 @@ cdef Op AVG_POOL = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride, int
 cdef Op AVG_POOL_BACKWARD = Op("avg_pool2d_backward(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, "
                                "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
 
+cdef tuple mean_windows(TensorBase x, tuple sizes, object kernel_size, object stride, object padding, object ceil_mode,
+                        object count_include_pad, object divisor_override, str where):
+    check_images(x, where)
+    if divisor_override == 0:
+        raise ShapeError(f"{where}: divisor_override is 0; give a number to divide by, or leave it out")
+    return windows_of(sizes, pair(kernel_size), pair(stride), pair(padding), (1, 1), ceil_mode, count_include_pad, where)
+
+cdef TensorBase avg_pool_result(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
+                                object count_include_pad, object divisor_override):
+    return new_means(x, x.dtype_, mean_windows(x, image_size(x), kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                               divisor_override, "avg_pool2d"))
+
+cdef TensorBase avg_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
+                                object count_include_pad, object divisor_override):
+    return mean_of_windows(x, mean_windows(x, image_size(x), kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                           divisor_override, "avg_pool2d"), divisor_override or 0)
+
+cdef TensorBase avg_pool_backward_result(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
+                                         object ceil_mode, object count_include_pad, object divisor_override):
+    windows = mean_windows(grad, pair(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                           "avg_pool2d_backward")
+    return new_image(grad, grad.dtype_, windows, pair(sizes), "avg_pool2d_backward")
+
+cdef TensorBase avg_pool_backward_kernel(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
+                                         object ceil_mode, object count_include_pad, object divisor_override):
+    """The gradient of a mean over windows by its input, an image of these sizes, height and width."""
+    windows = mean_windows(grad, pair(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                           "avg_pool2d_backward")
+    return spread_over_windows(grad, windows, divisor_override or 0, pair(sizes), "avg_pool2d_backward")
+
+AVG_POOL.kernel, AVG_POOL.shape_rule = <void*>avg_pool_kernel, <void*>avg_pool_result
+AVG_POOL_BACKWARD.kernel, AVG_POOL_BACKWARD.shape_rule = <void*>avg_pool_backward_kernel, <void*>avg_pool_backward_result
+
 @AVG_POOL.derivative("x")
 def avg_pool_derivative(grad, x_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
     *_, height, width = x_shape
-    return avg_pool_backward(grad, (height, width), kernel_size, stride, padding, ceil_mode, count_include_pad,
-                             divisor_override)
+    return run_tuple(AVG_POOL_BACKWARD, (grad, (height, width), kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                         divisor_override))
 
 @AVG_POOL_BACKWARD.derivative("grad")
 def avg_pool_backward_derivative(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    return run_avg_pool(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-cdef object run_avg_pool(TensorBase x, tuple kernel_size, tuple stride, tuple padding, bint ceil_mode, bint count_include_pad,
-                         object divisor_override):
-    windows = windows_of(image_size(x), kernel_size, stride, padding, (1, 1), ceil_mode, count_include_pad, "avg_pool2d")
-    return record(AVG_POOL, mean_of_windows(x, windows, divisor_override or 0),
-                  (x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
-
-def avg_pool_backward(TensorBase grad not None, tuple sizes, tuple kernel_size, tuple stride, tuple padding, bint ceil_mode,
-                      bint count_include_pad, divisor_override):
-    """The gradient of a mean over windows by its input, an image of these sizes, height and width."""
-    windows = windows_of(sizes, kernel_size, stride, padding, (1, 1), ceil_mode, count_include_pad, "avg_pool2d_backward")
-    return record(AVG_POOL_BACKWARD, spread_over_windows(grad, windows, divisor_override or 0, sizes, "avg_pool2d_backward"),
-                  (grad, sizes, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+    return run_tuple(AVG_POOL, (grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
 
 cdef Op ADAPTIVE_AVG_POOL = Op("adaptive_avg_pool2d(Tensor x, int[] output_size) -> Tensor")
 cdef Op ADAPTIVE_AVG_POOL_BACKWARD = Op("adaptive_avg_pool2d_backward(Tensor grad, int[] sizes, int[] output_size) -> "
                                         "Tensor")
 
+cdef tuple splitting_windows(TensorBase x, tuple sizes, object output_size, str where):
+    cdef ssize height = sizes[0], width = sizes[1], rows, columns
+    check_images(x, where)
+    rows, columns = output_size
+    if rows < 0 or columns < 0 or height <= 0 or width <= 0:
+        raise ShapeError(f"{where}: output_size {(rows, columns)} for images of {height} by {width}; expected two numbers from 0 "
+                         f"up, and images that are not empty")
+    return adaptive_windows_of((height, width), (rows, columns))
+
+cdef TensorBase adaptive_avg_pool_result(TensorBase x, object output_size):
+    return new_means(x, x.dtype_, splitting_windows(x, image_size(x), output_size, "adaptive_avg_pool2d"))
+
+cdef TensorBase adaptive_avg_pool_kernel(TensorBase x, object output_size):
+    return mean_of_windows(x, splitting_windows(x, image_size(x), output_size, "adaptive_avg_pool2d"), 0)
+
+cdef TensorBase adaptive_avg_pool_backward_result(TensorBase grad, object sizes, object output_size):
+    windows = splitting_windows(grad, pair(sizes), output_size, "adaptive_avg_pool2d_backward")
+    return new_image(grad, grad.dtype_, windows, pair(sizes), "adaptive_avg_pool2d_backward")
+
+cdef TensorBase adaptive_avg_pool_backward_kernel(TensorBase grad, object sizes, object output_size):
+    """The gradient of a mean over windows that split an image of these sizes, height and width."""
+    windows = splitting_windows(grad, pair(sizes), output_size, "adaptive_avg_pool2d_backward")
+    return spread_over_windows(grad, windows, 0, pair(sizes), "adaptive_avg_pool2d_backward")
+
+ADAPTIVE_AVG_POOL.kernel = <void*>adaptive_avg_pool_kernel
+ADAPTIVE_AVG_POOL.shape_rule = <void*>adaptive_avg_pool_result
+ADAPTIVE_AVG_POOL_BACKWARD.kernel = <void*>adaptive_avg_pool_backward_kernel
+ADAPTIVE_AVG_POOL_BACKWARD.shape_rule = <void*>adaptive_avg_pool_backward_result
+
 @ADAPTIVE_AVG_POOL.derivative("x")
 def adaptive_avg_pool_derivative(grad, x_shape, output_size):
     *_, height, width = x_shape
-    return adaptive_avg_pool_backward(grad, (height, width), output_size)
+    return run_3(ADAPTIVE_AVG_POOL_BACKWARD, grad, (height, width), output_size)
 
 @ADAPTIVE_AVG_POOL_BACKWARD.derivative("grad")
 def adaptive_avg_pool_backward_derivative(grad, output_size):
-    return run_adaptive_avg_pool(grad, output_size)
+    return run_2(ADAPTIVE_AVG_POOL, grad, output_size)
 
-cdef object run_adaptive_avg_pool(TensorBase x, tuple output_size):
-    windows = adaptive_windows_of(image_size(x), output_size)
-    return record(ADAPTIVE_AVG_POOL, mean_of_windows(x, windows, 0), (x, output_size))
+cdef TensorBase new_means(TensorBase x, int dtype, tuple windows):
+    cdef TensorBase rows = windows[0], columns = windows[1]
+    return tensor_of_shape(dtype, x, rows.sizes[0], columns.sizes[0])
 
-def adaptive_avg_pool_backward(TensorBase grad not None, tuple sizes, tuple output_size):
-    """The gradient of a mean over windows that split an image of these sizes, height and width."""
-    windows = adaptive_windows_of(sizes, output_size)
-    return record(ADAPTIVE_AVG_POOL_BACKWARD, spread_over_windows(grad, windows, 0, sizes, "adaptive_avg_pool2d_backward"),
-                  (grad, sizes, output_size))
+cdef TensorBase new_image(TensorBase grad, int dtype, tuple windows, tuple sizes, str where):
+    """Of these sizes, height and width, where the windows belong to the gradient."""
+    cdef TensorBase rows = windows[0], columns = windows[1]
+    if grad.sizes[grad.ndim_ - 2] != rows.sizes[0] or grad.sizes[grad.ndim_ - 1] != columns.sizes[0]:
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but there are {rows.sizes[0]} "
+                         f"by {columns.sizes[0]} windows")
+    return tensor_of_shape(dtype, grad, sizes[0], sizes[1])
 
 cdef TensorBase mean_of_windows(TensorBase x, tuple windows, double divisor):
     cdef int kernel_type = kernel_dtype(x.dtype_)
     cdef TensorBase computed = plain(x, kernel_type), out
     cdef Planes p
     describe(&p, computed, windows)
-    out = tensor_of_shape(kernel_type, x, p.out_height, p.out_width)
-    if not is_meta(out):
-        p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
-        run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
+    out = new_means(x, kernel_type, windows)
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    run_planes(&p, <void*>mean_of_planes[float], <void*>mean_of_planes[double], kernel_type == FLOAT64)
     return plain(out, x.dtype_)
 
 cdef TensorBase spread_over_windows(TensorBase grad, tuple windows, double divisor, tuple sizes, str where):
     cdef int kernel_type = kernel_dtype(grad.dtype_)
-    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_shape(kernel_type, grad, sizes[0], sizes[1])
+    cdef TensorBase computed = plain(grad, kernel_type), out = new_image(grad, kernel_type, windows, sizes, where)
     cdef Planes p
     describe(&p, out, windows)
-    if grad.sizes[grad.ndim_ - 2] != p.out_height or grad.sizes[grad.ndim_ - 1] != p.out_width:
-        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but there are {p.out_height} "
-                         f"by {p.out_width} windows")
-    if not is_meta(out):
-        p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
-        run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    run_planes(&p, <void*>spread_over_planes[float], <void*>spread_over_planes[double], kernel_type == FLOAT64)
     return plain(out, grad.dtype_)
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
@@ -424,10 +492,7 @@ def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     paddings = read_pair(padding, "avg_pool2d", "padding")
     if divisor_override is not None:
         divisor_override = int_argument(divisor_override, "avg_pool2d", "divisor_override")
-    check_images(input, "avg_pool2d")
-    if divisor_override == 0:
-        raise ShapeError("avg_pool2d: divisor_override is 0; give a number to divide by, or leave it out")
-    return run_avg_pool(input, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override)
+    return run_tuple(AVG_POOL, (input, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override))
 
 def adaptive_avg_pool2d(TensorBase input not None, output_size):
     """The mean of each of as many windows as are asked for, as even as can be.
@@ -446,15 +511,11 @@ def adaptive_avg_pool2d(TensorBase input not None, output_size):
     tensor([[[7.5000]]])
     """
     cdef tuple sizes = plain_ints(output_size if isinstance(output_size, (tuple, list)) else (output_size,) * 2)
-    cdef ssize height, width
     check_images(input, "adaptive_avg_pool2d")
-    height, width = input.sizes[input.ndim_ - 2], input.sizes[input.ndim_ - 1]
-    if len(sizes) == 2:
-        sizes = tuple([size if wanted is None else wanted for size, wanted in zip((height, width), sizes)])
-    if len(sizes) != 2 or min(sizes) < 0 or height == 0 or width == 0:
-        raise ShapeError(f"adaptive_avg_pool2d: output_size {output_size!r} for images of {height} by {width}; expected two "
-                         f"numbers from 0 up, and images that are not empty")
-    return run_adaptive_avg_pool(input, sizes)
+    if len(sizes) != 2:
+        raise ShapeError(f"adaptive_avg_pool2d: output_size {output_size!r} must be an int, or two of them")
+    sizes = tuple([size if wanted is None else wanted for size, wanted in zip(image_size(input), sizes)])
+    return run_2(ADAPTIVE_AVG_POOL, input, sizes)
 
 
 # ---------------------------------------------------------------- signals: images one row high
