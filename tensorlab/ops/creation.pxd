@@ -9,3 +9,4 @@ cdef TensorBase start_out(int ndim, const ssize* sizes, object out, object dtype
 cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except -1
 cdef TensorBase start_like(TensorBase x, object dtype, object layout, object device, bint requires_grad,
                            object memory_format, str where)
+cdef TensorBase full_beside(TensorBase x, object value)

@@ -5,14 +5,19 @@ All are an allocation and a fill. They share their arguments (`dtype`, `device`,
 """
 from cpython.long cimport PyLong_Check
 
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, same_numbers
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph cimport bump_version, should_record
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.tensor cimport (
     TensorBase,
     check_writable,
+    empty_beside,
     empty_like as empty_tensor_like,
     empty_strided_tensor,
     empty_tensor,
@@ -21,7 +26,7 @@ from tensorlab._core.tensor cimport (
     tensor_class,
 )
 from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
-from tensorlab.ops.memory_formats cimport format_strides
+from tensorlab.ops.memory_formats cimport as_ints, format_strides
 
 from tensorlab._core.device import CPU, META, check_device, is_meta_device
 from tensorlab._core.device import strided as strided_layout
@@ -119,6 +124,130 @@ cdef TensorBase start_out(int ndim, const ssize* sizes, object out, object dtype
     return target
 
 
+# ---------------------------------------------------------------- the ops: what layers see of factories
+# A factory calls its op only while layers are active: autograd has nothing to do here.
+cdef object run_factory(Op op, tuple arguments, object out, object dtype, int default, object layout, object device,
+                        bint requires_grad):
+    """Call an op with these arguments, and with dtype and device, which are its last ones."""
+    cdef bint on_meta = check_place(layout, device, op.name)
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase target, made
+    if out is None:
+        made = run_tuple(op, (*arguments, dtype_object(dtype_code(dtype, default)), META if on_meta else CPU))
+        return apply_flags(made, requires_grad, op.name)
+    target = start_out(read_sizes(arguments[0], sizes, op.name), sizes, out, dtype, requires_grad, op.name)
+    made = run_tuple(op, (*arguments, target.dtype, META if is_meta(target) else CPU))
+    return apply_flags(store_out(op.name, made, target, ()), requires_grad, op.name)
+
+
+cdef object run_like(Op op, tuple arguments, object dtype, object layout, object device, bint requires_grad,
+                     object memory_format):
+    check_place(layout, device, op.name)
+    return apply_flags(run_tuple(op, (*arguments, dtype, device, memory_format)), requires_grad, op.name)
+
+
+cdef TensorBase start_kernel(object size, object dtype, int default, object device, str where):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(size, sizes, where)
+    check_sizes(ndim, sizes, where)
+    return start_factory(ndim, sizes, None, dtype, default, None, device, False, where)
+
+
+cdef Op EMPTY = Op("empty(int[] size, *, MemoryFormat? memory_format=None, ScalarType? dtype=None, Device? device=None) "
+                   "-> Tensor")
+
+cdef TensorBase empty_kernel(object size, object memory_format, object dtype, object device):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int ndim
+    if memory_format is None:
+        return start_kernel(size, dtype, default_float(), device, "empty")
+    ndim = read_sizes(size, sizes, "empty")
+    check_sizes(ndim, sizes, "empty")
+    if not format_strides(memory_format, None, ndim, sizes, strides, "empty"):
+        return start_kernel(size, dtype, default_float(), device, "empty")
+    return make_empty(check_place(None, device, "empty"), dtype_code(dtype, default_float()), ndim, sizes, strides)
+
+EMPTY.kernel = <void*>empty_kernel
+
+
+cdef Op ZEROS = Op("zeros(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase zeros_kernel(object size, object dtype, object device):
+    cdef TensorBase made = start_kernel(size, dtype, default_float(), device, "zeros")
+    fill_zero(made)
+    return made
+
+ZEROS.kernel = <void*>zeros_kernel
+
+
+cdef Op ONES = Op("ones(int[] size, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase ones_kernel(object size, object dtype, object device):
+    cdef TensorBase made = start_kernel(size, dtype, default_float(), device, "ones")
+    fill_number(made, 1, "ones")
+    return made
+
+ONES.kernel = <void*>ones_kernel
+
+
+cdef Op FULL = Op("full(int[] size, Scalar fill_value, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase full_kernel(object size, object fill_value, object dtype, object device):
+    cdef object value = read_fill_value(fill_value, "full")
+    cdef TensorBase made = start_kernel(size, dtype, number_dtype(value), device, "full")
+    fill_number(made, value, "full")
+    return made
+
+FULL.kernel = <void*>full_kernel
+
+
+cdef TensorBase full_beside(TensorBase x, object value):
+    """A 0-d tensor of x's dtype and place."""
+    cdef TensorBase made
+    if active_layers:
+        return run_tuple(FULL, ((), value, dtype_object(x.dtype_), META if is_meta(x) else CPU))
+    made = empty_beside(x, x.dtype_, 0, NULL)
+    fill_number(made, value, "full")
+    return made
+
+
+cdef Op EMPTY_STRIDED = Op("empty_strided(int[] size, int[] stride, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase empty_strided_kernel(object size, object stride, object dtype, object device):
+    return make_strided(size, stride, dtype_code(dtype, default_float()), check_place(None, device, "empty_strided"),
+                        "empty_strided")
+
+EMPTY_STRIDED.kernel = <void*>empty_strided_kernel
+
+
+cdef str LIKE = "*, ScalarType? dtype=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor"
+cdef Op EMPTY_LIKE = Op("empty_like(Tensor x, " + LIKE)
+cdef Op ZEROS_LIKE = Op("zeros_like(Tensor x, " + LIKE)
+cdef Op ONES_LIKE = Op("ones_like(Tensor x, " + LIKE)
+cdef Op FULL_LIKE = Op("full_like(Tensor x, Scalar fill_value, " + LIKE)
+
+cdef TensorBase empty_like_kernel(TensorBase x, object dtype, object device, object memory_format):
+    return start_like(x, dtype, None, device, False, memory_format, "empty_like")
+
+cdef TensorBase zeros_like_kernel(TensorBase x, object dtype, object device, object memory_format):
+    cdef TensorBase out = start_like(x, dtype, None, device, False, memory_format, "zeros_like")
+    fill_zero(out)
+    return out
+
+cdef TensorBase ones_like_kernel(TensorBase x, object dtype, object device, object memory_format):
+    cdef TensorBase out = start_like(x, dtype, None, device, False, memory_format, "ones_like")
+    fill_number(out, 1, "ones_like")
+    return out
+
+cdef TensorBase full_like_kernel(TensorBase x, object fill_value, object dtype, object device, object memory_format):
+    cdef TensorBase out = start_like(x, dtype, None, device, False, memory_format, "full_like")
+    fill_number(out, read_fill_value(fill_value, "full_like"), "full_like")
+    return out
+
+EMPTY_LIKE.kernel, ZEROS_LIKE.kernel = <void*>empty_like_kernel, <void*>zeros_like_kernel
+ONES_LIKE.kernel, FULL_LIKE.kernel = <void*>ones_like_kernel, <void*>full_like_kernel
+
+
 # ---------------------------------------------------------------- empty, zeros, ones, full
 def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False,
           memory_format=None):
@@ -147,6 +276,9 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     cdef TensorBase made
     if memory_format is not None and out is not None:
         raise RuntimeError("empty: memory_format and out= are both given, but out= keeps its own; leave one out")
+    if active_layers:
+        return run_factory(EMPTY, (as_ints(ndim, numbers), memory_format), out, dtype, default_float(), layout, device,
+                           requires_grad)
     if memory_format is not None and format_strides(memory_format, None, ndim, numbers, strides, "empty"):
         made = make_empty(check_place(layout, device, "empty"), dtype_code(dtype, default_float()), ndim, numbers, strides)
         return apply_flags(made, requires_grad, "empty")
@@ -163,8 +295,10 @@ def zeros(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bin
     """
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "zeros")
-    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad,
-                                         "zeros")
+    cdef TensorBase made
+    if active_layers:
+        return run_factory(ZEROS, (as_ints(ndim, numbers),), out, dtype, default_float(), layout, device, requires_grad)
+    made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "zeros")
     fill_zero(made)
     return made
 
@@ -178,8 +312,10 @@ def ones(*sizes, size=None, out=None, dtype=None, layout=None, device=None, bint
     """
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "ones")
-    cdef TensorBase made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad,
-                                         "ones")
+    cdef TensorBase made
+    if active_layers:
+        return run_factory(ONES, (as_ints(ndim, numbers),), out, dtype, default_float(), layout, device, requires_grad)
+    made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, "ones")
     fill_number(made, 1, "ones")
     return made
 
@@ -223,6 +359,9 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, bi
         raise TypeError(f"full: size must be a tuple of ints, not {type(size).__name__}; write ({size},)")
     ndim = factory_sizes((), size, numbers, "full")
     check_number(value, dtype_code(dtype, number_dtype(value)), "full")
+    if active_layers:
+        return run_factory(FULL, (as_ints(ndim, numbers), value), out, dtype, number_dtype(value), layout, device,
+                           requires_grad)
     made = start_factory(ndim, numbers, out, dtype, number_dtype(value), layout, device, requires_grad, "full")
     fill_number(made, value, "full")
     return made
@@ -231,8 +370,10 @@ def full(size, fill_value, *, out=None, dtype=None, layout=None, device=None, bi
 def scalar_tensor(s, *, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
     """A 0-d tensor with the value of a number, of the default floating type unless `dtype` is given."""
     cdef object value = read_fill_value(s, "scalar_tensor")
-    cdef TensorBase made = start_factory(0, NULL, None, dtype, default_float(), layout, device, requires_grad,
-                                         "scalar_tensor")
+    cdef TensorBase made
+    if active_layers:
+        return run_factory(FULL, ((), value), None, dtype, default_float(), layout, device, requires_grad)
+    made = start_factory(0, NULL, None, dtype, default_float(), layout, device, requires_grad, "scalar_tensor")
     fill_number(made, value, "scalar_tensor")
     return made
 
@@ -245,6 +386,9 @@ def empty_strided(size, stride, *, dtype=None, layout=None, device=None, bint re
     ShapeError
         If a size or a stride is negative, or their numbers differ.
     """
+    if active_layers:
+        return run_factory(EMPTY_STRIDED, (plain_ints(size), plain_ints(stride)), None, dtype, default_float(), layout, device,
+                           requires_grad)
     return apply_flags(make_strided(size, stride, dtype_code(dtype, default_float()),
                                     check_place(layout, device, "empty_strided"), "empty_strided"), requires_grad,
                        "empty_strided")
@@ -283,13 +427,18 @@ cdef TensorBase start_like(TensorBase x, object dtype, object layout, object dev
 def empty_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
                pin_memory=False, memory_format=None):
     """`empty` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
+    if active_layers:
+        return run_like(EMPTY_LIKE, (input,), dtype, layout, device, requires_grad, memory_format)
     return start_like(input, dtype, layout, device, requires_grad, memory_format, "empty_like")
 
 
 def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
                pin_memory=False, memory_format=None):
     """Zeros of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "zeros_like")
+    cdef TensorBase out
+    if active_layers:
+        return run_like(ZEROS_LIKE, (input,), dtype, layout, device, requires_grad, memory_format)
+    out = start_like(input, dtype, layout, device, requires_grad, memory_format, "zeros_like")
     fill_zero(out)
     return out
 
@@ -297,7 +446,10 @@ def zeros_like(TensorBase input not None, *, dtype=None, layout=None, device=Non
 def ones_like(TensorBase input not None, *, dtype=None, layout=None, device=None, bint requires_grad=False,
               pin_memory=False, memory_format=None):
     """Ones of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "ones_like")
+    cdef TensorBase out
+    if active_layers:
+        return run_like(ONES_LIKE, (input,), dtype, layout, device, requires_grad, memory_format)
+    out = start_like(input, dtype, layout, device, requires_grad, memory_format, "ones_like")
     fill_number(out, 1, "ones_like")
     return out
 
@@ -307,7 +459,10 @@ def full_like(TensorBase input not None, fill_value, *, dtype=None, layout=None,
     """One number everywhere, in the shape of `input`, and of its dtype and order of dimensions unless told
     otherwise."""
     cdef object value = read_fill_value(fill_value, "full_like")
-    cdef TensorBase out = start_like(input, dtype, layout, device, requires_grad, memory_format, "full_like")
+    cdef TensorBase out
+    if active_layers:
+        return run_like(FULL_LIKE, (input, value), dtype, layout, device, requires_grad, memory_format)
+    out = start_like(input, dtype, layout, device, requires_grad, memory_format, "full_like")
     fill_number(out, value, "full_like")
     return out
 
@@ -318,7 +473,10 @@ def new_empty(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
     """`empty` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_empty")
-    return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device), requires_grad, "new_empty")
+    device = place_beside(self, device)
+    if active_layers:
+        return run_factory(EMPTY, (as_ints(ndim, numbers), None), None, dtype, self.dtype_, layout, device, requires_grad)
+    return start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_empty")
 
 
 def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=None, device=None,
@@ -326,8 +484,11 @@ def new_zeros(TensorBase self not None, *sizes, size=None, dtype=None, layout=No
     """`zeros` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_zeros")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device),
-                                        requires_grad, "new_zeros")
+    cdef TensorBase out
+    device = place_beside(self, device)
+    if active_layers:
+        return run_factory(ZEROS, (as_ints(ndim, numbers),), None, dtype, self.dtype_, layout, device, requires_grad)
+    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_zeros")
     fill_zero(out)
     return out
 
@@ -337,8 +498,11 @@ def new_ones(TensorBase self not None, *sizes, size=None, dtype=None, layout=Non
     """`ones` of the dtype of `self`."""
     cdef ssize[MAX_NDIM] numbers
     cdef int ndim = factory_sizes(sizes, size, numbers, "new_ones")
-    cdef TensorBase out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device),
-                                        requires_grad, "new_ones")
+    cdef TensorBase out
+    device = place_beside(self, device)
+    if active_layers:
+        return run_factory(ONES, (as_ints(ndim, numbers),), None, dtype, self.dtype_, layout, device, requires_grad)
+    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_ones")
     fill_number(out, 1, "new_ones")
     return out
 
@@ -354,7 +518,10 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
         raise TypeError(f"new_full: size must be a tuple of ints, not {type(size).__name__}; write ({size},)")
     ndim = factory_sizes((), size, numbers, "new_full")
     check_number(value, dtype_code(dtype, self.dtype_), "new_full")
-    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, place_beside(self, device), requires_grad, "new_full")
+    device = place_beside(self, device)
+    if active_layers:
+        return run_factory(FULL, (as_ints(ndim, numbers), value), None, dtype, self.dtype_, layout, device, requires_grad)
+    out = start_factory(ndim, numbers, None, dtype, self.dtype_, layout, device, requires_grad, "new_full")
     fill_number(out, value, "new_full")
     return out
 
@@ -362,9 +529,13 @@ def new_full(TensorBase self not None, size, fill_value, *, dtype=None, layout=N
 def new_empty_strided(TensorBase self not None, size, stride, dtype=None, layout=None, device=None,
                       bint requires_grad=False, pin_memory=False):
     """`empty_strided` of the dtype of `self`."""
+    device = place_beside(self, device)
+    if active_layers:
+        return run_factory(EMPTY_STRIDED, (plain_ints(size), plain_ints(stride)), None, dtype, self.dtype_, layout, device,
+                           requires_grad)
     return apply_flags(make_strided(size, stride, dtype_code(dtype, self.dtype_),
-                                    check_place(layout, place_beside(self, device), "new_empty_strided"),
-                                    "new_empty_strided"), requires_grad, "new_empty_strided")
+                                    check_place(layout, device, "new_empty_strided"), "new_empty_strided"), requires_grad,
+                       "new_empty_strided")
 
 
 cdef TensorBase new_of_dtype(tuple args, object data, object device, int dtype, bint any_dtype, str where):

@@ -1,6 +1,8 @@
 """Views that reorder, add, drop or repeat dimensions, and the arguments they share."""
-from tensorlab._core.op cimport Op
+from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase permute_to(TensorBase x, const int* order)
@@ -9,3 +11,10 @@ cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes)
 cdef int read_dims(object dims, int ndim, int* out, str where) except -1
 cdef int check_layout_change(Op op, TensorBase x) except -1
 cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const ssize* sizes, const ssize* strides, char* data)
+
+cdef inline bint is_unwatched(TensorBase x) noexcept:
+    """Does a view of x need no more than `as_view`, because no layer is active and autograd does not follow x?
+
+    Views are small and frequent calls: this saves them their arguments as objects, and checking these twice.
+    """
+    return not active_layers and not should_record(x)

@@ -11,10 +11,11 @@ The forms that end in _ change the tensor itself and count as in-place operation
 from cpython.number cimport PyIndex_Check
 from cpython.object cimport PyObject
 
-from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.dispatch cimport run_1, run_2, run_3
 from tensorlab._core.op cimport MAX_ARGUMENTS, Op, inplace_op
 from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport (
+    as_view,
     bump_version,
     dim_of,
     ndim_of,
@@ -24,8 +25,9 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, is_contiguous, plain_ints, read_sizes, shape_text, ssize, wrap_dim
-from tensorlab._core.recording cimport OpNode, begin_record, run_view
-from tensorlab._core.tensor cimport TensorBase, alias_as, set_layout
+from tensorlab._core.recording cimport OpNode, begin_record
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, set_layout
+from tensorlab.ops.memory_formats cimport as_ints
 
 from tensorlab.errors import GradientError, ShapeError
 
@@ -81,25 +83,43 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
 
 
 # ---------------------------------------------------------------- permute
-cdef Op PERMUTE = Op("permute(Tensor x, int[] dims) -> Tensor")
+cdef Op PERMUTE = Op("permute(Tensor(a) x, int[] dims) -> Tensor(a)")
 
 @PERMUTE.derivative("x")
 def permute_derivative(grad, dims):
     cdef int[MAX_NDIM] inverse
     cdef int i
     for i in range(len(dims)):
-        inverse[<int>dims[i]] = i
+        inverse[wrap_dim(dims[i], <int>len(dims), "permute")] = i
     return permute_to(<TensorBase?>grad, inverse)
 
-cdef TensorBase permute_to(TensorBase x, const int* order):
-    """The view whose dimension i is dimension order[i] of x."""
+cdef int read_order(TensorBase x, object dims, int* order) except -1:
+    if not isinstance(dims, (tuple, list)):
+        raise TypeError(f"permute: the dimensions must be a tuple of ints, not {type(dims).__name__}")
+    if len(dims) != ndim_of(x):             # before any number is looked at, as PyTorch
+        raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {x.ndim_}; name each once")
+    return read_dims(dims, x.ndim_, order, "permute")
+
+cdef TensorBase permuted(TensorBase x, const int* order):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int i
     for i in range(x.ndim_):
         sizes[i] = x.sizes[order[i]]
         strides[i] = x.strides[order[i]]
-    return run_view(PERMUTE, x, alias_as(x, x.ndim_, sizes, strides, x.data_),
-                    (x, tuple([order[i] for i in range(x.ndim_)])) if should_record(x) else None)
+    return alias_as(x, x.ndim_, sizes, strides, x.data_)
+
+cdef TensorBase permute_kernel(TensorBase x, object dims):
+    cdef int[MAX_NDIM] order
+    read_order(x, dims, order)
+    return permuted(x, order)
+
+PERMUTE.kernel = <void*>permute_kernel
+
+cdef TensorBase permute_to(TensorBase x, const int* order):
+    """The view whose dimension i is dimension order[i] of x."""
+    if is_unwatched(x):
+        return as_view(x, permuted(x, order), VIEW_DEFAULT)
+    return run_2(PERMUTE, x, tuple([order[i] for i in range(x.ndim_)]))
 
 
 def permute(TensorBase input not None, *order, dims=None):
@@ -125,11 +145,7 @@ def permute(TensorBase input not None, *order, dims=None):
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     elif len(order) > 0:
         raise TypeError("permute: dims is given twice")
-    dims = plain_ints((dims,) if PyIndex_Check(dims) else dims)
-    if isinstance(dims, (tuple, list)) and len(dims) != ndim_of(input):         # before any number is looked at, as PyTorch
-        raise ShapeError(f"permute: {dims} names {len(dims)} dimensions, but the tensor has {input.ndim_}; name each "
-                         f"once")
-    read_dims(dims, input.ndim_, numbers, "permute")
+    read_order(input, plain_ints((dims,) if PyIndex_Check(dims) else dims), numbers)
     return permute_to(input, numbers)
 
 
@@ -199,6 +215,12 @@ cdef TensorBase transpose_kernel(TensorBase x, object dim0, object dim1):
 
 TRANSPOSE.kernel = <void*>transpose_kernel
 
+cdef TensorBase transpose_dims(TensorBase x, object dim0, object dim1):
+    dim0, dim1 = plain_ints(dim0), plain_ints(dim1)
+    if is_unwatched(x):
+        return as_view(x, transpose_kernel(x, dim0, dim1), VIEW_DEFAULT)
+    return run_3(TRANSPOSE, x, dim0, dim1)
+
 def transpose(TensorBase input not None, dim0, dim1):
     """A view with two dimensions exchanged.
 
@@ -207,17 +229,17 @@ def transpose(TensorBase input not None, dim0, dim1):
     tensor([[1, 3],
             [2, 4]])
     """
-    return run_3(TRANSPOSE, input, plain_ints(dim0), plain_ints(dim1))
+    return transpose_dims(input, dim0, dim1)
 
 
 def swapaxes(TensorBase input not None, axis0, axis1):
     """`transpose`, under NumPy's name."""
-    return run_3(TRANSPOSE, input, plain_ints(axis0), plain_ints(axis1))
+    return transpose_dims(input, axis0, axis1)
 
 
 def swapdims(TensorBase input not None, dim0, dim1):
     """`transpose`."""
-    return run_3(TRANSPOSE, input, plain_ints(dim0), plain_ints(dim1))
+    return transpose_dims(input, dim0, dim1)
 
 
 cdef Op TRANSPOSE_ = inplace_op(TRANSPOSE)
@@ -243,7 +265,7 @@ def matrix_transpose(TensorBase self not None):
     """A view with the last two dimensions exchanged."""
     if self.ndim_ < 2:
         raise ShapeError(f"mT: a matrix or a batch of matrices is needed, not a tensor with {self.ndim_} dimensions")
-    return run_3(TRANSPOSE, self, -2, -1)
+    return transpose_dims(self, -2, -1)
 
 
 def adjoint(TensorBase self not None):
@@ -259,9 +281,9 @@ def get_h(TensorBase self not None):
     return reversed_dims(self)
 
 
-cdef Op T_ = Op("t(Tensor x) -> Tensor", inplace_node="TBackward1")
+cdef Op T = Op("t(Tensor(a) x) -> Tensor(a)", inplace_node="TBackward1")
 
-@T_.derivative("x")
+@T.derivative("x")
 def t_derivative(grad):
     return t(grad)
 
@@ -271,6 +293,10 @@ cdef int last_of(TensorBase x, str where) except -1:
         raise ShapeError(f"{where}: a tensor with at most 2 dimensions is needed, not {x.ndim_}; use transpose or mT")
     return 1 if x.ndim_ == 2 else 0
 
+cdef TensorBase t_kernel(TensorBase x):
+    return transposed(x, 0, last_of(x, "t"))
+
+T.kernel = <void*>t_kernel
 
 def t(TensorBase input not None):
     """A view of a matrix with its dimensions exchanged; of a tensor with fewer dimensions as it is.
@@ -280,19 +306,26 @@ def t(TensorBase input not None):
     tensor([[1, 3],
             [2, 4]])
     """
-    return run_view(T_, input, transposed(input, 0, last_of(input, "t")), (input,) if should_record(input) else None)
+    return as_view(input, t_kernel(input), VIEW_DEFAULT) if is_unwatched(input) else run_1(T, input)
 
+
+cdef Op T_ = inplace_op(T)
+
+cdef TensorBase t_inplace_kernel(TensorBase self):
+    cdef TensorBase out
+    check_layout_change(T, self)
+    out = transposed(self, 0, last_of(self, "t_"))
+    return change_layout(T, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
+
+T_.kernel, T_.records_itself = <void*>t_inplace_kernel, True
 
 def t_(TensorBase self not None):
     """`t` of the tensor itself."""
-    cdef TensorBase out
-    check_layout_change(T_, self)
-    out = transposed(self, 0, last_of(self, "t_"))
-    return change_layout(T_, self, (self,), out.ndim_, out.sizes, out.strides, self.data_)
+    return run_1(T_, self)
 
 
 # ---------------------------------------------------------------- squeeze
-cdef Op SQUEEZE = Op("squeeze(Tensor x, int[]? dim) -> Tensor",
+cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)",
                      node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
                      inplace_node=("SqueezeBackward3", "SqueezeBackward4", "SqueezeBackward5"))
 
@@ -319,6 +352,12 @@ cdef int squeezed(TensorBase x, object dims, ssize* sizes, ssize* strides, str w
             ndim += 1
     return ndim
 
+cdef TensorBase squeeze_kernel(TensorBase x, object dim):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int ndim = squeezed(x, dim, sizes, strides, "squeeze")
+    return alias_as(x, ndim, sizes, strides, x.data_)
+
+SQUEEZE.kernel = <void*>squeeze_kernel
 
 def squeeze(TensorBase input not None, *dims, dim=None):
     """A view without the dimensions of size 1.
@@ -331,34 +370,37 @@ def squeeze(TensorBase input not None, *dims, dim=None):
     >>> tensorlab.squeeze(tensorlab.zeros(1, 3, 1)).shape
     tensorlab.Size([3])
     """
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef int ndim
     if len(dims) > 0:
         dim = dims[0] if len(dims) == 1 else dims
     dim = plain_ints(dim)
-    ndim = squeezed(input, dim, sizes, strides, "squeeze")
-    return run_view(SQUEEZE, input, alias_as(input, ndim, sizes, strides, input.data_),
-                    (input, dim) if should_record(input) else None)
+    return as_view(input, squeeze_kernel(input, dim), VIEW_DEFAULT) if is_unwatched(input) else run_2(SQUEEZE, input, dim)
 
 
-def squeeze_(TensorBase self not None, *dims, dim=None):
-    """`squeeze` of the tensor itself."""
+cdef Op SQUEEZE_ = inplace_op(SQUEEZE)
+
+cdef TensorBase squeeze_inplace_kernel(TensorBase self, object dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int ndim
     check_layout_change(SQUEEZE, self)
-    if len(dims) > 0:
-        dim = dims[0] if len(dims) == 1 else dims
     dim = plain_ints(dim)
     ndim = squeezed(self, dim, sizes, strides, "squeeze_")
     return change_layout(SQUEEZE, self, (self, dim), ndim, sizes, strides, self.data_)
 
+SQUEEZE_.kernel, SQUEEZE_.records_itself = <void*>squeeze_inplace_kernel, True
+
+def squeeze_(TensorBase self not None, *dims, dim=None):
+    """`squeeze` of the tensor itself."""
+    if len(dims) > 0:
+        dim = dims[0] if len(dims) == 1 else dims
+    return run_2(SQUEEZE_, self, dim)
+
 
 # ---------------------------------------------------------------- unsqueeze
-cdef Op UNSQUEEZE = Op("unsqueeze(Tensor x, int dim) -> Tensor", inplace_node="UnsqueezeBackward1")
+cdef Op UNSQUEEZE = Op("unsqueeze(Tensor(a) x, int dim) -> Tensor(a)", inplace_node="UnsqueezeBackward1")
 
 @UNSQUEEZE.derivative("x")
 def unsqueeze_derivative(grad, dim):
-    return squeeze(grad, dim)
+    return squeeze(grad, dim)               # of the gradient, which has a dimension more: -1 is the same in both
 
 cdef int unsqueezed(TensorBase x, int dim, ssize* sizes, ssize* strides, str where) except -1:
     cdef int i
@@ -373,12 +415,19 @@ cdef int unsqueezed(TensorBase x, int dim, ssize* sizes, ssize* strides, str whe
             strides[i] = x.strides[i - (i > dim)]
     return 0
 
-
-cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
+cdef TensorBase with_dim(TensorBase x, int dim):
     cdef ssize[MAX_NDIM] sizes, strides
     unsqueezed(x, dim, sizes, strides, "unsqueeze")
-    return run_view(UNSQUEEZE, x, alias_as(x, x.ndim_ + 1, sizes, strides, x.data_),
-                    (x, dim) if should_record(x) else None)
+    return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
+
+cdef TensorBase unsqueeze_kernel(TensorBase x, object dim):
+    return with_dim(x, wrap_dim(dim, ndim_of(x) + 1, "unsqueeze"))
+
+UNSQUEEZE.kernel = <void*>unsqueeze_kernel
+
+cdef TensorBase unsqueeze_dim(TensorBase x, int dim):
+    """`dim` counts from 0 and is in range."""
+    return as_view(x, with_dim(x, dim), VIEW_DEFAULT) if is_unwatched(x) else run_2(UNSQUEEZE, x, dim)
 
 
 def unsqueeze(TensorBase input not None, dim):
@@ -391,8 +440,9 @@ def unsqueeze(TensorBase input not None, dim):
     return unsqueeze_dim(input, wrap_dim(plain_ints(dim), ndim_of(input) + 1, "unsqueeze"))
 
 
-def unsqueeze_(TensorBase self not None, dim):
-    """`unsqueeze` of the tensor itself."""
+cdef Op UNSQUEEZE_ = inplace_op(UNSQUEEZE)
+
+cdef TensorBase unsqueeze_inplace_kernel(TensorBase self, object dim):
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int at
     check_layout_change(UNSQUEEZE, self)
@@ -400,15 +450,21 @@ def unsqueeze_(TensorBase self not None, dim):
     unsqueezed(self, at, sizes, strides, "unsqueeze_")
     return change_layout(UNSQUEEZE, self, (self, at), self.ndim_ + 1, sizes, strides, self.data_)
 
+UNSQUEEZE_.kernel, UNSQUEEZE_.records_itself = <void*>unsqueeze_inplace_kernel, True
+
+def unsqueeze_(TensorBase self not None, dim):
+    """`unsqueeze` of the tensor itself."""
+    return run_2(UNSQUEEZE_, self, dim)
+
 
 # ---------------------------------------------------------------- expand
-cdef Op EXPAND = Op("expand(Tensor x, int[] sizes) -> Tensor")
+cdef Op EXPAND = Op("expand(Tensor(a) x, int[] size) -> Tensor(a)")
 
 @EXPAND.derivative("x")
 def expand_derivative(grad, x_shape):
     return grad if x_shape else grad.sum()  # the engine sums it over what was repeated
 
-cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
+cdef TensorBase expanded(TensorBase x, int ndim, const ssize* sizes):
     """Sizes of -1 keep the size of x."""
     cdef ssize[MAX_NDIM] out_sizes, strides
     cdef ssize size, stride
@@ -435,7 +491,19 @@ cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
         else:
             out_sizes[i] = sizes[i]
             strides[i] = 0
-    return run_view(EXPAND, x, alias_as(x, ndim, out_sizes, strides, x.data_), (x, None) if should_record(x) else None)
+    return alias_as(x, ndim, out_sizes, strides, x.data_)
+
+cdef TensorBase expand_kernel(TensorBase x, object size):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(size, sizes, "expand")
+    return expanded(x, ndim, sizes)
+
+EXPAND.kernel = <void*>expand_kernel
+
+cdef TensorBase expand_to(TensorBase x, int ndim, const ssize* sizes):
+    if is_unwatched(x):
+        return as_view(x, expanded(x, ndim, sizes), VIEW_DEFAULT)
+    return run_2(EXPAND, x, as_ints(ndim, sizes))
 
 
 def expand(TensorBase self not None, *sizes, size=None, implicit=False):

@@ -3,4 +3,4 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef TensorBase run_cat(object tensors, object dim)
 cdef list read_tensors(object tensors, str where)
-cdef TensorBase run_stack(list parts, object dim, str where)
+cdef TensorBase run_stack(list parts, object dim)

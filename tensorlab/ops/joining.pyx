@@ -1,6 +1,8 @@
 """Several tensors into one: cat, stack, hstack, vstack, dstack, column_stack."""
 from libc.string cimport memcpy
 
+from tensorlab._core.dispatch cimport run_2, run_3
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
@@ -8,10 +10,8 @@ from tensorlab._core.dtypes cimport item_size, promotion
 from tensorlab._core.graph cimport bump_version, dim_of, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
 from tensorlab.ops.memory_formats cimport format_strides, lies_channels_last
-from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.dimensions cimport unsqueeze_dim
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of, slice_dim
@@ -47,6 +47,12 @@ cdef bint any_needs_grad(list tensors) noexcept:
     return False
 
 
+cdef bint is_plain_join(list tensors) noexcept:
+    """Is there nothing to do but to join, because no layer is active, autograd does not follow, and there is memory?"""
+    return (len(tensors) > 0 and not active_layers and not (any_needs_grad(tensors) and thread_state().grad_enabled)
+            and not is_meta(<TensorBase>tensors[0]))
+
+
 cdef int common_dtype(list tensors) noexcept:
     cdef int dtype = (<TensorBase>tensors[0]).dtype_
     for one in tensors:
@@ -55,16 +61,18 @@ cdef int common_dtype(list tensors) noexcept:
 
 
 # ---------------------------------------------------------------- cat
+# lengths are the sizes that the tensors have in the dimension, -1 for those that are skipped: its derivative needs them
 cdef Op CAT = Op("cat(Tensor[] tensors, int dim, int[] lengths) -> Tensor")
 
 @CAT.derivative("tensors", is_list=True)
 def cat_derivative(grad, dim, lengths):
     cdef list out = []
-    cdef ssize start = 0, length, nothing = 0
+    cdef ssize start = 0, length
+    dim = wrap_dim(dim, (<TensorBase?>grad).ndim_, "cat")
     for length in lengths:
         if length < 0:
             # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
-            out.append(zeros_beside(<TensorBase?>grad, (<TensorBase>grad).dtype_, 1, &nothing))
+            out.append(grad.new_zeros((0,)))
             bump_version(<TensorBase>out[len(out) - 1])     # zeros are an empty tensor and a write to it, and PyTorch's tell
         else:
             out.append(slice_dim(<TensorBase?>grad, dim, start, length, 1))
@@ -105,8 +113,6 @@ cdef int place(TensorBase out, TensorBase x, int dim, ssize start) except -1:
     cdef TensorBase part
     cdef char* data
     check_same_place(out, x, "cat")
-    if is_meta(out):
-        return 0
     if dim == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
         data = memory_of(out) + start * out.strides[0] * item_size[out.dtype_]
         memcpy(data, memory_of(x), x.numel_ * item_size[x.dtype_])
@@ -147,17 +153,43 @@ cdef int check_cat(list tensors, object dim, int* ndim, ssize* sizes) except -1:
     return at
 
 
-cdef TensorBase run_cat(object tensors, object dim):
+cdef tuple lengths_of(list tensors, int dim):
+    return tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[dim] for one in tensors])
+
+cdef int read_cat(list parts, object dim, object lengths, int* ndim, ssize* sizes) except -1:
+    cdef int at = check_cat(parts, dim, ndim, sizes)
+    if not isinstance(lengths, (tuple, list)) or tuple(lengths) != lengths_of(parts, at):
+        raise ShapeError(f"cat: lengths {lengths} must be {lengths_of(parts, at)}, the sizes of the tensors in dimension {at}, "
+                         f"with -1 for those of shape (0,)")
+    return at
+
+cdef TensorBase cat_result(object tensors, object dim, object lengths):
+    cdef list parts = read_tensors(tensors, "cat")
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim
+    cdef TensorBase out
+    read_cat(parts, dim, lengths, &ndim, sizes)
+    out = empty_joined(parts, ndim, sizes)
+    for one in parts:
+        if ndim == 1 or not is_skipped(<TensorBase>one):
+            check_same_place(out, <TensorBase>one, "cat")
+    return out
+
+cdef TensorBase cat_kernel(object tensors, object dim, object lengths):
     cdef list parts = read_tensors(tensors, "cat")
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim, at
-    cdef TensorBase out
-    at = check_cat(parts, dim, &ndim, sizes)
-    out = join_into(parts, at, ndim, sizes)
-    if not any_needs_grad(parts):
-        return out
-    return record(CAT, out, (parts, at, tuple([-1 if is_skipped(<TensorBase>one) else (<TensorBase>one).sizes[at]
-                                               for one in parts])))
+    at = read_cat(parts, dim, lengths, &ndim, sizes)
+    return join_into(parts, at, ndim, sizes)
+
+CAT.kernel, CAT.shape_rule = <void*>cat_kernel, <void*>cat_result
+
+
+cdef TensorBase run_cat(object tensors, object dim):
+    cdef list parts = read_tensors(tensors, "cat")
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim, at = check_cat(parts, dim, &ndim, sizes)
+    return join_into(parts, at, ndim, sizes) if is_plain_join(parts) else run_3(CAT, parts, at, lengths_of(parts, at))
 
 
 def cat(tensors, dim=0, *, out=None):
@@ -200,46 +232,66 @@ cdef object join_out(str where, TensorBase result, object out, object tensors):
 
 
 # ---------------------------------------------------------------- stack
-cdef Op STACK = Op("stack(Tensor[] tensors, int dim) -> Tensor")
+cdef Op STACK = Op("stack(Tensor[] tensors, int dim=0) -> Tensor")
 
 @STACK.derivative("tensors", is_list=True)
 def stack_derivative(grad, dim):
     return [grad.select(dim, i) for i in range(grad.shape[dim])]       # not unbind: views of one call refuse in-place ops
 
 
-cdef TensorBase run_stack(list parts, object dim, str where):
-    cdef TensorBase first, x, out
-    cdef int i, at, position = 0
+cdef int check_stack(list parts, object dim) except -1:
+    """The new dimension, counted from 0."""
+    cdef TensorBase first, x
+    cdef int i, at, position
     cdef bint same
     if len(parts) == 0:
-        raise ShapeError(f"{where}: the list of tensors is empty; give at least one")
-    dim = plain_ints(dim)
+        raise ShapeError("stack: the list of tensors is empty; give at least one")
     first = <TensorBase>parts[0]
     if first.ndim_ == MAX_NDIM:
-        raise ShapeError(f"{where}: the tensors have {MAX_NDIM} dimensions already, which is the most there can be")
-    at = wrap_dim(dim, ndim_of(first) + 1, where)
+        raise ShapeError(f"stack: the tensors have {MAX_NDIM} dimensions already, which is the most there can be")
+    at = wrap_dim(dim, ndim_of(first) + 1, "stack")
     for position in range(len(parts)):
         x = <TensorBase>parts[position]
         same = x.ndim_ == first.ndim_
         for i in range(first.ndim_):
             same = same and x.sizes[i] == first.sizes[i]
         if not same:
-            raise ShapeError(f"{where}: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first "
+            raise ShapeError(f"stack: tensor {position} has shape {shape_text(x.ndim_, x.sizes)}, but the first "
                              f"one has {shape_text(first.ndim_, first.sizes)}; all must be equal")
-    out = stack_result(parts, at)
+    return at
+
+cdef TensorBase stack_result(object tensors, object dim):
+    cdef list parts = read_tensors(tensors, "stack")
+    cdef TensorBase out = empty_stacked(parts, check_stack(parts, dim))
+    for one in parts:
+        check_same_place(out, <TensorBase>one, "stack")
+    return out
+
+cdef TensorBase stack_kernel(object tensors, object dim):
+    cdef list parts = read_tensors(tensors, "stack")
+    return stacked(parts, check_stack(parts, dim))
+
+STACK.kernel, STACK.shape_rule = <void*>stack_kernel, <void*>stack_result
+
+cdef TensorBase stacked(list parts, int at):
+    cdef TensorBase out = empty_stacked(parts, at), x
+    cdef int position
     for position in range(len(parts)):
         x = <TensorBase>parts[position]
-        if (at == 0 and x.is_contiguous_ and out.is_contiguous_ and not is_meta(out) and x.dtype_ == out.dtype_
-                and 0 < x.numel_ <= SMALL_PART):
+        if at == 0 and x.is_contiguous_ and out.is_contiguous_ and x.dtype_ == out.dtype_ and 0 < x.numel_ <= SMALL_PART:
+            check_same_place(out, x, "stack")
             memcpy(memory_of(out) + position * x.numel_ * item_size[x.dtype_], memory_of(x), x.numel_ * item_size[x.dtype_])
         else:
             place(out, inserted(x, at), at, position)
-    if not any_needs_grad(parts):
-        return out
-    return record(STACK, out, (parts, at))
+    return out
 
 
-cdef TensorBase stack_result(list parts, int dim):
+cdef TensorBase run_stack(list parts, object dim):
+    dim = plain_ints(dim)
+    return stacked(parts, check_stack(parts, dim)) if is_plain_join(parts) else run_2(STACK, parts, dim)
+
+
+cdef TensorBase empty_stacked(list parts, int dim):
     """An empty tensor for n stacked ones: it lies as cat's result does, with the joined dimension cut into n and
     the rest; or, behind the last dimension, as that of the parts with the new dimension."""
     cdef TensorBase first = <TensorBase>parts[0]
@@ -292,7 +344,7 @@ def stack(tensors, dim=0, *, out=None):
             [2, 4]])
     """
     cdef list parts = read_tensors(tensors, "stack")
-    cdef TensorBase result = run_stack(parts, dim, "stack")
+    cdef TensorBase result = run_stack(parts, dim)
     return result if out is None else join_out("stack", result, out, parts)
 
 

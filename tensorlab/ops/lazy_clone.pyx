@@ -20,9 +20,9 @@ cimport cython
 from cpython.object cimport PyObject
 from libc.string cimport memcpy
 
+from tensorlab._core.dispatch cimport run_1
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport record
 from tensorlab._core.storage cimport BORROWED, LENT, WRITABLE, Storage, foreign_storage, new_storage
 from tensorlab._core.tensor cimport TensorBase, new_tensor, note_borrower, set_layout
 
@@ -108,6 +108,24 @@ cdef Op LAZY_CLONE = Op("lazy_clone(Tensor x) -> Tensor")
 def lazy_clone_derivative(grad):
     return grad
 
+cdef TensorBase lazy_clone_kernel(TensorBase x):
+    cdef Storage storage = x.storage_
+    cdef TensorBase out = new_tensor()
+    out.dtype_ = x.dtype_
+    set_layout(out, x.ndim_, x.sizes, x.strides)
+    if storage.guard == BORROWED:
+        storage = (<Borrowing>storage.owner).lender
+    if storage.owner is not None or storage.exports > 0 or storage.address == NULL:
+        out.storage_ = x.storage_.clone()
+        out.data_ = out.storage_.address + (x.data_ - x.storage_.address)
+    else:
+        out.storage_ = borrow(storage)
+        out.data_ = x.data_
+        note_borrower(out)
+    return out
+
+LAZY_CLONE.kernel = <void*>lazy_clone_kernel
+
 def _lazy_clone(TensorBase input not None):
     """A clone that shares the memory of `input` until either of them is written; then the values are copied.
 
@@ -121,20 +139,7 @@ def _lazy_clone(TensorBase input not None):
     >>> y
     tensor([0., 0., 0.])
     """
-    cdef Storage storage = input.storage_
-    cdef TensorBase out = new_tensor()
-    out.dtype_ = input.dtype_
-    set_layout(out, input.ndim_, input.sizes, input.strides)
-    if storage.guard == BORROWED:
-        storage = (<Borrowing>storage.owner).lender
-    if storage.owner is not None or storage.exports > 0 or storage.address == NULL:
-        out.storage_ = input.storage_.clone()
-        out.data_ = out.storage_.address + (input.data_ - input.storage_.address)
-    else:
-        out.storage_ = borrow(storage)
-        out.data_ = input.data_
-        note_borrower(out)
-    return record(LAZY_CLONE, out, (input,))
+    return run_1(LAZY_CLONE, input)
 
 
 def _is_lazy_clone(TensorBase input not None):

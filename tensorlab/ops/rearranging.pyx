@@ -6,18 +6,20 @@ _core/iterator.pyx does all the work, and what is left here is to describe the l
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_2, run_3
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT32, INT64, item_size
 from tensorlab._core.graph cimport dim_of, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, read_sizes, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport record
 from tensorlab._core.tensor cimport TensorBase, alias, alias_as, empty_beside, empty_like, empty_tensor, memory_of, set_layout
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.dimensions cimport expand_to, read_dims, unsqueeze_dim
+from tensorlab.ops.memory_formats cimport as_ints
 from tensorlab.ops.reshaping cimport reshape_to
 from tensorlab.ops.slicing cimport part_of
 
+from tensorlab._core.exchange import tolist
 from tensorlab.errors import ShapeError, UnsupportedDType
 
 
@@ -45,6 +47,12 @@ cdef TensorBase flipped(TensorBase x, int n, const int* dims):
     copy_into(out, alias_as(x, x.ndim_, x.sizes, strides, data))
     return out
 
+cdef TensorBase flip_kernel(TensorBase x, object dims):
+    cdef int[MAX_NDIM] numbers
+    cdef int n = read_dims(dims, ndim_of(x), numbers, "flip")
+    return flipped(x, n, numbers)
+
+FLIP.kernel = <void*>flip_kernel
 
 def flip(TensorBase input not None, *order, dims=None):
     """A copy with the order of some dimensions reversed.
@@ -58,14 +66,11 @@ def flip(TensorBase input not None, *order, dims=None):
     tensor([[3, 4],
             [1, 2]])
     """
-    cdef int[MAX_NDIM] numbers
-    cdef int n, i
     if dims is None:
         if len(order) == 0:
             raise TypeError("flip: the dimensions to reverse are needed, as in flip(0)")
         dims = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
-    n = read_dims(plain_ints(dims), ndim_of(input), numbers, "flip")
-    return record(FLIP, flipped(input, n, numbers), (input, tuple([numbers[i] for i in range(n)])))
+    return run_2(FLIP, input, plain_ints((dims,) if PyIndex_Check(dims) else dims))
 
 
 def fliplr(TensorBase input not None):
@@ -89,6 +94,33 @@ cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor", node="Rot90Ba
 def rot90_derivative(grad, k, dims):
     return rot90(grad, -k, dims)
 
+cdef TensorBase rot90_kernel(TensorBase x, object k, object dims):
+    cdef int[MAX_NDIM] plane
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef TensorBase out
+    cdef int turns, i
+    turns = int_argument(k, "rot90", "k") & 3
+    if not isinstance(dims, tuple) or len(dims) != 2:
+        raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
+    if x.ndim_ < 2:
+        raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {x.ndim_}")
+    read_dims(dims, ndim_of(x), plane, "rot90")
+    if turns == 0:
+        out = contiguous_copy(x)
+    elif turns == 2:
+        out = flipped(x, 2, plane)
+    else:
+        out = flipped(x, 1, &plane[1] if turns == 1 else &plane[0])
+        for i in range(out.ndim_):
+            sizes[i] = out.sizes[i]
+            strides[i] = out.strides[i]
+        sizes[plane[0]], sizes[plane[1]] = sizes[plane[1]], sizes[plane[0]]
+        strides[plane[0]], strides[plane[1]] = strides[plane[1]], strides[plane[0]]
+        set_layout(out, out.ndim_, sizes, strides)
+    return out
+
+ROT90.kernel = <void*>rot90_kernel
+
 def rot90(TensorBase input not None, k=1, dims=(0, 1)):
     """A copy turned by `k` times 90 degrees in a plane, from the first of two dimensions towards the second.
 
@@ -97,30 +129,7 @@ def rot90(TensorBase input not None, k=1, dims=(0, 1)):
     tensor([[2, 4],
             [1, 3]])
     """
-    cdef int[MAX_NDIM] plane
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef TensorBase out
-    cdef int turns, i
-    turns = int_argument(k, "rot90", "k") & 3
-    dims = plain_ints(dims)
-    if not isinstance(dims, tuple) or len(dims) != 2:
-        raise ShapeError(f"rot90: dims must name two dimensions, not {dims}")
-    if input.ndim_ < 2:
-        raise ShapeError(f"rot90: a tensor with at least 2 dimensions is needed, not {input.ndim_}")
-    read_dims(dims, ndim_of(input), plane, "rot90")
-    if turns == 0:
-        out = contiguous_copy(input)
-    elif turns == 2:
-        out = flipped(input, 2, plane)
-    else:
-        out = flipped(input, 1, &plane[1] if turns == 1 else &plane[0])
-        for i in range(out.ndim_):
-            sizes[i] = out.sizes[i]
-            strides[i] = out.strides[i]
-        sizes[plane[0]], sizes[plane[1]] = sizes[plane[1]], sizes[plane[0]]
-        strides[plane[0]], strides[plane[1]] = strides[plane[1]], strides[plane[0]]
-        set_layout(out, out.ndim_, sizes, strides)
-    return record(ROT90, out, (input, turns, (plane[0], plane[1])))
+    return run_3(ROT90, input, plain_ints(k), plain_ints(dims))
 
 
 # ---------------------------------------------------------------- roll
@@ -145,6 +154,28 @@ cdef TensorBase rolled(TensorBase x, ssize shift, int dim):
     return out
 
 
+cdef TensorBase roll_kernel(TensorBase x, object shifts, object dims):
+    cdef list by, along
+    cdef TensorBase out
+    cdef int i
+    if not isinstance(shifts, (tuple, list)) or not isinstance(dims, (tuple, list)):
+        raise TypeError(f"roll: shifts and dims must be ints or tuples of ints, not {type(shifts).__name__} and "
+                        f"{type(dims).__name__}")
+    by = [int_argument(shift, "roll", "a shift") for shift in shifts]
+    if (len(dims) != len(by) and not (len(dims) == 0 and len(by) == 1)) or len(by) == 0:
+        raise ShapeError(f"roll: {len(by)} shifts and {len(dims)} dims are given; each dimension needs one shift")
+    along = [dim_of(dim, x, "roll") for dim in dims]
+    if len(along) == 0 or x.ndim_ == 0:
+        out = rolled(flat(x), by[0], 0)
+        set_layout(out, x.ndim_, x.sizes, NULL)
+        return out
+    out = x
+    for i in range(len(along)):
+        out = rolled(out, by[i], along[i])
+    return out
+
+ROLL.kernel = <void*>roll_kernel
+
 def roll(TensorBase input not None, shifts, dims=None):
     """A copy with elements shifted along dimensions; what goes out at one end comes in at the other.
 
@@ -157,26 +188,9 @@ def roll(TensorBase input not None, shifts, dims=None):
     >>> tensorlab.roll(tensorlab.tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
-    cdef list by = [shifts] if PyIndex_Check(shifts) else list(shifts)
-    cdef list along = [] if dims is None else [dims] if PyIndex_Check(dims) else list(dims)
-    by = [int_argument(shift, "roll", "a shift") for shift in by]
-    along = [plain_ints(dim) for dim in along]
-    cdef TensorBase out
-    cdef ssize[MAX_NDIM] sizes
-    cdef int i
-    if (len(along) != len(by) and not (len(along) == 0 and len(by) == 1)) or len(by) == 0:
-        raise ShapeError(f"roll: {len(by)} shifts and {len(along)} dims are given; each dimension needs one shift")
-    along = [dim_of(dim, input, "roll") for dim in along]
-    for i in range(input.ndim_):
-        sizes[i] = input.sizes[i]
-    if len(along) == 0 or input.ndim_ == 0:
-        out = rolled(flat(input), by[0], 0)
-        set_layout(out, input.ndim_, sizes, NULL)
-    else:
-        out = input
-        for i in range(len(along)):
-            out = rolled(out, by[i], along[i])
-    return record(ROLL, out, (input, tuple(by), tuple(along)))
+    shifts = plain_ints((shifts,) if PyIndex_Check(shifts) else shifts)
+    dims = () if dims is None else plain_ints((dims,) if PyIndex_Check(dims) else dims)
+    return run_3(ROLL, input, shifts, dims)
 
 
 cdef TensorBase flat(TensorBase x):
@@ -235,15 +249,17 @@ cdef TensorBase repeated(TensorBase x, int ndim, const ssize* repeats):
     return out
 
 
-cdef object run_repeat(TensorBase x, int ndim, const ssize* repeats, str where):
-    cdef int i
+cdef TensorBase repeat_kernel(TensorBase x, object repeats):
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = read_sizes(repeats, numbers, "repeat"), i
     for i in range(ndim):
-        if repeats[i] < 0:
-            raise ShapeError(f"{where}: {repeats[i]} repetitions are asked for; the number must be at least 0")
+        if numbers[i] < 0:
+            raise ShapeError(f"repeat: {numbers[i]} repetitions are asked for; the number must be at least 0")
     if ndim < x.ndim_:
-        raise ShapeError(f"{where}: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
-    return record(REPEAT, repeated(x, ndim, repeats), (x, tuple([repeats[i] for i in range(ndim)])))
+        raise ShapeError(f"repeat: {ndim} numbers of repetitions are given for {x.ndim_} dimensions; each needs one")
+    return repeated(x, ndim, numbers)
 
+REPEAT.kernel = <void*>repeat_kernel
 
 def repeat(TensorBase self not None, *sizes, repeats=None):
     """A copy that repeats the tensor along each dimension.
@@ -262,7 +278,7 @@ def repeat(TensorBase self not None, *sizes, repeats=None):
     if len(sizes) == 0 and repeats is None:
         raise TypeError("repeat: the numbers of repetitions are needed, as in repeat(2, 1)")
     ndim = read_sizes(sizes if repeats is None else repeats, numbers, "repeat")
-    return run_repeat(self, ndim, numbers, "repeat")
+    return run_2(REPEAT, self, as_ints(ndim, numbers))
 
 
 def tile(TensorBase input not None, *sizes, dims=None):
@@ -283,40 +299,51 @@ def tile(TensorBase input not None, *sizes, dims=None):
         for i in range(input.ndim_ - 1, -1, -1):
             numbers[i] = numbers[i - shift] if i >= shift else 1
         ndim = input.ndim_
-    return run_repeat(input, ndim, numbers, "tile")
+    return run_2(REPEAT, input, as_ints(ndim, numbers))
 
 
 # ---------------------------------------------------------------- repeat_interleave
-cdef object read_repeats(TensorBase repeats, ssize n):
-    """The number of repetitions of each of n elements, as a list; the tensor may have one element for all."""
-    if repeats.ndim_ > 1:
+cdef Op REPEAT_INTERLEAVE = Op("repeat_interleave(Tensor repeats, *, int? output_size=None) -> Tensor")
+
+cdef TensorBase repeat_interleave_kernel(TensorBase repeats, object output_size):
+    """0 repeats[0] times, 1 repeats[1] times, and so on."""
+    cdef ssize total, at = 0, count
+    cdef TensorBase out
+    cdef int64_t* to
+    cdef ssize index
+    cdef list counts
+    if repeats.ndim_ != 1:
         raise ShapeError(f"repeat_interleave: repeats must be 0-d or 1-d, not of shape {tuple(repeats.shape)}")
     if repeats.dtype_ != INT64 and repeats.dtype_ != INT32:
         raise UnsupportedDType(f"repeat_interleave: repeats must be of an integer type, not {repeats.dtype}; convert "
                                f"it with .long() first")
-    counts = repeats.reshape(-1).tolist()
-    if n >= 0 and len(counts) == 1:
-        counts = counts * n
-    elif n >= 0 and len(counts) != n:
-        raise ShapeError(f"repeat_interleave: {len(counts)} numbers of repetitions are given for {n} elements; each "
-                         f"needs one")
+    counts = tolist(repeats)
     if any(count < 0 for count in counts):
         raise ShapeError("repeat_interleave: a number of repetitions is negative; it must be at least 0")
-    return counts
-
-
-cdef TensorBase repeated_indices(list counts):
-    """0 counts[0] times, 1 counts[1] times, and so on."""
-    cdef ssize total = sum(counts), at = 0, count
-    cdef TensorBase out = empty_tensor(INT64, 1, &total)
-    cdef int64_t* to = <int64_t*>memory_of(out)
-    cdef ssize index
+    total = sum(counts)
+    check_output_size(output_size, total)
+    out = empty_tensor(INT64, 1, &total)
+    to = <int64_t*>memory_of(out)
     for index in range(len(counts)):
         count = counts[index]
         for _ in range(count):
             to[at] = index
             at += 1
     return out
+
+REPEAT_INTERLEAVE.kernel = <void*>repeat_interleave_kernel
+
+
+cdef TensorBase one_for_each(TensorBase repeats, ssize n):
+    """The numbers of repetitions of n elements; one may be given for all."""
+    if repeats.ndim_ > 1:
+        raise ShapeError(f"repeat_interleave: repeats must be 0-d or 1-d, not of shape {tuple(repeats.shape)}")
+    if repeats.numel_ == 1:
+        return expand_to(repeats, 1, &n)
+    if repeats.numel_ != n:
+        raise ShapeError(f"repeat_interleave: {repeats.numel_} numbers of repetitions are given for {n} elements; each "
+                         f"needs one")
+    return repeats
 
 
 def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, output_size=None):
@@ -341,7 +368,8 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
     cdef ssize total, n
     cdef int at, i
     if repeats is None:
-        return repeated_indices(read_repeats(input, -1))
+        total = input.numel_
+        return run_2(REPEAT_INTERLEAVE, reshape_to(input, 1, &total) if input.ndim_ == 0 else input, None)
     dim, output_size = plain_ints(dim), plain_ints(output_size)
     n = 0 if isinstance(repeats, TensorBase) else int_argument(repeats, "repeat_interleave", "repeats")
     if dim is None or x.ndim_ == 0:
@@ -352,9 +380,8 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
         dim = 0
     at = dim_of(dim, x, "repeat_interleave")
     if isinstance(repeats, TensorBase):
-        counts = read_repeats(<TensorBase>repeats, x.sizes[at])
-        check_output_size(output_size, sum(counts))
-        return x.index_select(at, repeated_indices(counts))
+        repeats = one_for_each(<TensorBase>repeats, x.sizes[at])
+        return x.index_select(at, run_2(REPEAT_INTERLEAVE, repeats, output_size))
     if n < 0:
         raise ShapeError(f"repeat_interleave: repeats must be at least 0, not {n}")
     check_output_size(output_size, n * x.sizes[at])

@@ -3,9 +3,10 @@
 `view` never copies and raises where it would have to; `reshape` copies there. The rule that tells them apart is
 `view_strides` in _core/layout.pyx.
 """
+from tensorlab._core.dispatch cimport run_2
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype as dtype_class, dtype_code, dtype_object, item_size
-from tensorlab._core.graph cimport should_record
+from tensorlab._core.graph cimport as_view
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     plain_ints,
@@ -16,9 +17,10 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record, run_view
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, set_layout
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, set_layout
 from tensorlab.ops.copying cimport run_contiguous
+from tensorlab.ops.dimensions cimport is_unwatched
+from tensorlab.ops.memory_formats cimport as_ints
 
 from tensorlab.errors import MemoryLayoutError, ShapeError
 
@@ -64,21 +66,34 @@ cdef int read_shape(TensorBase x, tuple given, object by_name, ssize* sizes, str
 
 
 # ---------------------------------------------------------------- view
-cdef Op VIEW = Op("view(Tensor x, int[] size) -> Tensor")
+cdef Op VIEW = Op("view(Tensor(a) x, int[] size) -> Tensor(a)")
 
 @VIEW.derivative("x")
 def view_derivative(grad, x_shape):
     cdef ssize[MAX_NDIM] sizes
     return reshape_to(<TensorBase?>grad, read_sizes(x_shape, sizes, "view"), sizes)
 
-
-cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
+cdef TensorBase viewed(TensorBase x, int ndim, const ssize* sizes, str where):
     cdef ssize[MAX_NDIM] strides
     if not view_strides(x.ndim_, x.sizes, x.strides, ndim, sizes, strides):
         raise MemoryLayoutError(f"{where}: shape {shape_text(x.ndim_, x.sizes)} with strides "
                                 f"{shape_text(x.ndim_, x.strides)} cannot be seen as {shape_text(ndim, sizes)} without "
                                 f"copying; use reshape")
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if should_record(x) else None)
+    return alias_as(x, ndim, sizes, strides, x.data_)
+
+cdef TensorBase view_kernel(TensorBase x, object size):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(size, sizes, "view")
+    infer_sizes(x, ndim, sizes, "view")
+    return viewed(x, ndim, sizes, "view")
+
+VIEW.kernel = <void*>view_kernel
+
+cdef TensorBase view_to(TensorBase x, int ndim, const ssize* sizes, str where):
+    """The product of the sizes is x's number of elements."""
+    if is_unwatched(x):
+        return as_view(x, viewed(x, ndim, sizes, where), VIEW_DEFAULT)
+    return run_2(VIEW, x, as_ints(ndim, sizes))
 
 
 def view(TensorBase self not None, *shape, size=None, dtype=None):
@@ -106,7 +121,9 @@ def view(TensorBase self not None, *shape, size=None, dtype=None):
     if dtype is None and len(shape) == 1 and isinstance(shape[0], dtype_class):
         dtype = shape[0]
     if dtype is not None:
-        return view_dtype(self, dtype_code(dtype, NO_DTYPE))
+        return run_2(VIEW_DTYPE, self, dtype_object(dtype_code(dtype, NO_DTYPE)))
+    if not is_unwatched(self) and len(shape) > 0 and size is None:
+        return run_2(VIEW, self, plain_ints(shape[0] if isinstance(shape[0], (tuple, list)) and len(shape) == 1 else shape))
     ndim = read_shape(self, shape, size, sizes, "view")
     return view_to(self, ndim, sizes, "view")
 
@@ -121,9 +138,12 @@ def view_as(TensorBase self not None, TensorBase other not None):
     return view_to(self, other.ndim_, sizes, "view_as")
 
 
-cdef TensorBase view_dtype(TensorBase x, int code):
+cdef Op VIEW_DTYPE = Op("view_dtype(Tensor(a) x, ScalarType dtype) -> Tensor(a)", records_itself=True)    # that is, not at all
+
+cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
     """The bytes of x as elements of another type; the last dimension takes up the difference in size."""
     cdef ssize[MAX_NDIM] sizes, strides
+    cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef int old = item_size[x.dtype_], new = item_size[code], i, last = x.ndim_ - 1
     cdef ssize ratio
     cdef TensorBase out
@@ -154,6 +174,8 @@ cdef TensorBase view_dtype(TensorBase x, int code):
     out.dtype_ = code
     return out
 
+VIEW_DTYPE.kernel = <void*>view_dtype_kernel
+
 
 # ---------------------------------------------------------------- reshape
 # where it has to copy
@@ -163,17 +185,25 @@ cdef Op RESHAPE = Op("reshape(Tensor x, int[] shape) -> Tensor", node="UnsafeVie
 def reshape_derivative(grad, x_shape):
     return view_derivative(grad, x_shape)
 
+cdef TensorBase reshape_kernel(TensorBase x, object shape):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, "reshape")
+    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+    infer_sizes(x, ndim, sizes, "reshape")
+    copy_into(out, x)
+    set_layout(out, ndim, sizes, NULL)
+    return out
+
+RESHAPE.kernel = <void*>reshape_kernel
 
 cdef TensorBase reshape_to(TensorBase x, int ndim, const ssize* sizes):
     """A view if there is one, else a copy."""
     cdef ssize[MAX_NDIM] strides
-    cdef TensorBase out
     if not view_strides(x.ndim_, x.sizes, x.strides, ndim, sizes, strides):
-        out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-        copy_into(out, x)
-        set_layout(out, ndim, sizes, NULL)
-        return record(RESHAPE, out, (x, None))
-    return run_view(VIEW, x, alias_as(x, ndim, sizes, strides, x.data_), (x, None) if should_record(x) else None)
+        return run_2(RESHAPE, x, as_ints(ndim, sizes))
+    if is_unwatched(x):
+        return as_view(x, alias_as(x, ndim, sizes, strides, x.data_), VIEW_DEFAULT)
+    return run_2(VIEW, x, as_ints(ndim, sizes))
 
 
 def reshape(TensorBase input not None, *dims, shape=None):

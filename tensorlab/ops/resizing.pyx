@@ -2,6 +2,8 @@
 
 These look past autograd at the storage itself; a tensor that requires grad refuses them.
 """
+from tensorlab._core.dispatch cimport run_2, run_tuple
+from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport resize_tensor
 from tensorlab._core.dtypes cimport NO_DTYPE, dtype_code, dtype_object, item_size
 from tensorlab._core.graph cimport bump_version, needs_grad, should_record
@@ -9,27 +11,33 @@ from tensorlab._core.inplace cimport check_inplace
 from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, extent, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.storage cimport BORROWED, Storage, new_storage
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, new_tensor, note_borrower, offset_of, set_layout
+from tensorlab.ops.memory_formats cimport as_ints
 
 from tensorlab.errors import DTypeError, GradientError, MemoryLayoutError, ShapeError
 
 
-cdef object resize_to(TensorBase x, int ndim, const ssize* sizes, str where):
-    cdef int i
+# ---------------------------------------------------------------- resize_
+cdef Op RESIZE_ = Op("resize_(Tensor(a!) x, int[] size) -> Tensor(a!)", records_itself=True)
+
+cdef TensorBase resize_kernel(TensorBase x, object size):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(size, sizes, "resize_"), i
     cdef bint same = ndim == x.ndim_
     for i in range(ndim):
         if sizes[i] < 0:
-            raise ShapeError(f"{where}: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at "
+            raise ShapeError(f"resize_: size {sizes[i]} in {shape_text(ndim, sizes)} is negative; sizes must be at "
                              f"least 0")
         same = same and sizes[i] == x.sizes[i]
     if needs_grad(x) and x.counter is not None:         # an inference tensor has no history
-        raise GradientError(f"{where}: a tensor that requires grad cannot be resized, because its history would no "
-                            f"longer fit; resize its detach()")
-    check_inplace(x, False, where)
+        raise GradientError("resize_: a tensor that requires grad cannot be resized, because its history would no "
+                            "longer fit; resize its detach()")
+    check_inplace(x, False, "resize_")
     if not same:
         resize_tensor(x, ndim, sizes)
         bump_version(x)
     return x
 
+RESIZE_.kernel = <void*>resize_kernel
 
 def resize_(TensorBase self not None, *sizes, memory_format=None):
     """Give the tensor another shape, row-major, over its storage, which grows if it must.
@@ -53,13 +61,43 @@ def resize_(TensorBase self not None, *sizes, memory_format=None):
     if len(sizes) == 0:
         raise TypeError("resize_: sizes are needed, as in resize_(2, 3)")
     ndim = read_sizes(sizes, numbers, "resize_")
-    return resize_to(self, ndim, numbers, "resize_")
+    return run_2(RESIZE_, self, as_ints(ndim, numbers))
 
 
 def resize_as_(TensorBase self not None, TensorBase the_template not None, *, memory_format=None):
     """`resize_` to the shape of another tensor."""
-    return resize_to(self, the_template.ndim_, the_template.sizes, "resize_as_")
+    return run_2(RESIZE_, self, as_ints(the_template.ndim_, the_template.sizes))
 
+
+# ---------------------------------------------------------------- set_
+cdef Op SET_ = Op("set_(Tensor(a!) x, Any source=None, int storage_offset=0, int[]? size=None, int[]? stride=None) -> Tensor(a!)",
+                  records_itself=True)
+
+cdef TensorBase set_kernel(TensorBase x, object source, object storage_offset, object size, object stride):
+    if should_record(x):
+        raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
+                            "to its detach()")
+    check_inplace(x, False, "set_")
+    if isinstance(source, TensorBase):
+        if (<TensorBase>source).dtype_ != x.dtype_:
+            raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has "
+                             f"{dtype_object(x.dtype_)}; they must be equal")
+        if size is None:
+            storage_offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
+        source = (<TensorBase>source).storage_
+    elif source is None:
+        source = new_storage(0)
+        size = (0,)
+    elif not isinstance(source, Storage):
+        raise TypeError(f"set_: source must be a Tensor or an UntypedStorage, not {type(source).__name__}")
+    look_at(x, <Storage>source, storage_offset, size, stride, "set_")
+    x.base = None                        # it is no view of its old base any more
+    x.accumulator = NULL                 # a leaf's node is for gradients of the old shape; the next graph makes a new one
+    x.creation = VIEW_DEFAULT
+    bump_version(x)
+    return x
+
+SET_.kernel = <void*>set_kernel
 
 def set_(TensorBase self not None, source=None, storage_offset=0, size=None, stride=None):
     """Make the tensor show other memory: that of a tensor, or a storage with a layout; nothing if no source is given.
@@ -76,28 +114,7 @@ def set_(TensorBase self not None, source=None, storage_offset=0, size=None, str
         If the layout reaches outside the storage.
     """
     storage_offset, size, stride = plain_ints(storage_offset), plain_ints(size), plain_ints(stride)
-    if should_record(self):
-        raise GradientError("set_: a tensor that requires grad cannot be given other memory; do it under no_grad, or "
-                            "to its detach()")
-    check_inplace(self, False, "set_")
-    if isinstance(source, TensorBase):
-        if (<TensorBase>source).dtype_ != self.dtype_:
-            raise DTypeError(f"set_: the source has type {source.dtype}, but the tensor has "
-                             f"{dtype_object(self.dtype_)}; they must be equal")
-        if size is None:
-            storage_offset, size, stride = offset_of(<TensorBase>source), source.shape, source.stride()
-        source = (<TensorBase>source).storage_
-    elif source is None:
-        source = new_storage(0)
-        size = (0,)
-    elif not isinstance(source, Storage):
-        raise TypeError(f"set_: source must be a Tensor or an UntypedStorage, not {type(source).__name__}")
-    look_at(self, <Storage>source, storage_offset, size, stride, "set_")
-    self.base = None                        # it is no view of its old base any more
-    self.accumulator = NULL                 # a leaf's node is for gradients of the old shape; the next graph makes a new one
-    self.creation = VIEW_DEFAULT
-    bump_version(self)
-    return self
+    return run_tuple(SET_, (self, source, storage_offset, size, stride))
 
 
 cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, object stride, str where) except -1:

@@ -2,7 +2,5 @@
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
-cdef TensorBase select_index(TensorBase x, int dim, ssize index)
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step)
 cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize step)
-cdef object run_view_backward(TensorBase grad, object shape, object view, tuple where)

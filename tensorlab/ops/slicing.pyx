@@ -6,10 +6,10 @@ gradient.
     x        0 1 2 3 4 5        grad_x    0 0 g g g 0
     view         2 3 4          grad          g g g
 """
-
+from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport item_size, kernel_dtype
-from tensorlab._core.graph cimport dim_of, should_record
+from tensorlab._core.graph cimport as_view, dim_of
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     int_argument,
@@ -21,8 +21,8 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record, run_view
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside
+from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
 
@@ -34,14 +34,34 @@ cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, An
 
 @VIEW_BACKWARD.derivative("grad")
 def view_backward_derivative(grad, view, where):
-    return view(grad, *where)
+    return run_tuple(view, (grad, *where))
 
-cdef object run_view_backward(TensorBase grad, object shape, object view, tuple where):
+cdef TensorBase part_of_zeros(TensorBase out, TensorBase grad, object view, object where):
+    """The part `view(out, *where)`, which must have the shape of grad."""
+    cdef TensorBase part
+    if not isinstance(view, Op) or not (<Op>view).is_view or (<Op>view).kernel == NULL:
+        raise TypeError(f"view_backward: view must be an op that makes a view, such as select, not {view!r}")
+    if not isinstance(where, (tuple, list)) or (<Op>view).arity != 1 + len(where):
+        raise TypeError(f"view_backward: where must hold the arguments of {(<Op>view).schema} after the tensor, not {where!r}")
+    part = run_tuple(<Op>view, (out, *where))
+    if part.shape != grad.shape:
+        raise ShapeError(f"view_backward: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but {(<Op>view).name} of "
+                         f"a tensor of shape {shape_text(out.ndim_, out.sizes)} has {shape_text(part.ndim_, part.sizes)}")
+    return part
+
+cdef TensorBase view_backward_result(TensorBase grad, object shape, object view, object where):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = read_sizes(shape, sizes, "view_backward")
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes)
+    part_of_zeros(out, grad, view, where)
+    return out
+
+cdef TensorBase view_backward_kernel(TensorBase grad, object shape, object view, object where):
     """Zeros, but for the part `view(zeros, *where)`, which is `grad`; places that it shows twice get the sum."""
     cdef ssize[MAX_NDIM] sizes
     cdef int ndim = read_sizes(shape, sizes, "view_backward")
-    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), part, wide, kept
-    part = view(out, *where)
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), wide, kept
+    cdef TensorBase part = part_of_zeros(out, grad, view, where)
     if not may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
         copy_into(part, grad)
     elif kernel_dtype(grad.dtype_) == grad.dtype_:
@@ -50,28 +70,51 @@ cdef object run_view_backward(TensorBase grad, object shape, object view, tuple 
         wide = zeros_beside(grad, kernel_dtype(grad.dtype_), ndim, sizes)
         kept = empty_beside(wide, wide.dtype_, grad.ndim_, grad.sizes)
         copy_into(kept, grad)
-        accumulate_into(view(wide, *where), kept)
+        accumulate_into(part_of_zeros(wide, grad, view, where), kept)
         copy_into(out, wide)
-    return record(VIEW_BACKWARD, out, (grad, shape, view, where))
+    return out
+
+VIEW_BACKWARD.kernel = <void*>view_backward_kernel
+VIEW_BACKWARD.shape_rule = <void*>view_backward_result
 
 
 # ---------------------------------------------------------------- select
-cdef Op SELECT = Op("select(Tensor x, int dim, int index) -> Tensor")
+cdef Op SELECT = Op("select(Tensor(a) x, int dim, int index) -> Tensor(a)")
 
 @SELECT.derivative("x")
 def select_derivative(grad, x_shape, dim, index):
-    return run_view_backward(<TensorBase?>grad, x_shape, select, (dim, index))
+    return run_4(VIEW_BACKWARD, grad, x_shape, SELECT, (dim, index))
 
-cdef TensorBase select_index(TensorBase x, int dim, ssize index):
+cdef TensorBase selected(TensorBase x, int dim, ssize index):
     """Both arguments count from 0 and are in range."""
     cdef ssize[MAX_NDIM] sizes, strides
     cdef int i
     for i in range(x.ndim_ - 1):
         sizes[i] = x.sizes[i + (i >= dim)]
         strides[i] = x.strides[i + (i >= dim)]
-    return run_view(SELECT, x, alias_as(x, x.ndim_ - 1, sizes, strides,
-                                        x.data_ + index * x.strides[dim] * item_size[x.dtype_]),
-                    (x, dim, index) if should_record(x) else None)
+    return alias_as(x, x.ndim_ - 1, sizes, strides, x.data_ + index * x.strides[dim] * item_size[x.dtype_])
+
+cdef int read_place(TensorBase x, object dim, object index, int* at, ssize* i) except -1:
+    """The dimension and the index, counted from 0."""
+    i[0] = int_argument(index, "select", "index")
+    dim = plain_ints(dim)
+    if x.ndim_ == 0:
+        raise DimensionError("select: a 0-d tensor has no dimension to select from; use item() for its value")
+    at[0] = dim_of(dim, x, "select")
+    if not -x.sizes[at[0]] <= i[0] < x.sizes[at[0]]:
+        raise IndexOutOfRange(f"select: index {i[0]} is out of range: dimension {at[0]} of shape "
+                              f"{shape_text(x.ndim_, x.sizes)} has size {x.sizes[at[0]]}")
+    if i[0] < 0:
+        i[0] += x.sizes[at[0]]
+    return 0
+
+cdef TensorBase select_kernel(TensorBase x, object dim, object index):
+    cdef int at
+    cdef ssize i
+    read_place(x, dim, index, &at, &i)
+    return selected(x, at, i)
+
+SELECT.kernel = <void*>select_kernel
 
 
 def select(TensorBase input not None, dim, index):
@@ -87,23 +130,17 @@ def select(TensorBase input not None, dim, index):
     tensor([1, 3])
     """
     cdef int at
-    cdef ssize i = int_argument(index, "select", "index")
-    dim = plain_ints(dim)
-    if input.ndim_ == 0:
-        raise DimensionError("select: a 0-d tensor has no dimension to select from; use item() for its value")
-    at = dim_of(dim, input, "select")
-    if not -input.sizes[at] <= i < input.sizes[at]:
-        raise IndexOutOfRange(f"select: index {i} is out of range: dimension {at} of shape "
-                              f"{shape_text(input.ndim_, input.sizes)} has size {input.sizes[at]}")
-    return select_index(input, at, i + input.sizes[at] if i < 0 else i)
+    cdef ssize i
+    read_place(input, dim, index, &at, &i)
+    return as_view(input, selected(input, at, i), VIEW_DEFAULT) if is_unwatched(input) else run_3(SELECT, input, at, i)
 
 
 # ---------------------------------------------------------------- slice
-cdef Op SLICE = Op("slice(Tensor x, int dim, int start, int length, int step) -> Tensor")
+cdef Op SLICE = Op("slice(Tensor(a) x, int dim, int start, int length, int step) -> Tensor(a)")
 
 @SLICE.derivative("x")
 def slice_derivative(grad, x_shape, dim, start, length, step):
-    return run_view_backward(<TensorBase?>grad, x_shape, slice_, (dim, start, length, step))
+    return run_4(VIEW_BACKWARD, grad, x_shape, SLICE, (dim, start, length, step))
 
 cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """An alias that shows `length` indices of a dimension; unknown to autograd."""
@@ -117,15 +154,24 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
     return alias_as(x, x.ndim_, sizes, strides, x.data_ + start * x.strides[dim] * item_size[x.dtype_])
 
 
+cdef TensorBase slice_kernel(TensorBase x, object dim, object start, object length, object step):
+    cdef ssize first = start, n = length, by = step
+    cdef int at = wrap_dim(dim, x.ndim_, "slice")
+    if x.ndim_ == 0:
+        raise DimensionError("slice: a 0-d tensor has no dimension to slice")
+    if first < 0 or n < 0 or by < 1 or first > x.sizes[at] or (
+            n > 0 and (first == x.sizes[at] or n - 1 > (x.sizes[at] - 1 - first) // by)):
+        raise IndexOutOfRange(f"slice: start {first}, length {n} and step {by} do not fit in dimension {at}, which has size "
+                              f"{x.sizes[at]}")
+    return part_of(x, at, first, n, by)
+
+SLICE.kernel = <void*>slice_kernel
+
 cdef TensorBase slice_dim(TensorBase x, int dim, ssize start, ssize length, ssize step):
     """start, start + step, ...: `length` indices, all in range."""
-    return run_view(SLICE, x, part_of(x, dim, start, length, step),
-                    (x, dim, start, length, step) if should_record(x) else None)
-
-
-def slice_(TensorBase x not None, int dim, ssize start, ssize length, ssize step):
-    """`slice_dim` for Python: the arguments are in range."""
-    return slice_dim(x, dim, start, length, step)
+    if is_unwatched(x):
+        return as_view(x, part_of(x, dim, start, length, step), VIEW_DEFAULT)
+    return run_tuple(SLICE, (x, dim, start, length, step))
 
 
 def narrow(TensorBase input not None, dim, start, length):
@@ -165,11 +211,38 @@ def narrow(TensorBase input not None, dim, start, length):
 
 
 # ---------------------------------------------------------------- diagonal
-cdef Op DIAGONAL = Op("diagonal(Tensor x, int offset, int dim1, int dim2) -> Tensor")
+cdef Op DIAGONAL = Op("diagonal(Tensor(a) x, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)")
 
 @DIAGONAL.derivative("x")
 def diagonal_derivative(grad, x_shape, offset, dim1, dim2):
-    return run_view_backward(<TensorBase?>grad, x_shape, diagonal, (offset, dim1, dim2))
+    return run_4(VIEW_BACKWARD, grad, x_shape, DIAGONAL, (offset, dim1, dim2))
+
+cdef TensorBase diagonal_kernel(TensorBase x, object offset, object dim1, object dim2):
+    cdef int first, second, i, ndim = 0
+    cdef ssize above = int_argument(offset, "diagonal", "offset"), start, rows, columns, n
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef char* data
+    dim1, dim2 = plain_ints(dim1), plain_ints(dim2)
+    first, second = dim_of(dim1, x, "diagonal"), dim_of(dim2, x, "diagonal")
+    data = x.data_
+    if first == second:
+        raise ShapeError(f"diagonal: dim1 and dim2 are both dimension {first}; they must differ")
+    rows = x.sizes[first] + min(above, 0)
+    columns = x.sizes[second] - max(above, 0)
+    n = max(min(rows, columns), 0)
+    if n > 0:
+        start = above * x.strides[second] if above >= 0 else -above * x.strides[first]
+        data += start * item_size[x.dtype_]
+    for i in range(x.ndim_):
+        if i != first and i != second:
+            sizes[ndim] = x.sizes[i]
+            strides[ndim] = x.strides[i]
+            ndim += 1
+    sizes[ndim] = n
+    strides[ndim] = x.strides[first] + x.strides[second]
+    return alias_as(x, ndim + 1, sizes, strides, data)
+
+DIAGONAL.kernel = <void*>diagonal_kernel
 
 def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     """A view of a diagonal of two dimensions, which come together as the last one.
@@ -183,37 +256,40 @@ def diagonal(TensorBase input not None, offset=0, dim1=0, dim2=1):
     >>> tensorlab.diagonal(tensorlab.tensor([[1, 2], [3, 4]]))
     tensor([1, 4])
     """
-    cdef int first, second, i, ndim = 0
-    cdef ssize above = int_argument(offset, "diagonal", "offset"), start, rows, columns, n
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef char* data
-    dim1, dim2 = plain_ints(dim1), plain_ints(dim2)
-    first, second = dim_of(dim1, input, "diagonal"), dim_of(dim2, input, "diagonal")
-    data = input.data_
-    if first == second:
-        raise ShapeError(f"diagonal: dim1 and dim2 are both dimension {first}; they must differ")
-    rows = input.sizes[first] + min(above, 0)
-    columns = input.sizes[second] - max(above, 0)
-    n = max(min(rows, columns), 0)
-    if n > 0:
-        start = above * input.strides[second] if above >= 0 else -above * input.strides[first]
-        data += start * item_size[input.dtype_]
-    for i in range(input.ndim_):
-        if i != first and i != second:
-            sizes[ndim] = input.sizes[i]
-            strides[ndim] = input.strides[i]
-            ndim += 1
-    sizes[ndim] = n
-    strides[ndim] = input.strides[first] + input.strides[second]
-    return run_view(DIAGONAL, input, alias_as(input, ndim + 1, sizes, strides, data), (input, above, first, second))
+    return run_4(DIAGONAL, input, plain_ints(offset), plain_ints(dim1), plain_ints(dim2))
 
 
 # ---------------------------------------------------------------- unfold
-cdef Op UNFOLD = Op("unfold(Tensor x, int dimension, int size, int step) -> Tensor")
+cdef Op UNFOLD = Op("unfold(Tensor(a) x, int dimension, int size, int step) -> Tensor(a)")
 
 @UNFOLD.derivative("x")
 def unfold_derivative(grad, x_shape, dimension, size, step):
-    return run_view_backward(<TensorBase?>grad, x_shape, unfold, (dimension, size, step))
+    return run_4(VIEW_BACKWARD, grad, x_shape, UNFOLD, (dimension, size, step))
+
+cdef TensorBase unfold_kernel(TensorBase x, object dimension, object size, object step):
+    cdef ssize window = int_argument(size, "unfold", "size"), by = int_argument(step, "unfold", "step"), there
+    cdef int at = dim_of(dimension, x, "unfold"), i
+    cdef ssize[MAX_NDIM] sizes, strides
+    there = x.sizes[at] if x.ndim_ > 0 else 1
+    if window < 0:
+        raise ShapeError(f"unfold: size {window} is negative")
+    if window > there:
+        raise ShapeError(f"unfold: a window of {window} does not fit in dimension {at}, which has size {there}")
+    if by <= 0:
+        raise ShapeError(f"unfold: step {by} must be at least 1")
+    if x.ndim_ == MAX_NDIM:
+        raise ShapeError(f"unfold: the tensor has {MAX_NDIM} dimensions already, which is the most there can be")
+    for i in range(x.ndim_):
+        sizes[i] = x.sizes[i]
+        strides[i] = x.strides[i]
+    sizes[x.ndim_] = window
+    strides[x.ndim_] = x.strides[at] if x.ndim_ > 0 else 1
+    if x.ndim_ > 0:
+        sizes[at] = (there - window) // by + 1
+        strides[at] = x.strides[at] * by
+    return alias_as(x, x.ndim_ + 1, sizes, strides, x.data_)
+
+UNFOLD.kernel = <void*>unfold_kernel
 
 def unfold(TensorBase self not None, dimension, size, step):
     """A view of all windows of a dimension; the windows' elements become the last dimension.
@@ -230,24 +306,4 @@ def unfold(TensorBase self not None, dimension, size, step):
             [2, 3],
             [3, 4]])
     """
-    cdef ssize window = int_argument(size, "unfold", "size"), by = int_argument(step, "unfold", "step"), there
-    cdef int at = dim_of(dimension, self, "unfold"), i
-    cdef ssize[MAX_NDIM] sizes, strides
-    there = self.sizes[at] if self.ndim_ > 0 else 1
-    if window < 0:
-        raise ShapeError(f"unfold: size {window} is negative")
-    if window > there:
-        raise ShapeError(f"unfold: a window of {window} does not fit in dimension {at}, which has size {there}")
-    if by <= 0:
-        raise ShapeError(f"unfold: step {by} must be at least 1")
-    if self.ndim_ == MAX_NDIM:
-        raise ShapeError(f"unfold: the tensor has {MAX_NDIM} dimensions already, which is the most there can be")
-    for i in range(self.ndim_):
-        sizes[i] = self.sizes[i]
-        strides[i] = self.strides[i]
-    sizes[self.ndim_] = window
-    strides[self.ndim_] = self.strides[at] if self.ndim_ > 0 else 1
-    if self.ndim_ > 0:
-        sizes[at] = (there - window) // by + 1
-        strides[at] = self.strides[at] * by
-    return run_view(UNFOLD, self, alias_as(self, self.ndim_ + 1, sizes, strides, self.data_), (self, at, window, by))
+    return run_4(UNFOLD, self, plain_ints(dimension), plain_ints(size), plain_ints(step))

@@ -6,16 +6,14 @@ have to rewrite the history that it shares with the others. (tensor_split makes 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.number cimport PyIndex_Check
 
+from tensorlab._core.dispatch cimport run_2, run_3
 from tensorlab._core.op cimport Op
-from tensorlab._core.graph cimport as_view, dim_of
+from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, int_argument, ssize, wrap_dim
 from tensorlab._core.tensor cimport VIEW_MULTI_OUTPUT, TensorBase, alias_as
 from tensorlab._core.dtypes cimport INT64, item_size
-from tensorlab._core.recording cimport record
 from tensorlab.ops.joining cimport run_cat, run_stack
 from tensorlab.ops.slicing cimport part_of, slice_dim
-
-from itertools import repeat
 
 from tensorlab._core.exchange import tolist
 from tensorlab.errors import DimensionError, DTypeError, ShapeError
@@ -26,15 +24,6 @@ cdef inline int let_interrupt(ssize i) except -1:
     return PyErr_CheckSignals() if i & 1023 == 0 else 0
 
 
-cdef object views_of(Op op, TensorBase x, list outputs, tuple arguments):
-    """Make aliases of x the views that one call returns together."""
-    for one in outputs:
-        as_view(x, <TensorBase>one, VIEW_MULTI_OUTPUT)
-    if len(outputs) > 0:
-        record(op, outputs, arguments)
-    return tuple(outputs)
-
-
 cdef list filled(list grads, object like, object shapes):
     """The gradients of several results, with zeros for those that were not used."""
     return [like.new_zeros(shapes[i]) if grads[i] is None else grads[i] for i in range(len(grads))]
@@ -43,35 +32,52 @@ cdef list filled(list grads, object like, object shapes):
 cdef object join_gradients(list grads, object x_shape, int dim, object lengths):
     """Put the gradients of pieces together again."""
     cdef list shapes = []
+    dim = wrap_dim(dim, <int>len(x_shape), "split")
     for length in lengths:
         shapes.append(tuple(x_shape[:dim]) + (length,) + tuple(x_shape[dim + 1:]))
     return run_cat(filled(grads, next(one for one in grads if one is not None), shapes), dim)
 
 
 # ---------------------------------------------------------------- split
-cdef Op SPLIT = Op("split(Tensor x, int dim, int[] lengths) -> Tensor[]")
+cdef Op SPLIT = Op("split(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]")
+SPLIT.creation = VIEW_MULTI_OUTPUT
 
 @SPLIT.derivative("x")
 def split_derivative(grads, x_shape, dim, lengths):
     return join_gradients(grads, x_shape, dim, lengths)
 
-cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(Tensor x, int dim, int[] lengths) -> Tensor[]")
+cdef Op SPLIT_WITH_SIZES = Op("split_with_sizes(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]")
+SPLIT_WITH_SIZES.creation = VIEW_MULTI_OUTPUT
 
 @SPLIT_WITH_SIZES.derivative("x")
 def split_with_sizes_derivative(grads, x_shape, dim, lengths):
     return join_gradients(grads, x_shape, dim, lengths)
 
 
-cdef object cut(Op op, TensorBase x, int dim, object lengths):
+cdef tuple split_kernel(TensorBase x, object dim, object lengths):
     """Views of `lengths` indices each, one after the other."""
-    cdef list outputs = [], cut_lengths = []
-    cdef ssize start = 0, length
+    cdef list outputs = []
+    cdef ssize start = 0, length, size
+    cdef int at
+    if not isinstance(lengths, (tuple, list)):
+        raise TypeError(f"split: the sizes must be a list of ints, not {type(lengths).__name__}")
+    if x.ndim_ == 0:
+        raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
+    at = dim_of(dim, x, "split_with_sizes")
+    size = x.sizes[at]
     for length in lengths:
         let_interrupt(len(outputs))
-        outputs.append(part_of(x, dim, start, length, 1))
-        cut_lengths.append(length)
+        if length < 0 or length > size - start:
+            break
+        outputs.append(part_of(x, at, start, length, 1))
         start += length
-    return views_of(op, x, outputs, (x, dim, cut_lengths))
+    else:
+        if start == size:
+            return tuple(outputs)
+    raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {size}, the size of dimension "
+                     f"{at}")
+
+SPLIT.kernel = SPLIT_WITH_SIZES.kernel = <void*>split_kernel
 
 
 cdef object cut_evenly(TensorBase x, int dim, ssize length):
@@ -84,7 +90,7 @@ cdef object cut_evenly(TensorBase x, int dim, ssize length):
         let_interrupt(len(lengths))
         lengths.append(min(left, length))
         left -= length
-    return cut(SPLIT, x, dim, lengths)
+    return run_3(SPLIT, x, dim, lengths)
 
 
 def split(TensorBase self not None, split_size, dim=0):
@@ -125,18 +131,10 @@ def split(TensorBase self not None, split_size, dim=0):
 
 def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
     """`split` into pieces of given sizes."""
-    cdef int at
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
     dim = plain_ints(dim)
-    lengths = [int_argument(length, "split_with_sizes", "a size") for length in split_sizes]
-    if self.ndim_ == 0:
-        raise ShapeError("split_with_sizes: a 0-d tensor has no dimension to split")
-    at = dim_of(dim, self, "split_with_sizes")
-    if any(length < 0 for length in lengths) or sum(lengths) != self.sizes[at]:
-        raise ShapeError(f"split_with_sizes: the sizes {lengths} must be at least 0 and add up to {self.sizes[at]}, "
-                         f"the size of dimension {at}")
-    return cut(SPLIT_WITH_SIZES, self, at, lengths)
+    return run_3(SPLIT_WITH_SIZES, self, dim, [int_argument(length, "split_with_sizes", "a size") for length in split_sizes])
 
 
 def chunk(TensorBase input not None, chunks, dim=0):
@@ -147,7 +145,8 @@ def chunk(TensorBase input not None, chunks, dim=0):
     [3, 3, 1]
     """
     cdef int at
-    cdef ssize n = int_argument(chunks, "chunk", "chunks"), length
+    cdef ssize n = int_argument(chunks, "chunk", "chunks"), length, i
+    cdef list nothing = []
     dim = plain_ints(dim)
     if input.ndim_ == 0:
         raise ShapeError("chunk: a 0-d tensor has no dimension to split")
@@ -156,19 +155,41 @@ def chunk(TensorBase input not None, chunks, dim=0):
     at = wrap_dim(dim, input.ndim_, "chunk")
     length = input.sizes[at] // n + (input.sizes[at] % n > 0)
     if length == 0:
-        return cut(SPLIT_WITH_SIZES, input, at, repeat(0, n))
+        for i in range(n):
+            let_interrupt(i)
+            nothing.append(0)
+        return run_3(SPLIT_WITH_SIZES, input, at, nothing)
     return cut_evenly(input, at, length)
 
 
 # ---------------------------------------------------------------- unbind
-cdef Op UNBIND = Op("unbind(Tensor x, int dim) -> Tensor[]")
+cdef Op UNBIND = Op("unbind(Tensor(a) x, int dim=0) -> Tensor(a)[]")
+UNBIND.creation = VIEW_MULTI_OUTPUT
 
 @UNBIND.derivative("x")
 def unbind_derivative(grads, x_shape, dim):
-    cdef object shape = tuple(x_shape[:dim]) + tuple(x_shape[dim + 1:])
+    cdef int at = wrap_dim(dim, <int>len(x_shape), "unbind")
+    cdef object shape = tuple(x_shape[:at]) + tuple(x_shape[at + 1:])
     cdef object like = next(one for one in grads if one is not None)
-    return run_stack(filled(grads, like, [shape] * len(grads)), dim, "stack")
+    return run_stack(filled(grads, like, [shape] * len(grads)), at)
 
+cdef tuple unbind_kernel(TensorBase x, object dim):
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef list outputs = []
+    cdef int at, i
+    cdef ssize k
+    if x.ndim_ == 0:
+        raise DimensionError("unbind: a 0-d tensor has no dimension to take apart")
+    at = dim_of(dim, x, "unbind")
+    for i in range(x.ndim_ - 1):
+        sizes[i] = x.sizes[i + (i >= at)]
+        strides[i] = x.strides[i + (i >= at)]
+    for k in range(x.sizes[at]):
+        let_interrupt(k)
+        outputs.append(alias_as(x, x.ndim_ - 1, sizes, strides, x.data_ + k * x.strides[at] * item_size[x.dtype_]))
+    return tuple(outputs)
+
+UNBIND.kernel = <void*>unbind_kernel
 
 def unbind(TensorBase input not None, dim=0):
     """Views of all indices of a dimension, which disappears.
@@ -177,22 +198,7 @@ def unbind(TensorBase input not None, dim=0):
     >>> tensorlab.unbind(tensorlab.tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
     """
-    cdef ssize[MAX_NDIM] sizes, strides
-    cdef list outputs = []
-    cdef int at, i
-    cdef ssize k
-    dim = plain_ints(dim)
-    if input.ndim_ == 0:
-        raise DimensionError("unbind: a 0-d tensor has no dimension to take apart")
-    at = dim_of(dim, input, "unbind")
-    for i in range(input.ndim_ - 1):
-        sizes[i] = input.sizes[i + (i >= at)]
-        strides[i] = input.strides[i + (i >= at)]
-    for k in range(input.sizes[at]):
-        let_interrupt(k)
-        outputs.append(alias_as(input, input.ndim_ - 1, sizes, strides,
-                                input.data_ + k * input.strides[at] * item_size[input.dtype_]))
-    return views_of(UNBIND, input, outputs, (input, at))
+    return run_2(UNBIND, input, plain_ints(dim))
 
 
 # ---------------------------------------------------------------- tensor_split

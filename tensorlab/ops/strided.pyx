@@ -13,14 +13,14 @@ readings of one memory m, so
 If x itself reads a place several times (an expanded tensor), the gradient is divided among its readings, because the
 sum over them must be the gradient of the place. Source: PyTorch's note "as_strided backward and layout-aware autograd".
 """
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport record, run_view
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, is_meta, memory_of, offset_of
+from tensorlab._core.modes cimport set_grad_mode, thread_state
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
@@ -94,11 +94,11 @@ cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, co
 cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
     """out += x, one element after the other, so that a place that `out` reaches several times gets the sum.
 
-    Both have the same shape and the same dtype, float32 or float64.
+    Both have the same shape, the same dtype, float32 or float64, and elements (none is on meta).
     """
     cdef ssize[MAX_NDIM] sizes, out_strides, x_strides
     cdef int i, ndim = max(<int>out.ndim_, 1)
-    if out.numel_ == 0 or is_meta(out):
+    if out.numel_ == 0:
         return 0
     sizes[0] = 1
     out_strides[0] = x_strides[0] = 0
@@ -116,12 +116,28 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 
 
 # ---------------------------------------------------------------- as_strided
-cdef Op AS_STRIDED = Op("as_strided(Tensor x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
-                        "int x_offset) -> Tensor", inplace_node="AsStridedBackward1")
+# x_stride and x_offset are those of x, which its derivative needs
+cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
+                        "int x_offset) -> Tensor(a)", inplace_node="AsStridedBackward1")
 
 @AS_STRIDED.derivative("x")
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):
-    return run_restride(<TensorBase?>grad, (size, stride, storage_offset), (x_shape, x_stride, x_offset), True)
+    return run_restride(<TensorBase?>grad, size, stride, storage_offset, x_shape, x_stride, x_offset, True)
+
+cdef TensorBase as_strided_kernel(TensorBase x, object size, object stride, object storage_offset, object x_stride,
+                                  object x_offset):
+    cdef Geometry to
+    read_geometry(&to, size, stride, storage_offset, "as_strided")
+    check_bounds(x, &to, "as_strided")
+    return alias_as(x, to.ndim, to.sizes, to.strides, x.storage_.address + to.offset * item_size[x.dtype_])
+
+AS_STRIDED.kernel = <void*>as_strided_kernel
+
+cdef tuple geometry_arguments(TensorBase x, object size, object stride, object storage_offset):
+    """The op's arguments from those of the public functions."""
+    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
+    return (x, size, stride, offset_of(x) if storage_offset is None else storage_offset, x.stride(), offset_of(x))
+
 
 def as_strided(TensorBase input not None, size, stride, storage_offset=None):
     """A view with any sizes and strides over the memory of `input`.
@@ -146,69 +162,100 @@ def as_strided(TensorBase input not None, size, stride, storage_offset=None):
             [2, 3],
             [3, 4]])
     """
-    cdef Geometry to
-    cdef TensorBase out
-    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
-    read_geometry(&to, size, stride, offset_of(input) if storage_offset is None else storage_offset, "as_strided")
-    check_bounds(input, &to, "as_strided")
-    out = alias_as(input, to.ndim, to.sizes, to.strides, input.storage_.address + to.offset * item_size[input.dtype_])
-    return run_view(AS_STRIDED, input, out,
-                    (input, tuple(size), tuple(stride), to.offset, input.stride(), offset_of(input)))
+    return run_tuple(AS_STRIDED, geometry_arguments(input, size, stride, storage_offset))
 
 set_as_strided(as_strided)
 
 
-def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
-    """`as_strided` of the tensor itself."""
+cdef Op AS_STRIDED_ = inplace_op(AS_STRIDED)
+
+cdef TensorBase as_strided_inplace_kernel(TensorBase self, object size, object stride, object storage_offset, object x_stride,
+                                          object x_offset):
     cdef Geometry to
     check_layout_change(AS_STRIDED, self)
-    size, stride, storage_offset = plain_ints(size), plain_ints(stride), plain_ints(storage_offset)
-    read_geometry(&to, size, stride, offset_of(self) if storage_offset is None else storage_offset, "as_strided_")
+    read_geometry(&to, size, stride, storage_offset, "as_strided_")
     check_bounds(self, &to, "as_strided_")
-    return change_layout(AS_STRIDED, self,
-                         (self, tuple(size), tuple(stride), to.offset, self.stride(), offset_of(self)),
-                         to.ndim, to.sizes, to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
+    return change_layout(AS_STRIDED, self, (self, size, stride, storage_offset, x_stride, x_offset), to.ndim, to.sizes,
+                         to.strides, self.storage_.address + to.offset * item_size[self.dtype_])
+
+AS_STRIDED_.kernel, AS_STRIDED_.records_itself = <void*>as_strided_inplace_kernel, True
+
+def as_strided_(TensorBase self not None, size, stride, storage_offset=None):
+    """`as_strided` of the tensor itself."""
+    return run_tuple(AS_STRIDED_, geometry_arguments(self, size, stride, storage_offset))
 
 
 # ---------------------------------------------------------------- restride
-cdef Op RESTRIDE = Op("restride(Tensor x, Any source, Any target, bool divides_by_target) -> Tensor")
+cdef Op RESTRIDE = Op("restride(Tensor x, int[] size, int[] stride, int offset, int[] target_size, int[] target_stride, "
+                      "int target_offset, bool divides_by_target) -> Tensor")
 
 @RESTRIDE.derivative("x")
-def restride_derivative(grad, source, target, divides_by_target):
-    return run_restride(<TensorBase?>grad, target, source, not divides_by_target)     # the transposed map
+def restride_derivative(grad, size, stride, offset, target_size, target_stride, target_offset, divides_by_target):
+    # the transposed map
+    return run_restride(<TensorBase?>grad, target_size, target_stride, target_offset, size, stride, offset, not divides_by_target)
 
 
-cdef object run_restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
-    """Add x to a memory of zeros as geometry `source` says, and read that as geometry `target` says.
+cdef object run_restride(TensorBase x, object size, object stride, object offset, object target_size, object target_stride,
+                         object target_offset, bint divides_by_target):
+    """Add x to a memory of zeros, as sizes, strides and offset say, and read that as the target's say.
 
-    What is read is divided by the number of times that one of the two reads the place. A geometry is a tuple of sizes,
-    strides and offset.
+    What is read is divided by the number of times that one of the two reads the place.
     """
-    cdef TensorBase out = restride(x, source, target, divides_by_target)
-    if x.numel_ == 0 or out.numel_ == 0:            # zeros, which do not depend on x
-        return out
-    return record(RESTRIDE, out, (x, source, target, divides_by_target))
+    cdef bint was_enabled = thread_state().grad_mode
+    if x.numel_ == 0 or 0 in target_size:           # zeros, which do not depend on x
+        set_grad_mode(False)
+    try:
+        return run_tuple(RESTRIDE, (x, size, stride, offset, target_size, target_stride, target_offset, divides_by_target))
+    finally:
+        set_grad_mode(was_enabled)
 
 
-cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_by_target):
-    cdef Geometry reads, writes
-    cdef Geometry* divisor = &writes if divides_by_target else &reads
-    cdef TensorBase memory, counts, kept = x, y, out
-    cdef ssize shared, reach
-    cdef int dtype = kernel_dtype(x.dtype_)
-    read_geometry(&reads, source[0], source[1], source[2], "restride")
-    read_geometry(&writes, target[0], target[1], target[2], "restride")
-    reach = extent(writes.ndim, writes.sizes, writes.strides)
+cdef TensorBase start_restride(TensorBase x, Geometry* reads, Geometry* writes, int dtype):
+    """A memory of zeros that both geometries fit in; they now count from its start."""
+    cdef ssize reach = extent(writes.ndim, writes.sizes, writes.strides), shared = min(reads.offset, writes.offset)
     if x.numel_ == 0 or reach == 0:
-        out = zeros_beside(x, x.dtype_, writes.ndim, writes.sizes)
-        bump_version(out)
-        return out
+        return zeros_beside(x, x.dtype_, writes.ndim, writes.sizes)
     # memory begins where the lower one of the two begins
-    shared = min(reads.offset, writes.offset)
     reads.offset -= shared
     writes.offset -= shared
     reach = max(writes.offset + reach, reads.offset + extent(reads.ndim, reads.sizes, reads.strides))
-    memory = zeros_beside(x, dtype, 1, &reach)
+    return zeros_beside(x, dtype, 1, &reach)
+
+
+cdef int read_geometries(TensorBase x, Geometry* reads, Geometry* writes, object size, object stride, object offset,
+                         object target_size, object target_stride, object target_offset) except -1:
+    cdef int i
+    read_geometry(reads, size, stride, offset, "restride")
+    read_geometry(writes, target_size, target_stride, target_offset, "restride")
+    if reads.offset < 0 or writes.offset < 0:
+        raise MemoryLayoutError(f"restride: offsets {reads.offset} and {writes.offset} must be at least 0")
+    for i in range(max(reads.ndim, x.ndim_)):
+        if reads.ndim != x.ndim_ or reads.sizes[i] != x.sizes[i]:
+            raise ShapeError(f"restride: sizes {shape_text(reads.ndim, reads.sizes)} must be the shape of the tensor, "
+                             f"{shape_text(x.ndim_, x.sizes)}")
+    return 0
+
+
+cdef TensorBase restride_result(TensorBase x, object size, object stride, object offset, object target_size,
+                                object target_stride, object target_offset, object divides_by_target):
+    cdef Geometry reads, writes
+    cdef TensorBase memory
+    read_geometries(x, &reads, &writes, size, stride, offset, target_size, target_stride, target_offset)
+    memory = start_restride(x, &reads, &writes, x.dtype_)
+    return read_as(memory, &writes) if x.numel_ > 0 and extent(writes.ndim, writes.sizes, writes.strides) > 0 else memory
+
+
+cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object offset, object target_size,
+                                object target_stride, object target_offset, object divides_by_target):
+    cdef Geometry reads, writes
+    cdef Geometry* divisor = &writes if divides_by_target else &reads
+    cdef TensorBase memory, counts, kept = x, y, out
+    cdef int dtype = kernel_dtype(x.dtype_)
+    read_geometries(x, &reads, &writes, size, stride, offset, target_size, target_stride, target_offset)
+    memory = start_restride(x, &reads, &writes, dtype)
+    if x.numel_ == 0 or extent(writes.ndim, writes.sizes, writes.strides) == 0:
+        bump_version(memory)
+        return memory
     if dtype != x.dtype_:                                       # half types are summed in float32
         kept = empty_beside(x, dtype, x.ndim_, x.sizes)
         copy_into(kept, x)
@@ -218,22 +265,23 @@ cdef TensorBase restride(TensorBase x, tuple source, tuple target, bint divides_
     else:
         accumulate_into(y, kept)
     if may_have_internal_overlap(divisor.ndim, divisor.sizes, divisor.strides):
-        counts = zeros_beside(x, dtype, 1, &reach)
+        counts = zeros_beside(x, dtype, 1, memory.sizes)
         count_readings(counts, divisor)
-        if is_meta(x):
-            pass
-        elif dtype == FLOAT32:
-            divide(<float*>memory_of(memory), <float*>memory_of(counts), reach)
+        if dtype == FLOAT32:
+            divide(<float*>memory_of(memory), <float*>memory_of(counts), memory.numel_)
         else:
-            divide(<double*>memory_of(memory), <double*>memory_of(counts), reach)
+            divide(<double*>memory_of(memory), <double*>memory_of(counts), memory.numel_)
     if dtype != x.dtype_:
-        y = empty_beside(x, x.dtype_, 1, &reach)
+        y = empty_beside(x, x.dtype_, 1, memory.sizes)
         copy_into(y, memory)
         memory = y
     bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
     out = read_as(memory, &writes)
     # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead
     return out if thread_state().grad_enabled else as_view(memory, out, VIEW_DEFAULT)
+
+RESTRIDE.kernel = <void*>restride_kernel
+RESTRIDE.shape_rule = <void*>restride_result
 
 
 cdef TensorBase read_as(TensorBase memory, Geometry* geometry):

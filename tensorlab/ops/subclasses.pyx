@@ -2,8 +2,8 @@
 
 The results of ops are plain tensors; the default hook turns them into the class of the argument, by as_subclass.
 """
+from tensorlab._core.dispatch cimport run_2
 from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport run_view
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
 from tensorlab._core.overrides import DisableTorchFunctionSubclass
@@ -11,11 +11,18 @@ from tensorlab._core.subclass import make_subclass
 
 
 # ---------------------------------------------------------------- as_subclass
-cdef Op AS_SUBCLASS = Op("as_subclass(Tensor x, Class cls) -> Tensor", node="AliasBackward0")
+cdef Op AS_SUBCLASS = Op("as_subclass(Tensor(a) x, Class cls) -> Tensor(a)", node="AliasBackward0")
 
 @AS_SUBCLASS.derivative("x")
 def as_subclass_derivative(grad):
     return grad
+
+cdef TensorBase as_subclass_kernel(TensorBase x, object cls):
+    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
+        raise TypeError(f"as_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
+    return make_subclass(cls, x)
+
+AS_SUBCLASS.kernel = <void*>as_subclass_kernel
 
 def as_subclass(TensorBase self not None, cls):
     """The same elements as a tensor of class `cls`: a view, through which gradients flow back.
@@ -31,9 +38,7 @@ def as_subclass(TensorBase self not None, cls):
     >>> type((tensorlab.ones(2).as_subclass(Named) + 1).sum()).__name__
     'Named'
     """
-    if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
-        raise TypeError(f"as_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
-    return run_view(AS_SUBCLASS, self, make_subclass(cls, self), (self, cls))
+    return run_2(AS_SUBCLASS, self, cls)
 
 
 # ---------------------------------------------------------------- the default hook

@@ -9,16 +9,18 @@ Writing x[...] = y writes into the view, so that autograd sees an in-place opera
 from cpython.long cimport PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.slice cimport PySlice_Check
 
+from tensorlab._core.dispatch cimport run_2, run_3
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport as_number, is_operand, refuse_internal_overlap, refuse_overlap
-from tensorlab._core.graph cimport as_view, bump_version, needs_grad, should_record
+from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.modes cimport thread_state
-from tensorlab._core.recording cimport record, run_view
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as
+from tensorlab.ops.creation cimport full_beside
 from tensorlab.ops.copying cimport copy_safely, is_same_place
+from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport check_number, fill_number, zeros_beside
 from tensorlab.ops.indexing.advanced cimport run_index, run_index_put_
 from tensorlab.ops.indexing.subscripts cimport (
@@ -38,10 +40,10 @@ from tensorlab.errors import ShapeError
 
 
 # ---------------------------------------------------------------- views
-cdef Op GETITEM_ALIAS = Op("getitem_alias(Tensor x, Any index) -> Tensor", node="AliasBackward0")
-cdef Op GETITEM_SELECT = Op("getitem_select(Tensor x, Any index) -> Tensor", node="SelectBackward0")
-cdef Op GETITEM_SLICE = Op("getitem_slice(Tensor x, Any index) -> Tensor", node="SliceBackward0")
-cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(Tensor x, Any index) -> Tensor", node="UnsqueezeBackward0")
+cdef Op GETITEM_ALIAS = Op("getitem_alias(Tensor(a) x, Index index) -> Tensor(a)", node="AliasBackward0")
+cdef Op GETITEM_SELECT = Op("getitem_select(Tensor(a) x, Index index) -> Tensor(a)", node="SelectBackward0")
+cdef Op GETITEM_SLICE = Op("getitem_slice(Tensor(a) x, Index index) -> Tensor(a)", node="SliceBackward0")
+cdef Op GETITEM_UNSQUEEZE = Op("getitem_unsqueeze(Tensor(a) x, Index index) -> Tensor(a)", node="UnsqueezeBackward0")
 cdef tuple VIEW_OPS = (GETITEM_ALIAS, GETITEM_SELECT, GETITEM_SLICE, GETITEM_UNSQUEEZE)     # by Subscript.last
 
 @GETITEM_SELECT.derivative("x")
@@ -51,7 +53,7 @@ def getitem_derivative(grad, index, x_shape):
     cdef bint cuts
     cdef int first = first_step(index, x_shape, &cuts)
     if cuts:
-        grad = run_getitem_backward(<TensorBase?>grad, index, x_shape)
+        grad = run_3(GETITEM_BACKWARD, grad, index, x_shape)
     return grad.view(x_shape) if first == UNSQUEEZE else grad   # a view, as PyTorch's, whose chain goes back through squeeze
 
 @GETITEM_ALIAS.derivative("x")
@@ -87,33 +89,56 @@ cdef int first_step(tuple index, object shape, bint* cuts) except -1:
             first = step
     return first
 
+cdef int read_view(TensorBase x, object index, Subscript* out) except -1:
+    """Read a tuple of ints, slices, None and Ellipsis."""
+    cdef object items = plain_subscript(index) if isinstance(index, tuple) else None
+    if items is None:
+        raise TypeError(f"getitem: the index must be a tuple, not {type(index).__name__}")
+    if len(items) == 1 and PyLong_CheckExact(items[0]):
+        return read_int(x, as_position(items[0]), out)
+    if len(items) == 1 and PySlice_Check(items[0]):
+        return read_slice(x, items[0], out)
+    if read_subscript(x, <tuple>items, out) is not None:
+        raise TypeError("getitem: tensors, lists and masks make no view; give ints, slices, None and Ellipsis")
+    return 0
+
+cdef TensorBase getitem_kernel(TensorBase x, object index):
+    cdef Subscript subscript
+    read_view(x, index, &subscript)
+    return view_of(x, &subscript)
+
+for _op in VIEW_OPS:
+    (<Op>_op).kernel = <void*>getitem_kernel
+
 cdef inline TensorBase make_view(TensorBase x, Subscript* subscript, object index):
-    """The view of x that a plain subscript describes, recorded if autograd follows x."""
-    cdef TensorBase out = view_of(x, subscript)
-    if should_record(x):
-        return run_view(<Op>VIEW_OPS[subscript.last], x, out, (x, index if isinstance(index, tuple) else (index,)))
-    return as_view(x, out, VIEW_DEFAULT)
+    """The view of x that a plain subscript describes."""
+    if is_unwatched(x):
+        return as_view(x, view_of(x, subscript), VIEW_DEFAULT)
+    return run_2(<Op>VIEW_OPS[subscript.last], x, index if isinstance(index, tuple) else (index,))
 
 
 # ---------------------------------------------------------------- getitem_backward
-cdef Op GETITEM_BACKWARD = Op("getitem_backward(Tensor grad, Any index, int[] shape) -> Tensor")
+cdef Op GETITEM_BACKWARD = Op("getitem_backward(Tensor grad, Index index, int[] shape) -> Tensor")
 
 @GETITEM_BACKWARD.derivative("grad")
 def getitem_backward_derivative(grad, index):
     return getitem(grad, index)
 
-cdef object run_getitem_backward(TensorBase grad, object index, object shape):
+cdef TensorBase getitem_backward_kernel(TensorBase grad, object index, object shape):
     """A tensor of zeros, with grad in the part that the subscript describes."""
     cdef ssize[MAX_NDIM] sizes
     cdef Subscript subscript
-    cdef TensorBase out
-    cdef int d, ndim = len(shape)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    read_subscript(out, index, &subscript)
-    copy_into(view_of(out, &subscript), grad)
-    return record(GETITEM_BACKWARD, out, (grad, index, shape))
+    cdef int ndim = read_sizes(shape, sizes, "getitem_backward")
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, ndim, sizes), part
+    read_view(out, index, &subscript)
+    part = view_of(out, &subscript)
+    if not is_same_size(part, grad):
+        raise ShapeError(f"getitem_backward: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but x[index] has "
+                         f"{shape_text(part.ndim_, part.sizes)}")
+    copy_into(part, grad)
+    return out
+
+GETITEM_BACKWARD.kernel = <void*>getitem_backward_kernel
 
 
 # ---------------------------------------------------------------- x[index]
@@ -130,10 +155,14 @@ def getitem(TensorBase x not None, index):
     cdef Subscript subscript
     cdef list tensors
     if PyLong_CheckExact(index):
+        if not is_unwatched(x):
+            return run_2(GETITEM_SELECT, x, (index,))
         read_int(x, as_position(index), &subscript)
-        return make_view(x, &subscript, index)
+        return as_view(x, view_of(x, &subscript), VIEW_DEFAULT)
     index = plain_subscript(index)
     if PySlice_Check(index):
+        if not is_unwatched(x):
+            return run_2(GETITEM_SLICE, x, (index,))
         read_slice(x, index, &subscript)
     else:
         tensors = read_subscript(x, <tuple>index, &subscript)
@@ -198,7 +227,8 @@ def setitem(TensorBase x not None, index, value):
         tensors = read_subscript(x, <tuple>index, &subscript)
     if tensors is not None:
         put_value(base_of_indexed(x, &subscript, index), tensors, value)
-    elif thread_state().grad_enabled and (needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
+    elif active_layers or thread_state().grad_enabled and (
+            needs_grad(x) or (isinstance(value, TensorBase) and needs_grad(<TensorBase>value))):
         if subscript.is_whole:
             record_value(x, value)                      # x[...] = value is an in-place op on x itself
         else:
@@ -297,8 +327,7 @@ cdef int put_value(TensorBase x, list tensors, object value) except -1:
     if isinstance(value, TensorBase):
         values = without_leading_ones(<TensorBase>value)
     else:
-        values = zeros_beside(x, x.dtype_, 0, NULL)
-        fill_number(values, value, "setitem")
+        values = full_beside(x, as_number(value))
     run_index_put_(x, tensors, values, False)
     return 0
 
