@@ -384,14 +384,26 @@ cdef int copy_safely(TensorBase out, TensorBase x) except -1:
 
 cdef Op COPY_ = inplace_op(COPY)
 
-cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
-    cdef OpNode node = None
-    cdef int i, shift = self.ndim_ - source.ndim_
+cdef int check_source(TensorBase x, TensorBase source) except -1:
+    cdef int i, shift = x.ndim_ - source.ndim_
     for i in range(source.ndim_):
-        if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != self.sizes[i + shift]):
+        if shift < 0 or (source.sizes[i] != 1 and source.sizes[i] != x.sizes[i + shift]):
             raise ShapeError(f"copy_: src has shape {shape_text(source.ndim_, source.sizes)}, which cannot be "
                              f"broadcast to "
-                             f"{shape_text(self.ndim_, self.sizes)}: counted from the right, sizes must be equal or 1")
+                             f"{shape_text(x.ndim_, x.sizes)}: counted from the right, sizes must be equal or 1")
+    return 0
+
+cdef TensorBase copy_kernel(TensorBase x, TensorBase source):
+    cdef TensorBase out = empty_tensor_like(x, x.dtype_)
+    check_source(x, source)
+    copy_into(out, source)
+    return out
+
+COPY.kernel = <void*>copy_kernel
+
+cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
+    cdef OpNode node = None
+    check_source(self, source)
     if is_floating(self.dtype_):
         node = start_overlapping(COPY, self, (self, source))
     else:
