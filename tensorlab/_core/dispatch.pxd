@@ -54,11 +54,11 @@ cdef inline object run_tuple(Op op, tuple arguments):
     """For ops with more arguments, whose kernels take longer than a tuple does."""
     return run(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
 
-cdef object run_unary(Op op, TensorBase x)
-cdef object run_binary(Op op, object x, object y)
+cdef object run_unary(Op op, TensorBase x, object out=*)
+cdef object run_binary(Op op, object x, object y, object out=*)
 cdef object run_reflected(Op op, Op recorded, object x, TensorBase y)
-cdef object run_ternary(Op op, object x, object y, object z)
-cdef object run_quaternary(Op op, object x, object y, object z, object w)
+cdef object run_ternary(Op op, object x, object y, object z, object out=*)
+cdef object run_quaternary(Op op, object x, object y, object z, object w, object out=*)
 cdef object run_pointwise(Op op, PyObject** operands, int n)
 cdef object run_unary_inplace(Op op, TensorBase x)
 cdef object run_binary_inplace(Op op, TensorBase x, object y)

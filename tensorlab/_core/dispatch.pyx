@@ -363,46 +363,50 @@ cdef inline bint may_need_grad(TensorBase x) noexcept:
     return x.wants_grad or x.node is not None or x.base is not None
 
 
-cdef object run_unary(Op op, TensorBase x):
-    """out = op(x)"""
+cdef object run_unary(Op op, TensorBase x, object out=None):
+    """op(x), a new tensor or written into `out`"""
     cdef PyObject* operands[1]
     cdef OpNode node
-    cdef TensorBase out
+    cdef TensorBase result
     cdef void* loop
     if x is None:
         raise TypeError(f"{op.name}: argument {op.params[0]!r} must be a Tensor, not None")
     operands[0] = <PyObject*>x
+    if out is not None:
+        return run_out(op, operands, 1, out)
     if active_layers:
         return run_layers(op, operands, 1)
     loop = short_cut(op, x)
     if loop != NULL:
-        out = short_result(op, x)
-        (<unary_loop>loop)(out.data_, x.data_, x.numel_)
+        result = short_result(op, x)
+        (<unary_loop>loop)(result.data_, x.data_, x.numel_)
     else:
-        out = compute(op, operands, 1, None, False)
+        result = compute(op, operands, 1, None, False)
     if may_need_grad(x):
         node = begin_record(op, operands, 1)
         if node is not None:
-            end_record(node, out)
-    return out
+            end_record(node, result)
+    return result
 
 
-cdef object run_binary(Op op, object a, object b):
-    """out = op(a, b), where either may be a number"""
+cdef object run_binary(Op op, object a, object b, object out=None):
+    """op(a, b), where either may be a number; a new tensor or written into `out`"""
     cdef PyObject* operands[2]
     cdef OpNode node
-    cdef TensorBase out
+    cdef TensorBase result
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
-    out = None if active_layers else short_binary(op, a, b, None)
-    if out is None:
+    if out is not None:
+        return run_out(op, operands, 2, out)
+    result = None if active_layers else short_binary(op, a, b, None)
+    if result is None:
         return run_pointwise(op, operands, 2)
     if (isinstance(a, TensorBase) and may_need_grad(<TensorBase>a)) or (
             isinstance(b, TensorBase) and may_need_grad(<TensorBase>b)):
         node = begin_record(op, operands, 2)
         if node is not None:
-            end_record(node, out)
-    return out
+            end_record(node, result)
+    return result
 
 
 cdef object run_reflected(Op op, Op recorded, object x, TensorBase y):
@@ -460,23 +464,23 @@ cdef inline TensorBase short_binary(Op op, object a, object b, TensorBase out):
     return out
 
 
-cdef object run_ternary(Op op, object x, object y, object z):
-    """out = op(x, y, z), where any may be a number"""
+cdef object run_ternary(Op op, object x, object y, object z, object out=None):
+    """op(x, y, z), where any may be a number"""
     cdef PyObject* operands[3]
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
     operands[2] = <PyObject*>z
-    return run_pointwise(op, operands, 3)
+    return run_pointwise(op, operands, 3) if out is None else run_out(op, operands, 3, out)
 
 
-cdef object run_quaternary(Op op, object x, object y, object z, object w):
-    """out = op(x, y, z, w), where any may be a number"""
+cdef object run_quaternary(Op op, object x, object y, object z, object w, object out=None):
+    """op(x, y, z, w), where any may be a number"""
     cdef PyObject* operands[4]
     operands[0] = <PyObject*>x
     operands[1] = <PyObject*>y
     operands[2] = <PyObject*>z
     operands[3] = <PyObject*>w
-    return run_pointwise(op, operands, 4)
+    return run_pointwise(op, operands, 4) if out is None else run_out(op, operands, 4, out)
 
 
 cdef object run_pointwise(Op op, PyObject** operands, int n):

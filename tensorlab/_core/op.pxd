@@ -77,4 +77,6 @@ ctypedef object (*run_function)(Op op, PyObject** arguments, int n)
 cdef int set_run(run_function function) except -1
 cdef Op inplace_op(Op op)
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept
-cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64) noexcept
+cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=*) noexcept
+cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,
+                       void* boolean=*) noexcept

@@ -23,7 +23,7 @@ and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 cimport cython
 from cpython.object cimport PyObject
 
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
+from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
 from tensorlab._core.schema import in_place as in_place_schema
@@ -236,14 +236,23 @@ cdef Op inplace_op(Op op):
     return twin
 
 
+# ---------------------------------------------------------------- its loops, by type
 cdef void floating_loops(Op op, void* float32, void* float64) noexcept:
     op.loops[FLOAT32] = float32
     op.loops[FLOAT64] = float64
 
 
-cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64) noexcept:
+cdef void integer_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* boolean=NULL) noexcept:
+    op.loops[BOOL] = boolean
     op.loops[UINT8] = uint8
     op.loops[INT8] = int8
     op.loops[INT16] = int16
     op.loops[INT32] = int32
     op.loops[INT64] = int64
+
+
+cdef void number_loops(Op op, void* uint8, void* int8, void* int16, void* int32, void* int64, void* float32, void* float64,
+                       void* boolean=NULL) noexcept:
+    """All types of `number`, in its order, and bool if the op is for it, too."""
+    integer_loops(op, uint8, int8, int16, int32, int64, boolean)
+    floating_loops(op, float32, float64)

@@ -1,11 +1,61 @@
-"""What several families of pointwise ops ask of their operands, and the gradient of flat functions."""
+"""What several families of pointwise ops share: functions in place, questions to operands, the gradient of flat functions."""
+from cpython.object cimport PyObject
+
+from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
+from tensorlab._core.dispatch cimport run_binary_inplace, run_unary_inplace
 from tensorlab._core.dtypes cimport FLOAT32, is_floating
 from tensorlab._core.iterator cimport fill_with
+from tensorlab._core.op cimport COMPARE, Op
 from tensorlab._core.tensor cimport TensorBase, empty_like
 
 import warnings
 
 from tensorlab.errors import UnsupportedDType
+
+cdef Call call_closure              # one code unpacks the arguments of all compiled functions
+
+
+def inplace_function(Op op, function, *, bint tensors_only=False):
+    """The public function that writes over its first argument, such as `exp_` for the op EXP and its function `exp`.
+
+    It has the name, the module and the signature that it would have if it were written beside `exp`. A second argument may be
+    a number, unless `tensors_only`.
+    """
+    global call_closure
+    if op.arity == 1:
+        parameters = "input: TensorBase"
+
+        def in_place(TensorBase input not None):
+            return run_unary_inplace(op, input)
+    elif tensors_only:
+        parameters = "input: TensorBase, other: TensorBase"
+
+        def in_place(TensorBase input not None, TensorBase other not None):
+            return run_binary_inplace(op, input, other)
+    else:
+        parameters = "input: TensorBase, other"
+
+        def in_place(TensorBase input not None, other):
+            return run_binary_inplace(op, input, other)
+
+    in_place.__name__ = in_place.__qualname__ = function.__name__ + "_"
+    in_place.__module__ = function.__module__
+    how = " as ones and zeros" if op.dtype_rule == COMPARE else ""
+    in_place.__doc__ = f"{in_place.__name__}({parameters})\n\n`{function.__name__}`, written over `input`{how}."
+    call_closure = call_slot(in_place)
+    set_call_slot(in_place, call_by_name)
+    return in_place
+
+
+cdef object call_by_name(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
+    """What a call of such a function goes through: Cython's errors about arguments name the closure, ours the function."""
+    try:
+        return call_closure(function, arguments, flags, names)
+    except TypeError as error:
+        text = str(error)
+        if not text.startswith("in_place() "):
+            raise
+        raise TypeError((<object>function).__name__ + text[len("in_place"):]) from None
 
 
 cdef object zeros_as(TensorBase x):

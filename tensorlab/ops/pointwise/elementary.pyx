@@ -2,16 +2,10 @@
 
 Circular and hyperbolic functions have their own files, and so have erf and its relatives.
 """
-from libc.math cimport INFINITY, fabs, log2 as c_log2, log10 as c_log10
+from libc.math cimport INFINITY, log2 as c_log2, log10 as c_log10
 
-from tensorlab._core.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_unary,
-    run_unary_inplace,
-)
+from tensorlab._core cimport tl_math
+from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
@@ -19,21 +13,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
-cdef extern from "tl_math.h" nogil:
-    float tl_expf(float)
-    double tl_exp(double)
-    float tl_exp2f(float)
-    double tl_exp2(double)
-    float tl_expm1f(float)
-    double tl_expm1(double)
-    float tl_logf(float)
-    double tl_log(double)
-    float tl_log1pf(float)
-    double tl_log1p(double)
-    float tl_sigmoidf(float)
-    double tl_sigmoid(double)
-    float tl_tanhf(float)
-    double tl_tanh(double)
+from tensorlab.ops.pointwise.common import inplace_function
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
@@ -41,12 +21,11 @@ cdef enum:
 
 # ---------------------------------------------------------------- exp
 cdef void exp_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_expf(x[i]) if real is float else tl_exp(x[i])
+        out[i] = tl_math.exp(x[i])
 
 cdef Op EXP = Op("exp(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXP, <void*>exp_loop[float], <void*>exp_loop[double])
+floating_loops(EXP, &exp_loop[float], &exp_loop[double])
 
 @EXP.derivative("x")
 def exp_derivative(grad, out):
@@ -59,21 +38,18 @@ def exp(TensorBase input not None, *, out=None):
     >>> tensorlab.exp(tensorlab.tensor([0., 1.]))
     tensor([1.0000, 2.7183])
     """
-    return run_unary(EXP, input) if out is None else run_out_1(EXP, input, out)
+    return run_unary(EXP, input, out)
 
-def exp_(TensorBase input not None):
-    """`exp`, written over `input`."""
-    return run_unary_inplace(EXP, input)
+exp_ = inplace_function(EXP, exp)
 
 
 # ---------------------------------------------------------------- exp2
 cdef void exp2_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_exp2f(x[i]) if real is float else tl_exp2(x[i])
+        out[i] = tl_math.exp2(x[i])
 
 cdef Op EXP2 = Op("exp2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXP2, <void*>exp2_loop[float], <void*>exp2_loop[double])
+floating_loops(EXP2, &exp2_loop[float], &exp2_loop[double])
 
 @EXP2.derivative("x")
 def exp2_derivative(grad, out):
@@ -86,21 +62,18 @@ def exp2(TensorBase input not None, *, out=None):
     >>> tensorlab.exp2(tensorlab.tensor([0., 3.]))
     tensor([1., 8.])
     """
-    return run_unary(EXP2, input) if out is None else run_out_1(EXP2, input, out)
+    return run_unary(EXP2, input, out)
 
-def exp2_(TensorBase input not None):
-    """`exp2`, written over `input`."""
-    return run_unary_inplace(EXP2, input)
+exp2_ = inplace_function(EXP2, exp2)
 
 
 # ---------------------------------------------------------------- expm1
 cdef void expm1_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_expm1f(x[i]) if real is float else tl_expm1(x[i])
+        out[i] = tl_math.expm1(x[i])
 
 cdef Op EXPM1 = Op("expm1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(EXPM1, <void*>expm1_loop[float], <void*>expm1_loop[double])
+floating_loops(EXPM1, &expm1_loop[float], &expm1_loop[double])
 
 @EXPM1.derivative("x")
 def expm1_derivative(grad, out):
@@ -113,21 +86,18 @@ def expm1(TensorBase input not None, *, out=None):
     >>> tensorlab.expm1(tensorlab.tensor([0., 1e-10], dtype=tensorlab.float64))
     tensor([0.0000e+00, 1.0000e-10], dtype=tensorlab.float64)
     """
-    return run_unary(EXPM1, input) if out is None else run_out_1(EXPM1, input, out)
+    return run_unary(EXPM1, input, out)
 
-def expm1_(TensorBase input not None):
-    """`expm1`, written over `input`."""
-    return run_unary_inplace(EXPM1, input)
+expm1_ = inplace_function(EXPM1, expm1)
 
 
 # ---------------------------------------------------------------- log
 cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_logf(x[i]) if real is float else tl_log(x[i])
+        out[i] = tl_math.log(x[i])
 
 cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG, <void*>log_loop[float], <void*>log_loop[double])
+floating_loops(LOG, &log_loop[float], &log_loop[double])
 
 @LOG.derivative("x")
 def log_derivative(grad, x):
@@ -140,21 +110,18 @@ def log(TensorBase input not None, *, out=None):
     >>> tensorlab.log(tensorlab.tensor([1., 10.]))
     tensor([0.0000, 2.3026])
     """
-    return run_unary(LOG, input) if out is None else run_out_1(LOG, input, out)
+    return run_unary(LOG, input, out)
 
-def log_(TensorBase input not None):
-    """`log`, written over `input`."""
-    return run_unary_inplace(LOG, input)
+log_ = inplace_function(LOG, log)
 
 
 # ---------------------------------------------------------------- log2
 cdef void log2_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = <float>(tl_log(x[i]) * 1.4426950408889634) if real is float else c_log2(x[i])
+        out[i] = <float>(tl_math.log[double](x[i]) * 1.4426950408889634) if real is float else c_log2(x[i])
 
 cdef Op LOG2 = Op("log2(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG2, <void*>log2_loop[float], <void*>log2_loop[double])
+floating_loops(LOG2, &log2_loop[float], &log2_loop[double])
 
 @LOG2.derivative("x")
 def log2_derivative(grad, x):
@@ -167,21 +134,18 @@ def log2(TensorBase input not None, *, out=None):
     >>> tensorlab.log2(tensorlab.tensor([1., 8.]))
     tensor([0., 3.])
     """
-    return run_unary(LOG2, input) if out is None else run_out_1(LOG2, input, out)
+    return run_unary(LOG2, input, out)
 
-def log2_(TensorBase input not None):
-    """`log2`, written over `input`."""
-    return run_unary_inplace(LOG2, input)
+log2_ = inplace_function(LOG2, log2)
 
 
 # ---------------------------------------------------------------- log10
 cdef void log10_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = <float>(tl_log(x[i]) * 0.4342944819032518) if real is float else c_log10(x[i])
+        out[i] = <float>(tl_math.log[double](x[i]) * 0.4342944819032518) if real is float else c_log10(x[i])
 
 cdef Op LOG10 = Op("log10(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG10, <void*>log10_loop[float], <void*>log10_loop[double])
+floating_loops(LOG10, &log10_loop[float], &log10_loop[double])
 
 @LOG10.derivative("x")
 def log10_derivative(grad, x):
@@ -194,21 +158,18 @@ def log10(TensorBase input not None, *, out=None):
     >>> tensorlab.log10(tensorlab.tensor([1., 1000.]))
     tensor([0., 3.])
     """
-    return run_unary(LOG10, input) if out is None else run_out_1(LOG10, input, out)
+    return run_unary(LOG10, input, out)
 
-def log10_(TensorBase input not None):
-    """`log10`, written over `input`."""
-    return run_unary_inplace(LOG10, input)
+log10_ = inplace_function(LOG10, log10)
 
 
 # ---------------------------------------------------------------- log1p
 cdef void log1p_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_log1pf(x[i]) if real is float else tl_log1p(x[i])
+        out[i] = tl_math.log1p(x[i])
 
 cdef Op LOG1P = Op("log1p(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LOG1P, <void*>log1p_loop[float], <void*>log1p_loop[double])
+floating_loops(LOG1P, &log1p_loop[float], &log1p_loop[double])
 
 @LOG1P.derivative("x")
 def log1p_derivative(grad, x):
@@ -221,21 +182,18 @@ def log1p(TensorBase input not None, *, out=None):
     >>> tensorlab.log1p(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.6931])
     """
-    return run_unary(LOG1P, input) if out is None else run_out_1(LOG1P, input, out)
+    return run_unary(LOG1P, input, out)
 
-def log1p_(TensorBase input not None):
-    """`log1p`, written over `input`."""
-    return run_unary_inplace(LOG1P, input)
+log1p_ = inplace_function(LOG1P, log1p)
 
 
 # ---------------------------------------------------------------- sigmoid
 cdef void sigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_sigmoidf(x[i]) if real is float else tl_sigmoid(x[i])
+        out[i] = tl_math.sigmoid(x[i])
 
 cdef Op SIGMOID = Op("sigmoid(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SIGMOID, <void*>sigmoid_loop[float], <void*>sigmoid_loop[double])
+floating_loops(SIGMOID, &sigmoid_loop[float], &sigmoid_loop[double])
 
 @SIGMOID.derivative("x")
 def sigmoid_derivative(grad, out):
@@ -248,21 +206,18 @@ def sigmoid(TensorBase input not None, *, out=None):
     >>> tensorlab.sigmoid(tensorlab.tensor([-2., 0., 2.]))
     tensor([0.1192, 0.5000, 0.8808])
     """
-    return run_unary(SIGMOID, input) if out is None else run_out_1(SIGMOID, input, out)
+    return run_unary(SIGMOID, input, out)
 
-def sigmoid_(TensorBase input not None):
-    """`sigmoid`, written over `input`."""
-    return run_unary_inplace(SIGMOID, input)
+sigmoid_ = inplace_function(SIGMOID, sigmoid)
 
 
 # ---------------------------------------------------------------- sigmoid_backward
 cdef void sigmoid_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] * (<real>1 - y[i]) * y[i]
 
 cdef Op SIGMOID_BACKWARD = Op("sigmoid_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
-floating_loops(SIGMOID_BACKWARD, <void*>sigmoid_backward_loop[float], <void*>sigmoid_backward_loop[double])
+floating_loops(SIGMOID_BACKWARD, &sigmoid_backward_loop[float], &sigmoid_backward_loop[double])
 
 @SIGMOID_BACKWARD.derivative("grad")
 def sigmoid_backward_derivative_grad(grad, y):
@@ -280,15 +235,14 @@ cdef inline real logit_scalar(real x, real eps) noexcept nogil:
     cdef real high = 1 - eps if eps >= 0 else INFINITY
     cdef real p = high if x > high else x
     p = low if p < low else p
-    return tl_logf(p / (<float>1 - p)) if real is float else tl_log(p / (1 - p))
+    return tl_math.log(p / (<real>1 - p))
 
 cdef void logit_loop(real* out, real* x, real* eps, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = logit_scalar(x[i], eps[i])
 
 cdef Op LOGIT = Op("logit(Tensor x, Scalar eps) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
-floating_loops(LOGIT, <void*>logit_loop[float], <void*>logit_loop[double])
+floating_loops(LOGIT, &logit_loop[float], &logit_loop[double])
 
 @LOGIT.derivative("x")
 def logit_derivative(grad, x, eps):
@@ -309,7 +263,7 @@ def logit(TensorBase input not None, eps=None, *, out=None):
     tensor([0.0000, 2.1972])
     """
     eps = -1.0 if eps is None else float(eps)
-    return run_binary(LOGIT, input, eps) if out is None else run_out_2(LOGIT, input, eps, out)
+    return run_binary(LOGIT, input, eps, out)
 
 def logit_(TensorBase input not None, eps=None):
     """`logit`, written over `input`."""
@@ -320,17 +274,15 @@ def logit_(TensorBase input not None, eps=None):
 cdef inline real logaddexp_scalar(real x, real y, real log_base) noexcept nogil:
     """max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference."""
     cdef real larger = x if (x > y) | (x != x) else y
-    cdef real distance = <real>fabs(x - y) * log_base
-    cdef real rest = tl_log1pf(tl_expf(-distance)) if real is float else tl_log1p(tl_exp(-distance))
-    return larger if (x == y) & (fabs(x) == INFINITY) else larger + rest / log_base
+    cdef real rest = tl_math.log1p(tl_math.exp(-tl_math.fabs(x - y) * log_base))
+    return larger if (x == y) & (tl_math.fabs(x) == INFINITY) else larger + rest / log_base
 
 cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = logaddexp_scalar(x[i], y[i], <real>1)
 
 cdef Op LOGADDEXP = Op("logaddexp(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGADDEXP, <void*>logaddexp_loop[float], <void*>logaddexp_loop[double])
+floating_loops(LOGADDEXP, &logaddexp_loop[float], &logaddexp_loop[double])
 
 @LOGADDEXP.derivative("x")
 def logaddexp_derivative_x(grad, x, y):
@@ -347,17 +299,16 @@ def logaddexp(TensorBase input not None, TensorBase other not None, *, out=None)
     >>> tensorlab.logaddexp(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
     tensor([1000.6932])
     """
-    return run_binary(LOGADDEXP, input, other) if out is None else run_out_2(LOGADDEXP, input, other, out)
+    return run_binary(LOGADDEXP, input, other, out)
 
 
 # ---------------------------------------------------------------- logaddexp2
 cdef void logaddexp2_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = logaddexp_scalar(x[i], y[i], <real>0.6931471805599453)
 
 cdef Op LOGADDEXP2 = Op("logaddexp2(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGADDEXP2, <void*>logaddexp2_loop[float], <void*>logaddexp2_loop[double])
+floating_loops(LOGADDEXP2, &logaddexp2_loop[float], &logaddexp2_loop[double])
 
 @LOGADDEXP2.derivative("x")
 def logaddexp2_derivative_x(grad, x, y):
@@ -374,20 +325,16 @@ def logaddexp2(TensorBase input not None, TensorBase other not None, *, out=None
     >>> tensorlab.logaddexp2(tensorlab.tensor([1000.]), tensorlab.tensor([1000.]))
     tensor([1001.])
     """
-    return run_binary(LOGADDEXP2, input, other) if out is None else run_out_2(LOGADDEXP2, input, other, out)
+    return run_binary(LOGADDEXP2, input, other, out)
 
 
 # ---------------------------------------------------------------- tanh
-cdef inline real tanh_scalar(real x) noexcept nogil:
-    return tl_tanhf(x) if real is float else tl_tanh(x)
-
 cdef void tanh_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tanh_scalar(x[i])
+        out[i] = tl_math.tanh(x[i])
 
-cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", grain=8192)
-floating_loops(TANH, <void*>tanh_loop[float], <void*>tanh_loop[double])
+cdef Op TANH = Op("tanh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(TANH, &tanh_loop[float], &tanh_loop[double])
 
 @TANH.derivative("x")
 def tanh_derivative(grad, out):
@@ -404,21 +351,18 @@ def tanh(TensorBase input not None, *, out=None):
     >>> tensorlab.tanh(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.7616])
     """
-    return run_unary(TANH, input) if out is None else run_out_1(TANH, input, out)
+    return run_unary(TANH, input, out)
 
-def tanh_(TensorBase input not None):
-    """`tanh`, written over `input`."""
-    return run_unary_inplace(TANH, input)
+tanh_ = inplace_function(TANH, tanh)
 
 
 # ---------------------------------------------------------------- tanh_backward
 cdef void tanh_backward_loop(real* out, real* grad, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] * (<real>1 - y[i] * y[i])
 
 cdef Op TANH_BACKWARD = Op("tanh_backward(Tensor grad, Tensor y) -> Tensor", dtype="floating")
-floating_loops(TANH_BACKWARD, <void*>tanh_backward_loop[float], <void*>tanh_backward_loop[double])
+floating_loops(TANH_BACKWARD, &tanh_backward_loop[float], &tanh_backward_loop[double])
 
 @TANH_BACKWARD.derivative("grad")
 def tanh_backward_derivative_grad(grad, y):

@@ -1,0 +1,126 @@
+"""The functions of tl_math.h, and of the C library, for both floating types: `tl_math.exp(x)` has the type of x.
+
+The functions are inlined, so a loop over one of them is vectorised as a loop over the C function is.
+"""
+from libc.math cimport (
+    atan2 as c_atan2,
+    atan2f,
+    copysign as c_copysign,
+    copysignf,
+    fabs as c_fabs,
+    fabsf,
+    fma as c_fma,
+    fmaf,
+    hypot as c_hypot,
+    hypotf,
+    nextafter as c_nextafter,
+    nextafterf,
+    pow as c_pow,
+    powf,
+)
+
+from tensorlab._core.dtypes cimport real
+from tensorlab._core.layout cimport ssize
+
+cdef extern from "tl_math.h" nogil:
+    float tl_expf(float)
+    double tl_exp(double)
+    float tl_exp2f(float)
+    double tl_exp2(double)
+    float tl_expm1f(float)
+    double tl_expm1(double)
+    float tl_logf(float)
+    double tl_log(double)
+    float tl_log1pf(float)
+    double tl_log1p(double)
+    float tl_sigmoidf(float)
+    double tl_sigmoid(double)
+    float tl_softplusf(float)
+    double tl_softplus(double)
+    float tl_tanhf(float)
+    double tl_tanh(double)
+    float tl_erff(float)
+    double tl_erf(double)
+    float tl_geluf(float)
+    double tl_gelu(double)
+    float tl_sqrtf(float)
+    double tl_sqrt(double)
+    float tl_rsqrtf(float)
+    double tl_rsqrt(double)
+    void tl_sinf_array(const float*, ssize, float*, ssize, ssize)
+    void tl_sin_array(const double*, ssize, double*, ssize, ssize)
+    void tl_cosf_array(const float*, ssize, float*, ssize, ssize)
+    void tl_cos_array(const double*, ssize, double*, ssize, ssize)
+
+
+# ---------------------------------------------------------------- tl_math.h
+cdef inline real exp(real x) noexcept nogil:
+    return tl_expf(x) if real is float else tl_exp(x)
+
+cdef inline real exp2(real x) noexcept nogil:
+    return tl_exp2f(x) if real is float else tl_exp2(x)
+
+cdef inline real expm1(real x) noexcept nogil:
+    return tl_expm1f(x) if real is float else tl_expm1(x)
+
+cdef inline real log(real x) noexcept nogil:
+    return tl_logf(x) if real is float else tl_log(x)
+
+cdef inline real log1p(real x) noexcept nogil:
+    return tl_log1pf(x) if real is float else tl_log1p(x)
+
+cdef inline real sigmoid(real x) noexcept nogil:
+    return tl_sigmoidf(x) if real is float else tl_sigmoid(x)
+
+cdef inline real softplus(real x) noexcept nogil:
+    return tl_softplusf(x) if real is float else tl_softplus(x)
+
+cdef inline real tanh(real x) noexcept nogil:
+    return tl_tanhf(x) if real is float else tl_tanh(x)
+
+cdef inline real erf(real x) noexcept nogil:
+    return tl_erff(x) if real is float else tl_erf(x)
+
+cdef inline real gelu(real x) noexcept nogil:
+    return tl_geluf(x) if real is float else tl_gelu(x)
+
+cdef inline real sqrt(real x) noexcept nogil:
+    return tl_sqrtf(x) if real is float else tl_sqrt(x)
+
+cdef inline real rsqrt(real x) noexcept nogil:
+    return tl_rsqrtf(x) if real is float else tl_rsqrt(x)
+
+cdef inline void sin_array(real* out, const real* x, ssize n) noexcept nogil:
+    if real is float:
+        tl_sinf_array(x, 1, out, 1, n)
+    else:
+        tl_sin_array(x, 1, out, 1, n)
+
+cdef inline void cos_array(real* out, const real* x, ssize n) noexcept nogil:
+    if real is float:
+        tl_cosf_array(x, 1, out, 1, n)
+    else:
+        tl_cos_array(x, 1, out, 1, n)
+
+
+# ---------------------------------------------------------------- the C library
+cdef inline real fabs(real x) noexcept nogil:
+    return fabsf(x) if real is float else c_fabs(x)
+
+cdef inline real atan2(real y, real x) noexcept nogil:
+    return atan2f(y, x) if real is float else c_atan2(y, x)
+
+cdef inline real copysign(real x, real y) noexcept nogil:
+    return copysignf(x, y) if real is float else c_copysign(x, y)
+
+cdef inline real hypot(real x, real y) noexcept nogil:
+    return hypotf(x, y) if real is float else c_hypot(x, y)
+
+cdef inline real nextafter(real x, real y) noexcept nogil:
+    return nextafterf(x, y) if real is float else c_nextafter(x, y)
+
+cdef inline real pow(real x, real y) noexcept nogil:
+    return powf(x, y) if real is float else c_pow(x, y)
+
+cdef inline real fma(real x, real y, real z) noexcept nogil:
+    return fmaf(x, y, z) if real is float else c_fma(x, y, z)
