@@ -6,15 +6,13 @@ from libc.string cimport memcpy
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,
-    run_out_2,
-    run_out_3,
     run_quaternary,
     run_ternary,
     run_ternary_inplace,
 )
 from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
-from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.operands cimport promoted_dtype
 from tensorlab._core.tensor cimport TensorBase
@@ -23,15 +21,14 @@ from tensorlab.ops.pointwise.common cimport at_least, at_most
 
 # ---------------------------------------------------------------- clamp
 cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
 cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor", dtype="promote",
                    node=("ClampBackward1", "ClampBackward0"))
-floating_loops(CLAMP, <void*>clamp_loop[float], <void*>clamp_loop[double])
-integer_loops(CLAMP, <void*>clamp_loop[uint8_t], <void*>clamp_loop[int8_t], <void*>clamp_loop[int16_t],
-              <void*>clamp_loop[int32_t], <void*>clamp_loop[int64_t])
+number_loops(CLAMP, &clamp_loop[uint8_t], &clamp_loop[int8_t], &clamp_loop[int16_t],
+             &clamp_loop[int32_t], &clamp_loop[int64_t], &clamp_loop[float],
+             &clamp_loop[double])
 
 @CLAMP.derivative("x")
 def clamp_derivative_x(grad, x, min, max):
@@ -56,10 +53,10 @@ cdef object run_clamp(object x, object low, object high, object out):
         operands[2] = <PyObject*>(low if high is None else high)
         check_out_dtype("clamp", promoted_dtype(operands, 3, "clamp"), out)             # with numbers nothing is cast
     if low is None:
-        return run_binary(CLAMP_HIGH, x, high) if out is None else run_out_2(CLAMP_HIGH, x, high, out)
+        return run_binary(CLAMP_HIGH, x, high, out)
     if high is None:
-        return run_binary(CLAMP_LOW, x, low) if out is None else run_out_2(CLAMP_LOW, x, low, out)
-    return run_ternary(CLAMP, x, low, high) if out is None else run_out_3(CLAMP, x, low, high, out)
+        return run_binary(CLAMP_LOW, x, low, out)
+    return run_ternary(CLAMP, x, low, high, out)
 
 def clamp(TensorBase input not None, min=None, max=None, *, out=None):
     """Each element, moved to the nearer bound if it lies outside of [min, max].
@@ -91,14 +88,13 @@ def clamp_(TensorBase input not None, min=None, max=None):
 
 # ---------------------------------------------------------------- clamp_backward
 cdef void clamp_backward_loop(real* out, real* x, real* low, real* high, real* grad, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] if (x[i] >= low[i]) & (x[i] <= high[i]) else 0
 
 # x comes first, because the gradient takes over its order of dimensions, as in PyTorch.
 cdef Op CLAMP_BACKWARD = Op("clamp_backward(Tensor x, Tensor min, Tensor max, Tensor grad) -> Tensor", dtype="promote",
                             wraps_numbers=True)
-floating_loops(CLAMP_BACKWARD, <void*>clamp_backward_loop[float], <void*>clamp_backward_loop[double])
+floating_loops(CLAMP_BACKWARD, &clamp_backward_loop[float], &clamp_backward_loop[double])
 
 @CLAMP_BACKWARD.derivative("grad")
 def clamp_backward_derivative(grad, x, min, max):
@@ -107,17 +103,15 @@ def clamp_backward_derivative(grad, x, min, max):
 
 # ---------------------------------------------------------------- clamp_min
 cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_least(x[i], low[i])
 
 cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor", dtype="promote",
                        node=("ClampMinBackward0", "ClampMinBackward1"),
                        wraps_numbers=False)
-floating_loops(CLAMP_MIN, <void*>clamp_min_loop[float], <void*>clamp_min_loop[double])
-integer_loops(CLAMP_MIN, <void*>clamp_min_loop[uint8_t], <void*>clamp_min_loop[int8_t], <void*>clamp_min_loop[int16_t],
-              <void*>clamp_min_loop[int32_t], <void*>clamp_min_loop[int64_t])
-CLAMP_MIN.loops[BOOL] = <void*>clamp_min_loop[uint8_t]
+number_loops(CLAMP_MIN, &clamp_min_loop[uint8_t], &clamp_min_loop[int8_t],
+             &clamp_min_loop[int16_t], &clamp_min_loop[int32_t], &clamp_min_loop[int64_t],
+             &clamp_min_loop[float], &clamp_min_loop[double], &clamp_min_loop[uint8_t])
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", dtype="promote",
@@ -141,7 +135,7 @@ def clamp_min(TensorBase input not None, min, *, out=None):
     >>> tensorlab.clamp_min(tensorlab.tensor([-2., 2.]), 0)
     tensor([0., 2.])
     """
-    return run_binary(CLAMP_MIN, input, min) if out is None else run_out_2(CLAMP_MIN, input, min, out)
+    return run_binary(CLAMP_MIN, input, min, out)
 
 def clamp_min_(TensorBase input not None, min):
     """`clamp_min`, written over `input`."""
@@ -150,17 +144,15 @@ def clamp_min_(TensorBase input not None, min):
 
 # ---------------------------------------------------------------- clamp_max
 cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_most(x[i], high[i])
 
 cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor", dtype="promote",
                        node=("ClampMaxBackward0", "ClampMaxBackward1"),
                        wraps_numbers=False)
-floating_loops(CLAMP_MAX, <void*>clamp_max_loop[float], <void*>clamp_max_loop[double])
-integer_loops(CLAMP_MAX, <void*>clamp_max_loop[uint8_t], <void*>clamp_max_loop[int8_t], <void*>clamp_max_loop[int16_t],
-              <void*>clamp_max_loop[int32_t], <void*>clamp_max_loop[int64_t])
-CLAMP_MAX.loops[BOOL] = <void*>clamp_max_loop[uint8_t]
+number_loops(CLAMP_MAX, &clamp_max_loop[uint8_t], &clamp_max_loop[int8_t],
+             &clamp_max_loop[int16_t], &clamp_max_loop[int32_t], &clamp_max_loop[int64_t],
+             &clamp_max_loop[float], &clamp_max_loop[double], &clamp_max_loop[uint8_t])
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor", dtype="promote",
@@ -184,7 +176,7 @@ def clamp_max(TensorBase input not None, max, *, out=None):
     >>> tensorlab.clamp_max(tensorlab.tensor([-2., 2.]), 0)
     tensor([-2.,  0.])
     """
-    return run_binary(CLAMP_MAX, input, max) if out is None else run_out_2(CLAMP_MAX, input, max, out)
+    return run_binary(CLAMP_MAX, input, max, out)
 
 def clamp_max_(TensorBase input not None, max):
     """`clamp_max`, written over `input`."""
@@ -193,12 +185,11 @@ def clamp_max_(TensorBase input not None, max):
 
 # ---------------------------------------------------------------- keep_grad
 cdef void keep_grad_loop(real* out, real* low, real* high, real* grad, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] if low[i] <= high[i] else 0
 
 cdef Op KEEP_GRAD = Op("keep_grad(Tensor low, Tensor high, Tensor grad) -> Tensor", dtype="promote")
-floating_loops(KEEP_GRAD, <void*>keep_grad_loop[float], <void*>keep_grad_loop[double])
+floating_loops(KEEP_GRAD, &keep_grad_loop[float], &keep_grad_loop[double])
 
 @KEEP_GRAD.derivative("grad")
 def keep_grad_derivative(grad, low, high):
@@ -207,15 +198,13 @@ def keep_grad_derivative(grad, low, high):
 
 # ---------------------------------------------------------------- maximum
 cdef void maximum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_least(x[i], y[i])
 
 cdef Op MAXIMUM = Op("maximum(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MAXIMUM, <void*>maximum_loop[float], <void*>maximum_loop[double])
-integer_loops(MAXIMUM, <void*>maximum_loop[uint8_t], <void*>maximum_loop[int8_t], <void*>maximum_loop[int16_t],
-              <void*>maximum_loop[int32_t], <void*>maximum_loop[int64_t])
-MAXIMUM.loops[BOOL] = <void*>maximum_loop[uint8_t]
+number_loops(MAXIMUM, &maximum_loop[uint8_t], &maximum_loop[int8_t], &maximum_loop[int16_t],
+             &maximum_loop[int32_t], &maximum_loop[int64_t], &maximum_loop[float],
+             &maximum_loop[double], &maximum_loop[uint8_t])
 
 @MAXIMUM.derivative("x")
 def maximum_derivative_x(grad, x, y):
@@ -232,20 +221,18 @@ def maximum(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.maximum(tensorlab.tensor([1., 5.]), tensorlab.tensor([3., 2.]))
     tensor([3., 5.])
     """
-    return run_binary(MAXIMUM, input, other) if out is None else run_out_2(MAXIMUM, input, other, out)
+    return run_binary(MAXIMUM, input, other, out)
 
 
 # ---------------------------------------------------------------- minimum
 cdef void minimum_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_most(x[i], y[i])
 
 cdef Op MINIMUM = Op("minimum(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MINIMUM, <void*>minimum_loop[float], <void*>minimum_loop[double])
-integer_loops(MINIMUM, <void*>minimum_loop[uint8_t], <void*>minimum_loop[int8_t], <void*>minimum_loop[int16_t],
-              <void*>minimum_loop[int32_t], <void*>minimum_loop[int64_t])
-MINIMUM.loops[BOOL] = <void*>minimum_loop[uint8_t]
+number_loops(MINIMUM, &minimum_loop[uint8_t], &minimum_loop[int8_t], &minimum_loop[int16_t],
+             &minimum_loop[int32_t], &minimum_loop[int64_t], &minimum_loop[float],
+             &minimum_loop[double], &minimum_loop[uint8_t])
 
 @MINIMUM.derivative("x")
 def minimum_derivative_x(grad, x, y):
@@ -262,7 +249,7 @@ def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.minimum(tensorlab.tensor([1., 5.]), tensorlab.tensor([3., 2.]))
     tensor([1., 2.])
     """
-    return run_binary(MINIMUM, input, other) if out is None else run_out_2(MINIMUM, input, other, out)
+    return run_binary(MINIMUM, input, other, out)
 
 
 # ---------------------------------------------------------------- larger_grad
@@ -273,15 +260,13 @@ cdef object larger_grad(object grad, object x, object y):
 
 # ---------------------------------------------------------------- fmax
 cdef void fmax_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] if (x[i] >= y[i]) | (y[i] != y[i]) else y[i]
 
 cdef Op FMAX = Op("fmax(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(FMAX, <void*>fmax_loop[float], <void*>fmax_loop[double])
-integer_loops(FMAX, <void*>fmax_loop[uint8_t], <void*>fmax_loop[int8_t], <void*>fmax_loop[int16_t],
-              <void*>fmax_loop[int32_t], <void*>fmax_loop[int64_t])
-FMAX.loops[BOOL] = <void*>fmax_loop[uint8_t]
+number_loops(FMAX, &fmax_loop[uint8_t], &fmax_loop[int8_t], &fmax_loop[int16_t],
+             &fmax_loop[int32_t], &fmax_loop[int64_t], &fmax_loop[float], &fmax_loop[double],
+             &fmax_loop[uint8_t])
 
 @FMAX.derivative("x")
 def fmax_derivative_x(grad, x, y):
@@ -298,20 +283,18 @@ def fmax(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.fmax(tensorlab.tensor([1., float("nan")]), tensorlab.tensor([3., 2.]))
     tensor([3., 2.])
     """
-    return run_binary(FMAX, input, other) if out is None else run_out_2(FMAX, input, other, out)
+    return run_binary(FMAX, input, other, out)
 
 
 # ---------------------------------------------------------------- fmin
 cdef void fmin_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] if (x[i] <= y[i]) | (y[i] != y[i]) else y[i]
 
 cdef Op FMIN = Op("fmin(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(FMIN, <void*>fmin_loop[float], <void*>fmin_loop[double])
-integer_loops(FMIN, <void*>fmin_loop[uint8_t], <void*>fmin_loop[int8_t], <void*>fmin_loop[int16_t],
-              <void*>fmin_loop[int32_t], <void*>fmin_loop[int64_t])
-FMIN.loops[BOOL] = <void*>fmin_loop[uint8_t]
+number_loops(FMIN, &fmin_loop[uint8_t], &fmin_loop[int8_t], &fmin_loop[int16_t],
+             &fmin_loop[int32_t], &fmin_loop[int64_t], &fmin_loop[float], &fmin_loop[double],
+             &fmin_loop[uint8_t])
 
 @FMIN.derivative("x")
 def fmin_derivative_x(grad, x, y):
@@ -328,7 +311,7 @@ def fmin(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.fmin(tensorlab.tensor([1., float("nan")]), tensorlab.tensor([3., 2.]))
     tensor([1., 2.])
     """
-    return run_binary(FMIN, input, other) if out is None else run_out_2(FMIN, input, other, out)
+    return run_binary(FMIN, input, other, out)
 
 
 # another name that PyTorch has for the same function

@@ -1,37 +1,29 @@
 """Comparisons of pairs of elements (== != < <= > >=), tests for nan and inf, and closeness. Results are bool."""
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-from tensorlab._core.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_quaternary,
-    run_unary,
-)
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core cimport tl_math
+from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
-from tensorlab._core.dtypes cimport BOOL, number, real
+from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 from tensorlab.errors import DTypeError
+from tensorlab.ops.pointwise.common import inplace_function
 
 
 # ---------------------------------------------------------------- eq
 cdef void eq_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] == y[i]
 
 cdef Op EQ = Op("eq(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(EQ, <void*>eq_loop[float], <void*>eq_loop[double])
-integer_loops(EQ, <void*>eq_loop[uint8_t], <void*>eq_loop[int8_t], <void*>eq_loop[int16_t],
-              <void*>eq_loop[int32_t], <void*>eq_loop[int64_t])
-EQ.loops[BOOL] = <void*>eq_loop[uint8_t]
+number_loops(EQ, &eq_loop[uint8_t], &eq_loop[int8_t], &eq_loop[int16_t], &eq_loop[int32_t],
+             &eq_loop[int64_t], &eq_loop[float], &eq_loop[double], &eq_loop[uint8_t])
 
 def eq(TensorBase input not None, other, *, out=None):
     """Is each element of `input` equal to that of `other`? `input == other`; broadcast, with a result of bools.
@@ -40,11 +32,9 @@ def eq(TensorBase input not None, other, *, out=None):
     >>> tensorlab.eq(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
-    return run_binary(EQ, input, other) if out is None else run_out_2(EQ, input, other, out)
+    return run_binary(EQ, input, other, out)
 
-def eq_(TensorBase input not None, other):
-    """`eq`, written over `input` as ones and zeros."""
-    return run_binary_inplace(EQ, input, other)
+eq_ = inplace_function(EQ, eq)
 
 def eq_operator(TensorBase x not None, y):
     """`x == y`; leaves foreign operands to their own class."""
@@ -53,15 +43,12 @@ def eq_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- ne
 cdef void ne_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] != y[i]
 
 cdef Op NE = Op("ne(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(NE, <void*>ne_loop[float], <void*>ne_loop[double])
-integer_loops(NE, <void*>ne_loop[uint8_t], <void*>ne_loop[int8_t], <void*>ne_loop[int16_t],
-              <void*>ne_loop[int32_t], <void*>ne_loop[int64_t])
-NE.loops[BOOL] = <void*>ne_loop[uint8_t]
+number_loops(NE, &ne_loop[uint8_t], &ne_loop[int8_t], &ne_loop[int16_t], &ne_loop[int32_t],
+             &ne_loop[int64_t], &ne_loop[float], &ne_loop[double], &ne_loop[uint8_t])
 
 def ne(TensorBase input not None, other, *, out=None):
     """Is each element of `input` different from that of `other`? `input != other`; broadcast, with a result of bools.
@@ -70,11 +57,9 @@ def ne(TensorBase input not None, other, *, out=None):
     >>> tensorlab.ne(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    return run_binary(NE, input, other) if out is None else run_out_2(NE, input, other, out)
+    return run_binary(NE, input, other, out)
 
-def ne_(TensorBase input not None, other):
-    """`ne`, written over `input` as ones and zeros."""
-    return run_binary_inplace(NE, input, other)
+ne_ = inplace_function(NE, ne)
 
 def ne_operator(TensorBase x not None, y):
     """`x != y`; leaves foreign operands to their own class."""
@@ -83,15 +68,12 @@ def ne_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- lt
 cdef void lt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] < y[i]
 
 cdef Op LT = Op("lt(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(LT, <void*>lt_loop[float], <void*>lt_loop[double])
-integer_loops(LT, <void*>lt_loop[uint8_t], <void*>lt_loop[int8_t], <void*>lt_loop[int16_t],
-              <void*>lt_loop[int32_t], <void*>lt_loop[int64_t])
-LT.loops[BOOL] = <void*>lt_loop[uint8_t]
+number_loops(LT, &lt_loop[uint8_t], &lt_loop[int8_t], &lt_loop[int16_t], &lt_loop[int32_t],
+             &lt_loop[int64_t], &lt_loop[float], &lt_loop[double], &lt_loop[uint8_t])
 
 def lt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` less than that of `other`? `input < other`; broadcast, with a result of bools.
@@ -100,11 +82,9 @@ def lt(TensorBase input not None, other, *, out=None):
     >>> tensorlab.lt(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    return run_binary(LT, input, other) if out is None else run_out_2(LT, input, other, out)
+    return run_binary(LT, input, other, out)
 
-def lt_(TensorBase input not None, other):
-    """`lt`, written over `input` as ones and zeros."""
-    return run_binary_inplace(LT, input, other)
+lt_ = inplace_function(LT, lt)
 
 def lt_operator(TensorBase x not None, y):
     """`x < y`; leaves foreign operands to their own class."""
@@ -113,15 +93,12 @@ def lt_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- le
 cdef void le_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] <= y[i]
 
 cdef Op LE = Op("le(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(LE, <void*>le_loop[float], <void*>le_loop[double])
-integer_loops(LE, <void*>le_loop[uint8_t], <void*>le_loop[int8_t], <void*>le_loop[int16_t],
-              <void*>le_loop[int32_t], <void*>le_loop[int64_t])
-LE.loops[BOOL] = <void*>le_loop[uint8_t]
+number_loops(LE, &le_loop[uint8_t], &le_loop[int8_t], &le_loop[int16_t], &le_loop[int32_t],
+             &le_loop[int64_t], &le_loop[float], &le_loop[double], &le_loop[uint8_t])
 
 def le(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at most that of `other`? `input <= other`; broadcast, with a result of bools.
@@ -130,11 +107,9 @@ def le(TensorBase input not None, other, *, out=None):
     >>> tensorlab.le(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    return run_binary(LE, input, other) if out is None else run_out_2(LE, input, other, out)
+    return run_binary(LE, input, other, out)
 
-def le_(TensorBase input not None, other):
-    """`le`, written over `input` as ones and zeros."""
-    return run_binary_inplace(LE, input, other)
+le_ = inplace_function(LE, le)
 
 def le_operator(TensorBase x not None, y):
     """`x <= y`; leaves foreign operands to their own class."""
@@ -143,15 +118,12 @@ def le_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- gt
 cdef void gt_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] > y[i]
 
 cdef Op GT = Op("gt(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(GT, <void*>gt_loop[float], <void*>gt_loop[double])
-integer_loops(GT, <void*>gt_loop[uint8_t], <void*>gt_loop[int8_t], <void*>gt_loop[int16_t],
-              <void*>gt_loop[int32_t], <void*>gt_loop[int64_t])
-GT.loops[BOOL] = <void*>gt_loop[uint8_t]
+number_loops(GT, &gt_loop[uint8_t], &gt_loop[int8_t], &gt_loop[int16_t], &gt_loop[int32_t],
+             &gt_loop[int64_t], &gt_loop[float], &gt_loop[double], &gt_loop[uint8_t])
 
 def gt(TensorBase input not None, other, *, out=None):
     """Is each element of `input` greater than that of `other`? `input > other`; broadcast, with a result of bools.
@@ -160,11 +132,9 @@ def gt(TensorBase input not None, other, *, out=None):
     >>> tensorlab.gt(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    return run_binary(GT, input, other) if out is None else run_out_2(GT, input, other, out)
+    return run_binary(GT, input, other, out)
 
-def gt_(TensorBase input not None, other):
-    """`gt`, written over `input` as ones and zeros."""
-    return run_binary_inplace(GT, input, other)
+gt_ = inplace_function(GT, gt)
 
 def gt_operator(TensorBase x not None, y):
     """`x > y`; leaves foreign operands to their own class."""
@@ -173,15 +143,12 @@ def gt_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- ge
 cdef void ge_loop(uint8_t* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] >= y[i]
 
 cdef Op GE = Op("ge(Tensor x, Tensor y) -> Tensor", dtype="compare")
-floating_loops(GE, <void*>ge_loop[float], <void*>ge_loop[double])
-integer_loops(GE, <void*>ge_loop[uint8_t], <void*>ge_loop[int8_t], <void*>ge_loop[int16_t],
-              <void*>ge_loop[int32_t], <void*>ge_loop[int64_t])
-GE.loops[BOOL] = <void*>ge_loop[uint8_t]
+number_loops(GE, &ge_loop[uint8_t], &ge_loop[int8_t], &ge_loop[int16_t], &ge_loop[int32_t],
+             &ge_loop[int64_t], &ge_loop[float], &ge_loop[double], &ge_loop[uint8_t])
 
 def ge(TensorBase input not None, other, *, out=None):
     """Is each element of `input` at least that of `other`? `input >= other`; broadcast, with a result of bools.
@@ -190,11 +157,9 @@ def ge(TensorBase input not None, other, *, out=None):
     >>> tensorlab.ge(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    return run_binary(GE, input, other) if out is None else run_out_2(GE, input, other, out)
+    return run_binary(GE, input, other, out)
 
-def ge_(TensorBase input not None, other):
-    """`ge`, written over `input` as ones and zeros."""
-    return run_binary_inplace(GE, input, other)
+ge_ = inplace_function(GE, ge)
 
 def ge_operator(TensorBase x not None, y):
     """`x >= y`; leaves foreign operands to their own class."""
@@ -203,7 +168,6 @@ def ge_operator(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- isnan
 cdef void isnan_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = x[i] != x[i]
@@ -211,10 +175,9 @@ cdef void isnan_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = False
 
 cdef Op ISNAN = Op("isnan(Tensor x) -> Tensor", dtype="compare")
-floating_loops(ISNAN, <void*>isnan_loop[float], <void*>isnan_loop[double])
-integer_loops(ISNAN, <void*>isnan_loop[uint8_t], <void*>isnan_loop[int8_t], <void*>isnan_loop[int16_t],
-              <void*>isnan_loop[int32_t], <void*>isnan_loop[int64_t])
-ISNAN.loops[BOOL] = <void*>isnan_loop[uint8_t]
+number_loops(ISNAN, &isnan_loop[uint8_t], &isnan_loop[int8_t], &isnan_loop[int16_t],
+             &isnan_loop[int32_t], &isnan_loop[int64_t], &isnan_loop[float],
+             &isnan_loop[double], &isnan_loop[uint8_t])
 
 def isnan(TensorBase input not None):
     """Is each element nan?
@@ -228,7 +191,6 @@ def isnan(TensorBase input not None):
 
 # ---------------------------------------------------------------- isinf
 cdef void isinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = (x[i] == INFINITY) | (x[i] == -INFINITY)
@@ -236,10 +198,9 @@ cdef void isinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = False
 
 cdef Op ISINF = Op("isinf(Tensor x) -> Tensor", dtype="compare")
-floating_loops(ISINF, <void*>isinf_loop[float], <void*>isinf_loop[double])
-integer_loops(ISINF, <void*>isinf_loop[uint8_t], <void*>isinf_loop[int8_t], <void*>isinf_loop[int16_t],
-              <void*>isinf_loop[int32_t], <void*>isinf_loop[int64_t])
-ISINF.loops[BOOL] = <void*>isinf_loop[uint8_t]
+number_loops(ISINF, &isinf_loop[uint8_t], &isinf_loop[int8_t], &isinf_loop[int16_t],
+             &isinf_loop[int32_t], &isinf_loop[int64_t], &isinf_loop[float],
+             &isinf_loop[double], &isinf_loop[uint8_t])
 
 def isinf(TensorBase input not None):
     """Is each element inf or -inf?
@@ -253,7 +214,6 @@ def isinf(TensorBase input not None):
 
 # ---------------------------------------------------------------- isfinite
 cdef void isfinite_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = (x[i] < INFINITY) & (x[i] > -INFINITY)
@@ -261,10 +221,9 @@ cdef void isfinite_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = True
 
 cdef Op ISFINITE = Op("isfinite(Tensor x) -> Tensor", dtype="compare")
-floating_loops(ISFINITE, <void*>isfinite_loop[float], <void*>isfinite_loop[double])
-integer_loops(ISFINITE, <void*>isfinite_loop[uint8_t], <void*>isfinite_loop[int8_t], <void*>isfinite_loop[int16_t],
-              <void*>isfinite_loop[int32_t], <void*>isfinite_loop[int64_t])
-ISFINITE.loops[BOOL] = <void*>isfinite_loop[uint8_t]
+number_loops(ISFINITE, &isfinite_loop[uint8_t], &isfinite_loop[int8_t], &isfinite_loop[int16_t],
+             &isfinite_loop[int32_t], &isfinite_loop[int64_t], &isfinite_loop[float],
+             &isfinite_loop[double], &isfinite_loop[uint8_t])
 
 def isfinite(TensorBase input not None):
     """Is each element neither inf nor nan?
@@ -278,7 +237,6 @@ def isfinite(TensorBase input not None):
 
 # ---------------------------------------------------------------- isposinf
 cdef void isposinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = x[i] == INFINITY
@@ -286,10 +244,9 @@ cdef void isposinf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = False
 
 cdef Op ISPOSINF = Op("isposinf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-floating_loops(ISPOSINF, <void*>isposinf_loop[float], <void*>isposinf_loop[double])
-integer_loops(ISPOSINF, <void*>isposinf_loop[uint8_t], <void*>isposinf_loop[int8_t], <void*>isposinf_loop[int16_t],
-              <void*>isposinf_loop[int32_t], <void*>isposinf_loop[int64_t])
-ISPOSINF.loops[BOOL] = <void*>isposinf_loop[uint8_t]
+number_loops(ISPOSINF, &isposinf_loop[uint8_t], &isposinf_loop[int8_t], &isposinf_loop[int16_t],
+             &isposinf_loop[int32_t], &isposinf_loop[int64_t], &isposinf_loop[float],
+             &isposinf_loop[double], &isposinf_loop[uint8_t])
 
 def isposinf(TensorBase input not None, *, out=None):
     """Is each element inf?
@@ -298,12 +255,11 @@ def isposinf(TensorBase input not None, *, out=None):
     >>> tensorlab.isposinf(tensorlab.tensor([1., float("nan"), -float("inf")]))
     tensor([False, False, False])
     """
-    return run_unary(ISPOSINF, input) if out is None else run_out_1(ISPOSINF, input, out)
+    return run_unary(ISPOSINF, input, out)
 
 
 # ---------------------------------------------------------------- isneginf
 cdef void isneginf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = x[i] == -INFINITY
@@ -311,10 +267,9 @@ cdef void isneginf_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = False
 
 cdef Op ISNEGINF = Op("isneginf(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-floating_loops(ISNEGINF, <void*>isneginf_loop[float], <void*>isneginf_loop[double])
-integer_loops(ISNEGINF, <void*>isneginf_loop[uint8_t], <void*>isneginf_loop[int8_t], <void*>isneginf_loop[int16_t],
-              <void*>isneginf_loop[int32_t], <void*>isneginf_loop[int64_t])
-ISNEGINF.loops[BOOL] = <void*>isneginf_loop[uint8_t]
+number_loops(ISNEGINF, &isneginf_loop[uint8_t], &isneginf_loop[int8_t], &isneginf_loop[int16_t],
+             &isneginf_loop[int32_t], &isneginf_loop[int64_t], &isneginf_loop[float],
+             &isneginf_loop[double], &isneginf_loop[uint8_t])
 
 def isneginf(TensorBase input not None, *, out=None):
     """Is each element -inf?
@@ -323,19 +278,18 @@ def isneginf(TensorBase input not None, *, out=None):
     >>> tensorlab.isneginf(tensorlab.tensor([1., float("nan"), -float("inf")]))
     tensor([False, False,  True])
     """
-    return run_unary(ISNEGINF, input) if out is None else run_out_1(ISNEGINF, input, out)
+    return run_unary(ISNEGINF, input, out)
 
 
 # ---------------------------------------------------------------- isclose
 cdef void isclose_loop(uint8_t* out, real* x, real* y, real* rtol, real* atol, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real distance
     for i in range(n):
-        distance = <real>fabs(x[i] - y[i])
-        out[i] = (x[i] == y[i]) | ((distance <= atol[i] + <real>fabs(rtol[i] * y[i])) & (distance < INFINITY))
+        distance = tl_math.fabs(x[i] - y[i])
+        out[i] = (x[i] == y[i]) | ((distance <= atol[i] + tl_math.fabs(rtol[i] * y[i])) & (distance < INFINITY))
 
 cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol, Scalar atol) -> Tensor", dtype="compare")
-floating_loops(ISCLOSE, <void*>isclose_loop[float], <void*>isclose_loop[double])
+floating_loops(ISCLOSE, &isclose_loop[float], &isclose_loop[double])
 
 cdef object close(str where, TensorBase x, object y, double rtol, double atol, bint equal_nan):
     check_tensor(where, "other", y)

@@ -7,15 +7,13 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
     run_binary,
-    run_out_2,
-    run_out_3,
     run_quaternary,
     run_ternary,
     run_ternary_inplace,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
@@ -26,14 +24,13 @@ from tensorlab.errors import DTypeError, UnsupportedDType
 
 # ---------------------------------------------------------------- hardtanh
 cdef void hardtanh_loop(number* out, number* x, number* low, number* high, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
 cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val, Scalar max_val) -> Tensor", dtype="promote")
-floating_loops(HARDTANH, <void*>hardtanh_loop[float], <void*>hardtanh_loop[double])
-integer_loops(HARDTANH, <void*>hardtanh_loop[uint8_t], <void*>hardtanh_loop[int8_t], <void*>hardtanh_loop[int16_t],
-              <void*>hardtanh_loop[int32_t], <void*>hardtanh_loop[int64_t])
+number_loops(HARDTANH, &hardtanh_loop[uint8_t], &hardtanh_loop[int8_t], &hardtanh_loop[int16_t],
+             &hardtanh_loop[int32_t], &hardtanh_loop[int64_t], &hardtanh_loop[float],
+             &hardtanh_loop[double])
 
 @HARDTANH.derivative("x")
 def hardtanh_derivative(grad, x, min_val, max_val):
@@ -83,13 +80,13 @@ def relu6(TensorBase input not None, bint inplace=False):
 
 # ---------------------------------------------------------------- hardtanh_backward
 cdef void hardtanh_backward_loop(real* out, real* grad, real* x, real* low, real* high, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] if (x[i] > low[i]) & (x[i] < high[i]) else 0
 
 cdef Op HARDTANH_BACKWARD = Op("hardtanh_backward(Tensor grad, Tensor x, Scalar min_val, Scalar max_val) -> Tensor",
                                dtype="promote")
-floating_loops(HARDTANH_BACKWARD, <void*>hardtanh_backward_loop[float], <void*>hardtanh_backward_loop[double])
+floating_loops(HARDTANH_BACKWARD, &hardtanh_backward_loop[float],
+               &hardtanh_backward_loop[double])
 
 @HARDTANH_BACKWARD.derivative("grad")
 def hardtanh_backward_derivative(grad, x, min_val, max_val):
@@ -102,12 +99,11 @@ def hardtanh_backward_derivative_x(grad):
 
 # ---------------------------------------------------------------- hardsigmoid
 cdef void hardsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
 cdef Op HARDSIGMOID = Op("hardsigmoid(Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSIGMOID, <void*>hardsigmoid_loop[float], <void*>hardsigmoid_loop[double])
+floating_loops(HARDSIGMOID, &hardsigmoid_loop[float], &hardsigmoid_loop[double])
 
 @HARDSIGMOID.derivative("x")
 def hardsigmoid_derivative(grad, x):
@@ -125,12 +121,11 @@ def hardsigmoid(TensorBase input not None, bint inplace=False):
 
 # ---------------------------------------------------------------- hardswish
 cdef void hardswish_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * at_most(at_least(x[i] + <real>3, <real>0), <real>6) / <real>6
 
 cdef Op HARDSWISH = Op("hardswish(Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSWISH, <void*>hardswish_loop[float], <void*>hardswish_loop[double])
+floating_loops(HARDSWISH, &hardswish_loop[float], &hardswish_loop[double])
 
 @HARDSWISH.derivative("x")
 def hardswish_derivative(grad, x):
@@ -150,7 +145,6 @@ def hardswish(TensorBase input not None, bint inplace=False):
 
 # ---------------------------------------------------------------- hardswish_backward
 cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real inside
     for i in range(n):
         inside = grad[i] * (x[i] / <real>3 + <real>0.5)
@@ -158,7 +152,8 @@ cdef void hardswish_backward_loop(real* out, real* grad, real* x, ssize n) noexc
         out[i] = 0 if x[i] <= -3 else inside
 
 cdef Op HARDSWISH_BACKWARD = Op("hardswish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote")
-floating_loops(HARDSWISH_BACKWARD, <void*>hardswish_backward_loop[float], <void*>hardswish_backward_loop[double])
+floating_loops(HARDSWISH_BACKWARD, &hardswish_backward_loop[float],
+               &hardswish_backward_loop[double])
 
 @HARDSWISH_BACKWARD.derivative("grad")
 def hardswish_backward_derivative_grad(grad, x):
@@ -171,15 +166,14 @@ def hardswish_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- threshold
 cdef void threshold_loop(number* out, number* x, number* threshold, number* value, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = value[i] if x[i] <= threshold[i] else x[i]
 
 cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor", dtype="promote",
                        inplace_node="ThresholdBackward1")
-floating_loops(THRESHOLD, <void*>threshold_loop[float], <void*>threshold_loop[double])
-integer_loops(THRESHOLD, <void*>threshold_loop[uint8_t], <void*>threshold_loop[int8_t], <void*>threshold_loop[int16_t],
-              <void*>threshold_loop[int32_t], <void*>threshold_loop[int64_t])
+number_loops(THRESHOLD, &threshold_loop[uint8_t], &threshold_loop[int8_t],
+             &threshold_loop[int16_t], &threshold_loop[int32_t], &threshold_loop[int64_t],
+             &threshold_loop[float], &threshold_loop[double])
 
 @THRESHOLD.derivative("x")
 def threshold_derivative(grad, x, threshold):
@@ -189,9 +183,9 @@ cdef object run_threshold(str where, TensorBase x, object threshold, object valu
     if x.dtype_ == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; convert with .to(float) first")
     threshold, value = in_category(x, threshold), in_category(x, value)
-    if out is not None:
-        return run_out_3(THRESHOLD, x, threshold, value, out)
-    return run_ternary_inplace(THRESHOLD, x, threshold, value) if inplace else run_ternary(THRESHOLD, x, threshold, value)
+    if inplace and out is None:
+        return run_ternary_inplace(THRESHOLD, x, threshold, value)
+    return run_ternary(THRESHOLD, x, threshold, value, out)
 
 def threshold(TensorBase input not None, threshold, value, bint inplace=False, *, out=None):
     """x where it is above `threshold`, `value` elsewhere.
@@ -209,12 +203,12 @@ def threshold_(TensorBase input not None, threshold, value):
 
 # ---------------------------------------------------------------- threshold_backward
 cdef void threshold_backward_loop(real* out, real* grad, real* x, real* threshold, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = 0 if x[i] <= threshold[i] else grad[i]
 
 cdef Op THRESHOLD_BACKWARD = Op("threshold_backward(Tensor grad, Tensor x, Scalar threshold) -> Tensor", dtype="promote")
-floating_loops(THRESHOLD_BACKWARD, <void*>threshold_backward_loop[float], <void*>threshold_backward_loop[double])
+floating_loops(THRESHOLD_BACKWARD, &threshold_backward_loop[float],
+               &threshold_backward_loop[double])
 
 @THRESHOLD_BACKWARD.derivative("grad")
 def threshold_backward_derivative(grad, x, threshold):
@@ -227,14 +221,13 @@ def threshold_backward_derivative_x(grad):
 
 # ---------------------------------------------------------------- softshrink
 cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real y
     for i in range(n):
         y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
 cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False)
-floating_loops(SOFTSHRINK, <void*>softshrink_loop[float], <void*>softshrink_loop[double])
+floating_loops(SOFTSHRINK, &softshrink_loop[float], &softshrink_loop[double])
 
 @SOFTSHRINK.derivative("x")
 def softshrink_derivative(grad, x, lambd):
@@ -260,12 +253,11 @@ def softshrink(TensorBase input not None, double lambd=0.5):
 
 # ---------------------------------------------------------------- hardshrink
 cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
 
 cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
-floating_loops(HARDSHRINK, <void*>hardshrink_loop[float], <void*>hardshrink_loop[double])
+floating_loops(HARDSHRINK, &hardshrink_loop[float], &hardshrink_loop[double])
 
 @HARDSHRINK.derivative("x")
 def hardshrink_derivative(grad, x, lambd):
@@ -279,17 +271,16 @@ def hardshrink(TensorBase input not None, double lambd=0.5, *, out=None):
     tensor([-2.,  0.,  2.])
     """
     check_floating("hardshrink", input)
-    return run_binary(HARDSHRINK, input, lambd) if out is None else run_out_2(HARDSHRINK, input, lambd, out)
+    return run_binary(HARDSHRINK, input, lambd, out)
 
 
 # ---------------------------------------------------------------- shrink_backward
 cdef void shrink_backward_loop(real* out, real* grad, real* x, real* lambd, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] if (x[i] > lambd[i]) | (x[i] < -lambd[i]) else 0
 
 cdef Op SHRINK_BACKWARD = Op("shrink_backward(Tensor grad, Tensor x, Scalar lambd) -> Tensor", dtype="promote")
-floating_loops(SHRINK_BACKWARD, <void*>shrink_backward_loop[float], <void*>shrink_backward_loop[double])
+floating_loops(SHRINK_BACKWARD, &shrink_backward_loop[float], &shrink_backward_loop[double])
 
 @SHRINK_BACKWARD.derivative("grad")
 def shrink_backward_derivative(grad, x, lambd):

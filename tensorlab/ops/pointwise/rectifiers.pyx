@@ -5,6 +5,7 @@ smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other st
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,
@@ -12,21 +13,15 @@ from tensorlab._core.dispatch cimport (
     run_quaternary_inplace,
     run_ternary,
     run_unary,
-    run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_floating, zeros_as
 
 from tensorlab.errors import DTypeError, ShapeError
-
-cdef extern from "tl_math.h" nogil:
-    float tl_expf(float)
-    double tl_exp(double)
-    float tl_expm1f(float)
-    double tl_expm1(double)
+from tensorlab.ops.pointwise.common import inplace_function
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
@@ -34,14 +29,12 @@ cdef enum:
 
 # ---------------------------------------------------------------- relu
 cdef void relu_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = 0 if x[i] < 0 else x[i]        # -0. stays, as in PyTorch
 
 cdef Op RELU = Op("relu(Tensor x) -> Tensor", dtype="promote")
-floating_loops(RELU, <void*>relu_loop[float], <void*>relu_loop[double])
-integer_loops(RELU, <void*>relu_loop[uint8_t], <void*>relu_loop[int8_t], <void*>relu_loop[int16_t], <void*>relu_loop[int32_t],
-              <void*>relu_loop[int64_t])
+number_loops(RELU, &relu_loop[uint8_t], &relu_loop[int8_t], &relu_loop[int16_t],
+             &relu_loop[int32_t], &relu_loop[int64_t], &relu_loop[float], &relu_loop[double])
 
 @RELU.derivative("x")
 def relu_derivative(grad, out):
@@ -56,20 +49,17 @@ def relu(TensorBase input not None):
     """
     return run_unary(RELU, input)
 
-def relu_(TensorBase input not None):
-    """`relu`, written over `input`."""
-    return run_unary_inplace(RELU, input)
+relu_ = inplace_function(RELU, relu)
 
 
 # ---------------------------------------------------------------- relu_backward
 cdef void relu_backward_loop(real* out, real* y, real* grad, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = 0 if y[i] <= 0 else grad[i]
 
 # The result comes first, because the gradient takes over its order of dimensions, as in PyTorch.
 cdef Op RELU_BACKWARD = Op("relu_backward(Tensor y, Tensor grad) -> Tensor", dtype="promote")
-floating_loops(RELU_BACKWARD, <void*>relu_backward_loop[float], <void*>relu_backward_loop[double])
+floating_loops(RELU_BACKWARD, &relu_backward_loop[float], &relu_backward_loop[double])
 
 @RELU_BACKWARD.derivative("grad")
 def relu_backward_derivative(grad, y):
@@ -82,13 +72,12 @@ def relu_backward_derivative_y(grad):
 
 # ---------------------------------------------------------------- leaky_relu, prelu
 cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
 cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope) -> Tensor", dtype="promote", wraps_numbers=False,
                         inplace_node="LeakyReluBackward1")
-floating_loops(LEAKY_RELU, <void*>leaky_relu_loop[float], <void*>leaky_relu_loop[double])
+floating_loops(LEAKY_RELU, &leaky_relu_loop[float], &leaky_relu_loop[double])
 
 @LEAKY_RELU.derivative("x")
 def leaky_relu_derivative_x(grad, x, negative_slope):
@@ -145,13 +134,13 @@ def prelu(TensorBase input not None, TensorBase weight not None):
 
 # ---------------------------------------------------------------- leaky_relu_backward
 cdef void leaky_relu_backward_loop(real* out, real* grad, real* x, real* slope, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] if x[i] > 0 else grad[i] * slope[i]
 
 cdef Op LEAKY_RELU_BACKWARD = Op("leaky_relu_backward(Tensor grad, Tensor x, Tensor negative_slope) -> Tensor",
                                  dtype="promote")
-floating_loops(LEAKY_RELU_BACKWARD, <void*>leaky_relu_backward_loop[float], <void*>leaky_relu_backward_loop[double])
+floating_loops(LEAKY_RELU_BACKWARD, &leaky_relu_backward_loop[float],
+               &leaky_relu_backward_loop[double])
 
 @LEAKY_RELU_BACKWARD.derivative("grad")
 def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
@@ -168,15 +157,14 @@ def leaky_relu_backward_derivative_slope(grad, grad_, x):
 
 # ---------------------------------------------------------------- elu, selu, celu
 cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real bent
     for i in range(n):
-        bent = negative[i] * (tl_expm1f(x[i] * rate[i]) if real is float else tl_expm1(x[i] * rate[i]))
+        bent = negative[i] * tl_math.expm1(x[i] * rate[i])
         out[i] = bent if x[i] <= 0 else x[i] * positive[i]
 
 cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote", grain=GRAIN,
                  inplace_node="EluBackward1")
-floating_loops(ELU, <void*>elu_loop[float], <void*>elu_loop[double])
+floating_loops(ELU, &elu_loop[float], &elu_loop[double])
 
 @ELU.derivative("x")
 def elu_derivative(grad, x, negative, positive, rate):
@@ -242,15 +230,14 @@ def celu_(TensorBase input not None, double alpha=1.0):
 
 # ---------------------------------------------------------------- elu_slope
 cdef void elu_slope_loop(real* out, real* x, real* negative, real* positive, real* rate, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real bent
     for i in range(n):
-        bent = negative[i] * (tl_expf(x[i] * rate[i]) if real is float else tl_exp(x[i] * rate[i]))
+        bent = negative[i] * tl_math.exp(x[i] * rate[i])
         out[i] = bent if x[i] <= 0 else positive[i]
 
 cdef Op ELU_SLOPE = Op("elu_slope(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote",
                        grain=GRAIN)
-floating_loops(ELU_SLOPE, <void*>elu_slope_loop[float], <void*>elu_slope_loop[double])
+floating_loops(ELU_SLOPE, &elu_slope_loop[float], &elu_slope_loop[double])
 
 @ELU_SLOPE.derivative("x")
 def elu_slope_derivative(grad, x, negative, rate):

@@ -2,14 +2,10 @@
 
 Rounding is flat between its steps, so its derivative is 0 everywhere. Integers are returned as they are.
 """
-from cpython.object cimport PyObject
 from libc.math cimport INFINITY, ceil as c_ceil, floor as c_floor, rint, trunc as c_trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    run_out,
-    run_out_1,
-    run_out_3,
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
@@ -17,33 +13,31 @@ from tensorlab._core.dispatch cimport (
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
-from tensorlab._core.dtypes cimport BOOL, is_floating, number, real
+from tensorlab._core.op cimport Op, floating_loops, number_loops
+from tensorlab._core.dtypes cimport is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport zeros_as
 
 from tensorlab._core.dtypes import finfo
 from tensorlab.errors import UnsupportedDType
+from tensorlab.ops.pointwise.common import inplace_function
 
 
 cdef void keep_loop(number* out, number* x, ssize n) noexcept nogil:
     """What rounding does to integers."""
-    cdef ssize i
     for i in range(n):
         out[i] = x[i]
 
 
 # ---------------------------------------------------------------- floor
 cdef void floor_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>c_floor(x[i])
 
 cdef Op FLOOR = Op("floor(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(FLOOR, <void*>floor_loop[float], <void*>floor_loop[double])
-integer_loops(FLOOR, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
-              <void*>keep_loop[int64_t])
+number_loops(FLOOR, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
+             &keep_loop[int32_t], &keep_loop[int64_t], &floor_loop[float], &floor_loop[double])
 
 @FLOOR.derivative("x")
 def floor_derivative(grad):
@@ -56,23 +50,19 @@ def floor(TensorBase input not None, *, out=None):
     >>> tensorlab.floor(tensorlab.tensor([1.7, -1.7]))
     tensor([ 1., -2.])
     """
-    return run_unary(FLOOR, input) if out is None else run_out_1(FLOOR, input, out)
+    return run_unary(FLOOR, input, out)
 
-def floor_(TensorBase input not None):
-    """`floor`, written over `input`."""
-    return run_unary_inplace(FLOOR, input)
+floor_ = inplace_function(FLOOR, floor)
 
 
 # ---------------------------------------------------------------- ceil
 cdef void ceil_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>c_ceil(x[i])
 
 cdef Op CEIL = Op("ceil(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(CEIL, <void*>ceil_loop[float], <void*>ceil_loop[double])
-integer_loops(CEIL, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
-              <void*>keep_loop[int64_t])
+number_loops(CEIL, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
+             &keep_loop[int32_t], &keep_loop[int64_t], &ceil_loop[float], &ceil_loop[double])
 
 @CEIL.derivative("x")
 def ceil_derivative(grad):
@@ -85,23 +75,19 @@ def ceil(TensorBase input not None, *, out=None):
     >>> tensorlab.ceil(tensorlab.tensor([1.7, -1.7]))
     tensor([ 2., -1.])
     """
-    return run_unary(CEIL, input) if out is None else run_out_1(CEIL, input, out)
+    return run_unary(CEIL, input, out)
 
-def ceil_(TensorBase input not None):
-    """`ceil`, written over `input`."""
-    return run_unary_inplace(CEIL, input)
+ceil_ = inplace_function(CEIL, ceil)
 
 
 # ---------------------------------------------------------------- trunc
 cdef void trunc_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>c_trunc(x[i])
 
 cdef Op TRUNC = Op("trunc(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(TRUNC, <void*>trunc_loop[float], <void*>trunc_loop[double])
-integer_loops(TRUNC, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
-              <void*>keep_loop[int64_t])
+number_loops(TRUNC, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
+             &keep_loop[int32_t], &keep_loop[int64_t], &trunc_loop[float], &trunc_loop[double])
 
 @TRUNC.derivative("x")
 def trunc_derivative(grad):
@@ -114,36 +100,31 @@ def trunc(TensorBase input not None, *, out=None):
     >>> tensorlab.trunc(tensorlab.tensor([1.7, -1.7]))
     tensor([ 1., -1.])
     """
-    return run_unary(TRUNC, input) if out is None else run_out_1(TRUNC, input, out)
+    return run_unary(TRUNC, input, out)
 
-def trunc_(TensorBase input not None):
-    """`trunc`, written over `input`."""
-    return run_unary_inplace(TRUNC, input)
+trunc_ = inplace_function(TRUNC, trunc)
 
 
 # ---------------------------------------------------------------- round
 cdef void round_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>rint(x[i])
 
 cdef Op ROUND = Op("round(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(ROUND, <void*>round_loop[float], <void*>round_loop[double])
-integer_loops(ROUND, <void*>keep_loop[uint8_t], <void*>keep_loop[int8_t], <void*>keep_loop[int16_t], <void*>keep_loop[int32_t],
-              <void*>keep_loop[int64_t])
+number_loops(ROUND, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
+             &keep_loop[int32_t], &keep_loop[int64_t], &round_loop[float], &round_loop[double])
 
 @ROUND.derivative("x")
 def round_derivative(grad):
     return zeros_as(grad)
 
 cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>rint(x[i] * factor[i] / divisor[i]) / factor[i] * divisor[i]
 
 cdef Op ROUND_DECIMALS = Op("round_decimals(Tensor x, Scalar factor, Scalar divisor) -> Tensor", dtype="promote",
                             node="RoundBackward1", exact_out=True)
-floating_loops(ROUND_DECIMALS, <void*>round_decimals_loop[float], <void*>round_decimals_loop[double])
+floating_loops(ROUND_DECIMALS, &round_decimals_loop[float], &round_decimals_loop[double])
 
 @ROUND_DECIMALS.derivative("x")
 def round_decimals_derivative(grad):
@@ -170,11 +151,9 @@ def round(TensorBase input not None, *, int decimals=0, out=None):
     tensor([3.1400])
     """
     if decimals == 0:
-        return run_unary(ROUND, input) if out is None else run_out_1(ROUND, input, out)
+        return run_unary(ROUND, input, out)
     factor, divisor = powers_of_ten("round", input, decimals)
-    if out is not None:
-        return run_out_3(ROUND_DECIMALS, input, factor, divisor, out)
-    return run_ternary(ROUND_DECIMALS, input, factor, divisor)
+    return run_ternary(ROUND_DECIMALS, input, factor, divisor, out)
 
 def round_(TensorBase input not None, *, int decimals=0):
     """`round`, written over `input`."""
@@ -186,12 +165,11 @@ def round_(TensorBase input not None, *, int decimals=0):
 
 # ---------------------------------------------------------------- frac
 cdef void frac_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] - <real>c_trunc(x[i])
 
 cdef Op FRAC = Op("frac(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(FRAC, <void*>frac_loop[float], <void*>frac_loop[double])
+floating_loops(FRAC, &frac_loop[float], &frac_loop[double])
 
 @FRAC.derivative("x")
 def frac_derivative(grad):
@@ -204,16 +182,13 @@ def frac(TensorBase input not None, *, out=None):
     >>> tensorlab.frac(tensorlab.tensor([1.5, -1.5]))
     tensor([ 0.5000, -0.5000])
     """
-    return run_unary(FRAC, input) if out is None else run_out_1(FRAC, input, out)
+    return run_unary(FRAC, input, out)
 
-def frac_(TensorBase input not None):
-    """`frac`, written over `input`."""
-    return run_unary_inplace(FRAC, input)
+frac_ = inplace_function(FRAC, frac)
 
 
 # ---------------------------------------------------------------- nan_to_num
 cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, number* neginf, ssize n) noexcept nogil:
-    cdef ssize i
     cdef number y
     for i in range(n):
         if number is float or number is double:
@@ -225,10 +200,9 @@ cdef void nan_to_num_loop(number* out, number* x, number* nan, number* posinf, n
 
 cdef Op NAN_TO_NUM = Op("nan_to_num(Tensor x, Scalar nan, Scalar posinf, Scalar neginf) -> Tensor", dtype="promote",
                         exact_out=True)
-floating_loops(NAN_TO_NUM, <void*>nan_to_num_loop[float], <void*>nan_to_num_loop[double])
-integer_loops(NAN_TO_NUM, <void*>nan_to_num_loop[uint8_t], <void*>nan_to_num_loop[int8_t], <void*>nan_to_num_loop[int16_t],
-              <void*>nan_to_num_loop[int32_t], <void*>nan_to_num_loop[int64_t])
-NAN_TO_NUM.loops[BOOL] = <void*>nan_to_num_loop[uint8_t]
+number_loops(NAN_TO_NUM, &nan_to_num_loop[uint8_t], &nan_to_num_loop[int8_t],
+             &nan_to_num_loop[int16_t], &nan_to_num_loop[int32_t], &nan_to_num_loop[int64_t],
+             &nan_to_num_loop[float], &nan_to_num_loop[double], &nan_to_num_loop[uint8_t])
 
 @NAN_TO_NUM.derivative("x")
 def nan_to_num_derivative(grad, x):
@@ -254,15 +228,8 @@ def nan_to_num(TensorBase input not None, nan=None, posinf=None, neginf=None, *,
     >>> tensorlab.nan_to_num(tensorlab.tensor([float("nan"), float("inf"), 2.]), posinf=9)
     tensor([0., 9., 2.])
     """
-    cdef PyObject* operands[4]
     nan, posinf, neginf = replacements(input, nan, posinf, neginf)
-    if out is None:
-        return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf)
-    operands[0] = <PyObject*>input
-    operands[1] = <PyObject*>nan
-    operands[2] = <PyObject*>posinf
-    operands[3] = <PyObject*>neginf
-    return run_out(NAN_TO_NUM, operands, 4, out)
+    return run_quaternary(NAN_TO_NUM, input, nan, posinf, neginf, out)
 
 def nan_to_num_(TensorBase input not None, nan=None, posinf=None, neginf=None):
     """`nan_to_num`, written over `input`."""

@@ -1,20 +1,13 @@
 """Signs, neighbours and parts of numbers: abs, sign, copysign, signbit, heaviside, nextafter, frexp, ldexp, angle, gcd, lcm."""
-from libc.math cimport (
-    M_PI,
-    copysign as c_copysign,
-    exp2 as c_exp2,
-    fabs,
-    frexp as c_frexp,
-    nextafter as c_nextafter,
-    signbit as c_signbit,
-)
+from libc.math cimport M_PI, exp2 as c_exp2, fabs, frexp as c_frexp, signbit as c_signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_out_1, run_out_2, run_unary, run_unary_inplace
+from tensorlab._core cimport tl_math
+from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
-from tensorlab._core.dtypes cimport BOOL, integer, is_floating, number, real
+from tensorlab._core.dtypes cimport integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, integer_loops, number_loops
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport zeros_as
 
@@ -23,14 +16,11 @@ import math
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.errors import DTypeError
-
-cdef extern from "math.h" nogil:
-    float nextafterf(float, float)
+from tensorlab.ops.pointwise.common import inplace_function
 
 
 # ---------------------------------------------------------------- abs
 cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = fabs(x[i])     # of a float it compiles to the same: the sign bit is cleared
@@ -38,9 +28,8 @@ cdef void abs_loop(number* out, number* x, ssize n) noexcept nogil:
             out[i] = -x[i] if x[i] < 0 else x[i]
 
 cdef Op ABS = Op("abs(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(ABS, <void*>abs_loop[float], <void*>abs_loop[double])
-integer_loops(ABS, <void*>abs_loop[uint8_t], <void*>abs_loop[int8_t], <void*>abs_loop[int16_t], <void*>abs_loop[int32_t],
-              <void*>abs_loop[int64_t])
+number_loops(ABS, &abs_loop[uint8_t], &abs_loop[int8_t], &abs_loop[int16_t], &abs_loop[int32_t],
+             &abs_loop[int64_t], &abs_loop[float], &abs_loop[double])
 
 @ABS.derivative("x")
 def abs_derivative(grad, x):
@@ -53,24 +42,20 @@ def abs(TensorBase input not None, *, out=None):
     >>> tensorlab.abs(tensorlab.tensor([1., -2.]))
     tensor([1., 2.])
     """
-    return run_unary(ABS, input) if out is None else run_out_1(ABS, input, out)
+    return run_unary(ABS, input, out)
 
-def abs_(TensorBase input not None):
-    """`abs`, written over `input`."""
-    return run_unary_inplace(ABS, input)
+abs_ = inplace_function(ABS, abs)
 
 
 # ---------------------------------------------------------------- sign
 cdef void sign_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <number>((x[i] > 0) - (x[i] < 0))
 
 cdef Op SIGN = Op("sign(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(SIGN, <void*>sign_loop[float], <void*>sign_loop[double])
-integer_loops(SIGN, <void*>sign_loop[uint8_t], <void*>sign_loop[int8_t], <void*>sign_loop[int16_t],
-              <void*>sign_loop[int32_t], <void*>sign_loop[int64_t])
-SIGN.loops[BOOL] = <void*>sign_loop[uint8_t]
+number_loops(SIGN, &sign_loop[uint8_t], &sign_loop[int8_t], &sign_loop[int16_t],
+             &sign_loop[int32_t], &sign_loop[int64_t], &sign_loop[float], &sign_loop[double],
+             &sign_loop[uint8_t])
 
 @SIGN.derivative("x")
 def sign_derivative(grad):
@@ -83,22 +68,19 @@ def sign(TensorBase input not None, *, out=None):
     >>> tensorlab.sign(tensorlab.tensor([-3., 0., 5.]))
     tensor([-1.,  0.,  1.])
     """
-    return run_unary(SIGN, input) if out is None else run_out_1(SIGN, input, out)
+    return run_unary(SIGN, input, out)
 
-def sign_(TensorBase input not None):
-    """`sign`, written over `input`."""
-    return run_unary_inplace(SIGN, input)
+sign_ = inplace_function(SIGN, sign)
 
 
 # ---------------------------------------------------------------- copysign
 cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = <real>c_copysign(x[i], y[i])
+        out[i] = tl_math.copysign(x[i], y[i])
 
 cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
                       node=("CopysignBackward1", "CopysignBackward0"), number_edges=False)
-floating_loops(COPYSIGN, <void*>copysign_loop[float], <void*>copysign_loop[double])
+floating_loops(COPYSIGN, &copysign_loop[float], &copysign_loop[double])
 
 @COPYSIGN.derivative("x")
 def copysign_derivative_x(grad, x, out):
@@ -115,16 +97,13 @@ def copysign(TensorBase input not None, other, *, out=None):
     >>> tensorlab.copysign(tensorlab.tensor([1., -2.]), tensorlab.tensor([-0., 3.]))
     tensor([-1.,  2.])
     """
-    return run_binary(COPYSIGN, input, other) if out is None else run_out_2(COPYSIGN, input, other, out)
+    return run_binary(COPYSIGN, input, other, out)
 
-def copysign_(TensorBase input not None, other):
-    """`copysign`, written over `input`."""
-    return run_binary_inplace(COPYSIGN, input, other)
+copysign_ = inplace_function(COPYSIGN, copysign)
 
 
 # ---------------------------------------------------------------- signbit
 cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = c_signbit(x[i]) != 0
@@ -132,10 +111,9 @@ cdef void signbit_loop(uint8_t* out, number* x, ssize n) noexcept nogil:
             out[i] = x[i] < 0
 
 cdef Op SIGNBIT = Op("signbit(Tensor x) -> Tensor", dtype="compare", exact_out=True)
-floating_loops(SIGNBIT, <void*>signbit_loop[float], <void*>signbit_loop[double])
-integer_loops(SIGNBIT, <void*>signbit_loop[uint8_t], <void*>signbit_loop[int8_t], <void*>signbit_loop[int16_t],
-              <void*>signbit_loop[int32_t], <void*>signbit_loop[int64_t])
-SIGNBIT.loops[BOOL] = <void*>signbit_loop[uint8_t]
+number_loops(SIGNBIT, &signbit_loop[uint8_t], &signbit_loop[int8_t], &signbit_loop[int16_t],
+             &signbit_loop[int32_t], &signbit_loop[int64_t], &signbit_loop[float],
+             &signbit_loop[double], &signbit_loop[uint8_t])
 
 def signbit(TensorBase input not None, *, out=None):
     """Is the sign of each element negative? True for -0. too.
@@ -144,20 +122,18 @@ def signbit(TensorBase input not None, *, out=None):
     >>> tensorlab.signbit(tensorlab.tensor([-1., -0., 0.]))
     tensor([ True,  True, False])
     """
-    return run_unary(SIGNBIT, input) if out is None else run_out_1(SIGNBIT, input, out)
+    return run_unary(SIGNBIT, input, out)
 
 
 # ---------------------------------------------------------------- heaviside
 cdef void heaviside_loop(number* out, number* x, number* values, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = values[i] if x[i] == 0 else <number>(x[i] > 0)
 
 cdef Op HEAVISIDE = Op("heaviside(Tensor x, Tensor values) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(HEAVISIDE, <void*>heaviside_loop[float], <void*>heaviside_loop[double])
-integer_loops(HEAVISIDE, <void*>heaviside_loop[uint8_t], <void*>heaviside_loop[int8_t], <void*>heaviside_loop[int16_t],
-              <void*>heaviside_loop[int32_t], <void*>heaviside_loop[int64_t])
-HEAVISIDE.loops[BOOL] = <void*>heaviside_loop[uint8_t]
+number_loops(HEAVISIDE, &heaviside_loop[uint8_t], &heaviside_loop[int8_t],
+             &heaviside_loop[int16_t], &heaviside_loop[int32_t], &heaviside_loop[int64_t],
+             &heaviside_loop[float], &heaviside_loop[double], &heaviside_loop[uint8_t])
 
 @HEAVISIDE.derivative("x")
 def heaviside_derivative_x(grad):
@@ -185,7 +161,7 @@ def heaviside(TensorBase input not None, TensorBase values not None, *, out=None
     tensor([0.0000, 0.5000, 1.0000])
     """
     check_heaviside("heaviside", input, values)
-    return run_binary(HEAVISIDE, input, values) if out is None else run_out_2(HEAVISIDE, input, values, out)
+    return run_binary(HEAVISIDE, input, values, out)
 
 def heaviside_(TensorBase input not None, TensorBase values not None):
     """`heaviside`, written over `input`."""
@@ -195,12 +171,11 @@ def heaviside_(TensorBase input not None, TensorBase values not None):
 
 # ---------------------------------------------------------------- nextafter
 cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = nextafterf(x[i], y[i]) if real is float else c_nextafter(x[i], y[i])
+        out[i] = tl_math.nextafter(x[i], y[i])
 
 cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(NEXTAFTER, <void*>nextafter_loop[float], <void*>nextafter_loop[double])
+floating_loops(NEXTAFTER, &nextafter_loop[float], &nextafter_loop[double])
 
 @NEXTAFTER.derivative("x")
 def nextafter_derivative_x(grad, x, y):
@@ -217,36 +192,32 @@ def nextafter(TensorBase input not None, TensorBase other not None, *, out=None)
     >>> tensorlab.nextafter(tensorlab.tensor([1.]), tensorlab.tensor([2.])) - 1 == tensorlab.finfo(tensorlab.float32).eps
     tensor([True])
     """
-    return run_binary(NEXTAFTER, input, other) if out is None else run_out_2(NEXTAFTER, input, other, out)
+    return run_binary(NEXTAFTER, input, other, out)
 
-def nextafter_(TensorBase input not None, TensorBase other not None):
-    """`nextafter`, written over `input`."""
-    return run_binary_inplace(NEXTAFTER, input, other)
+nextafter_ = inplace_function(NEXTAFTER, nextafter, tensors_only=True)
 
 
 # ---------------------------------------------------------------- frexp, ldexp
 cdef void mantissa_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef int exponent
     for i in range(n):
         out[i] = <real>c_frexp(x[i], &exponent)
 
 cdef Op MANTISSA = Op("mantissa(Tensor x) -> Tensor", dtype="promote", node="FrexpBackward0")
-floating_loops(MANTISSA, <void*>mantissa_loop[float], <void*>mantissa_loop[double])
+floating_loops(MANTISSA, &mantissa_loop[float], &mantissa_loop[double])
 
 @MANTISSA.derivative("x")
 def mantissa_derivative(grad, x):
     return grad / run_unary(EXPONENT, x.detach()).exp2()
 
 cdef void exponent_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef int exponent
     for i in range(n):
         c_frexp(x[i], &exponent)
         out[i] = exponent if x[i] - x[i] == 0 else 0            # C leaves it open for inf and nan
 
 cdef Op EXPONENT = Op("exponent(Tensor x) -> Tensor", dtype="promote")
-floating_loops(EXPONENT, <void*>exponent_loop[float], <void*>exponent_loop[double])
+floating_loops(EXPONENT, &exponent_loop[float], &exponent_loop[double])
 
 FrexpResult = collections.namedtuple("FrexpResult", ["mantissa", "exponent"])
 
@@ -268,12 +239,11 @@ def frexp(TensorBase input not None, *, out=None):
     return FrexpResult(*(results if out is None else store_outs("frexp", results, out, (input,), NO_PARTIAL_OVERLAP)))
 
 cdef void ldexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * <real>c_exp2(y[i])
 
 cdef Op LDEXP = Op("ldexp(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=8192)
-floating_loops(LDEXP, <void*>ldexp_loop[float], <void*>ldexp_loop[double])
+floating_loops(LDEXP, &ldexp_loop[float], &ldexp_loop[double])
 
 @LDEXP.derivative("x")
 def ldexp_derivative_x(grad, y):
@@ -290,21 +260,18 @@ def ldexp(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.ldexp(tensorlab.tensor([3.]), tensorlab.tensor([2]))
     tensor([12.])
     """
-    return run_binary(LDEXP, input, other) if out is None else run_out_2(LDEXP, input, other, out)
+    return run_binary(LDEXP, input, other, out)
 
-def ldexp_(TensorBase input not None, TensorBase other not None):
-    """`ldexp`, written over `input`."""
-    return run_binary_inplace(LDEXP, input, other)
+ldexp_ = inplace_function(LDEXP, ldexp, tensors_only=True)
 
 
 # ---------------------------------------------------------------- angle
 cdef void angle_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>M_PI if x[i] < 0 else x[i] * <real>0 if x[i] != x[i] else 0
 
 cdef Op ANGLE = Op("angle(Tensor x) -> Tensor", dtype="floating")
-floating_loops(ANGLE, <void*>angle_loop[float], <void*>angle_loop[double])
+floating_loops(ANGLE, &angle_loop[float], &angle_loop[double])
 
 @ANGLE.derivative("x")
 def angle_derivative(grad):
@@ -317,7 +284,7 @@ def angle(TensorBase input not None, *, out=None):
     >>> tensorlab.angle(tensorlab.tensor([-1., 2.]))
     tensor([3.1416, 0.0000])
     """
-    return run_unary(ANGLE, input) if out is None else run_out_1(ANGLE, input, out)
+    return run_unary(ANGLE, input, out)
 
 
 # ---------------------------------------------------------------- gcd, lcm
@@ -334,13 +301,12 @@ cdef inline integer gcd_scalar(integer x, integer y) noexcept nogil:
     return -x if x < 0 else x
 
 cdef void gcd_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = gcd_scalar(x[i], y[i])
 
 cdef Op GCD = Op("gcd(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
-integer_loops(GCD, <void*>gcd_loop[uint8_t], <void*>gcd_loop[int8_t], <void*>gcd_loop[int16_t], <void*>gcd_loop[int32_t],
-              <void*>gcd_loop[int64_t])
+integer_loops(GCD, &gcd_loop[uint8_t], &gcd_loop[int8_t], &gcd_loop[int16_t],
+              &gcd_loop[int32_t], &gcd_loop[int64_t])
 
 def gcd(TensorBase input not None, TensorBase other not None, *, out=None):
     """Greatest common divisor of each pair of integers; gcd(0, 0) is 0.
@@ -349,14 +315,11 @@ def gcd(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.gcd(tensorlab.tensor([12, -5]), tensorlab.tensor([18, 10]))
     tensor([6, 5])
     """
-    return run_binary(GCD, input, other) if out is None else run_out_2(GCD, input, other, out)
+    return run_binary(GCD, input, other, out)
 
-def gcd_(TensorBase input not None, TensorBase other not None):
-    """`gcd`, written over `input`."""
-    return run_binary_inplace(GCD, input, other)
+gcd_ = inplace_function(GCD, gcd, tensors_only=True)
 
 cdef void lcm_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil:
-    cdef ssize i
     cdef integer divisor, product
     for i in range(n):
         divisor = gcd_scalar(x[i], y[i])
@@ -364,8 +327,8 @@ cdef void lcm_loop(integer* out, integer* x, integer* y, ssize n) noexcept nogil
         out[i] = -product if product < 0 else product
 
 cdef Op LCM = Op("lcm(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=1024)
-integer_loops(LCM, <void*>lcm_loop[uint8_t], <void*>lcm_loop[int8_t], <void*>lcm_loop[int16_t], <void*>lcm_loop[int32_t],
-              <void*>lcm_loop[int64_t])
+integer_loops(LCM, &lcm_loop[uint8_t], &lcm_loop[int8_t], &lcm_loop[int16_t],
+              &lcm_loop[int32_t], &lcm_loop[int64_t])
 
 def lcm(TensorBase input not None, TensorBase other not None, *, out=None):
     """Least common multiple of each pair of integers.
@@ -374,11 +337,9 @@ def lcm(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.lcm(tensorlab.tensor([4, -5]), tensorlab.tensor([6, 10]))
     tensor([12, 10])
     """
-    return run_binary(LCM, input, other) if out is None else run_out_2(LCM, input, other, out)
+    return run_binary(LCM, input, other, out)
 
-def lcm_(TensorBase input not None, TensorBase other not None):
-    """`lcm`, written over `input`."""
-    return run_binary_inplace(LCM, input, other)
+lcm_ = inplace_function(LCM, lcm, tensors_only=True)
 
 
 # other names that PyTorch has for the same functions

@@ -3,6 +3,7 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. relu and its
 relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
+from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_quaternary,
@@ -18,45 +19,17 @@ from tensorlab.ops.pointwise.common cimport check_floating
 
 import math
 
-cdef extern from "tl_math.h" nogil:
-    float tl_erff(float)
-    double tl_erf(double)
-    float tl_expf(float)
-    double tl_exp(double)
-    float tl_geluf(float)
-    double tl_gelu(double)
-    float tl_sigmoidf(float)
-    double tl_sigmoid(double)
-    float tl_softplusf(float)
-    double tl_softplus(double)
-    float tl_tanhf(float)
-    double tl_tanh(double)
-
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
-
-# one name for both precisions
-cdef inline real exp_of(real x) noexcept nogil:
-    return tl_expf(x) if real is float else tl_exp(x)
-
-cdef inline real sigmoid_of(real x) noexcept nogil:
-    return tl_sigmoidf(x) if real is float else tl_sigmoid(x)
-
-cdef inline real softplus_of(real x) noexcept nogil:
-    return tl_softplusf(x) if real is float else tl_softplus(x)
-
-cdef inline real tanh_of(real x) noexcept nogil:
-    return tl_tanhf(x) if real is float else tl_tanh(x)
 
 
 # ---------------------------------------------------------------- gelu
 cdef void gelu_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_geluf(x[i]) if real is float else tl_gelu(x[i])
+        out[i] = tl_math.gelu(x[i])
 
 cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(GELU, <void*>gelu_loop[float], <void*>gelu_loop[double])
+floating_loops(GELU, &gelu_loop[float], &gelu_loop[double])
 
 @GELU.derivative("x")
 def gelu_derivative(grad, x):
@@ -85,16 +58,15 @@ def gelu(TensorBase input not None, *, str approximate="none"):
 # ---------------------------------------------------------------- gelu_backward
 cdef inline real gelu_slope(real x) noexcept nogil:
     """Phi(x) + x phi(x), with the normal distribution Phi and its density phi."""
-    cdef real erf = tl_erff(x * <float>0.70710678) if real is float else tl_erf(x * 0.7071067811865476)
-    return <real>0.5 * (<real>1 + erf) + x * (<real>0.3989422804014327 * exp_of(<real>-0.5 * x * x))
+    cdef real erf = tl_math.erf(x * <real>0.7071067811865476)
+    return <real>0.5 * (<real>1 + erf) + x * (<real>0.3989422804014327 * tl_math.exp(<real>-0.5 * x * x))
 
 cdef void gelu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] * gelu_slope(x[i])
 
 cdef Op GELU_BACKWARD = Op("gelu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(GELU_BACKWARD, <void*>gelu_backward_loop[float], <void*>gelu_backward_loop[double])
+floating_loops(GELU_BACKWARD, &gelu_backward_loop[float], &gelu_backward_loop[double])
 
 @GELU_BACKWARD.derivative("grad")
 def gelu_backward_derivative_grad(grad, x):
@@ -111,13 +83,12 @@ cdef double TANH_RATE = 0.7978845608028654          # sqrt(2 / pi)
 cdef double TANH_CUBIC = 0.044715
 
 cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC
     for i in range(n):
-        out[i] = <real>0.5 * x[i] * (<real>1 + tanh_of(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
+        out[i] = <real>0.5 * x[i] * (<real>1 + tl_math.tanh(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
 
 cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
-floating_loops(GELU_TANH, <void*>gelu_tanh_loop[float], <void*>gelu_tanh_loop[double])
+floating_loops(GELU_TANH, &gelu_tanh_loop[float], &gelu_tanh_loop[double])
 
 @GELU_TANH.derivative("x")
 def gelu_tanh_derivative(grad, x):
@@ -126,15 +97,15 @@ def gelu_tanh_derivative(grad, x):
 
 # ---------------------------------------------------------------- gelu_tanh_backward
 cdef void gelu_tanh_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real rate = <real>TANH_RATE, cubic = <real>TANH_CUBIC, one = 1, square, t
     for i in range(n):
         square = x[i] * x[i]
-        t = tanh_of(rate * (x[i] + cubic * square * x[i]))
+        t = tl_math.tanh(rate * (x[i] + cubic * square * x[i]))
         out[i] = grad[i] * <real>0.5 * (one + t + x[i] * (one - t * t) * (rate * (one + <real>3 * cubic * square)))
 
 cdef Op GELU_TANH_BACKWARD = Op("gelu_tanh_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(GELU_TANH_BACKWARD, <void*>gelu_tanh_backward_loop[float], <void*>gelu_tanh_backward_loop[double])
+floating_loops(GELU_TANH_BACKWARD, &gelu_tanh_backward_loop[float],
+               &gelu_tanh_backward_loop[double])
 
 @GELU_TANH_BACKWARD.derivative("grad")
 def gelu_tanh_backward_derivative_grad(grad, x):
@@ -153,12 +124,11 @@ def gelu_tanh_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- silu
 cdef void silu_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = x[i] * sigmoid_of(x[i])
+        out[i] = x[i] * tl_math.sigmoid(x[i])
 
 cdef Op SILU = Op("silu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(SILU, <void*>silu_loop[float], <void*>silu_loop[double])
+floating_loops(SILU, &silu_loop[float], &silu_loop[double])
 
 @SILU.derivative("x")
 def silu_derivative(grad, x):
@@ -176,14 +146,13 @@ def silu(TensorBase input not None, bint inplace=False):
 
 # ---------------------------------------------------------------- silu_backward
 cdef void silu_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real s
     for i in range(n):
-        s = sigmoid_of(x[i])
+        s = tl_math.sigmoid(x[i])
         out[i] = grad[i] * s * (<real>1 + x[i] * (<real>1 - s))
 
 cdef Op SILU_BACKWARD = Op("silu_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(SILU_BACKWARD, <void*>silu_backward_loop[float], <void*>silu_backward_loop[double])
+floating_loops(SILU_BACKWARD, &silu_backward_loop[float], &silu_backward_loop[double])
 
 @SILU_BACKWARD.derivative("grad")
 def silu_backward_derivative_grad(grad, x):
@@ -197,12 +166,11 @@ def silu_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- mish
 cdef void mish_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = x[i] * tanh_of(softplus_of(x[i]))
+        out[i] = x[i] * tl_math.tanh(tl_math.softplus(x[i]))
 
 cdef Op MISH = Op("mish(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(MISH, <void*>mish_loop[float], <void*>mish_loop[double])
+floating_loops(MISH, &mish_loop[float], &mish_loop[double])
 
 @MISH.derivative("x")
 def mish_derivative(grad, x):
@@ -222,14 +190,13 @@ def mish(TensorBase input not None, bint inplace=False):
 
 # ---------------------------------------------------------------- mish_backward
 cdef void mish_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real t
     for i in range(n):
-        t = tanh_of(softplus_of(x[i]))
-        out[i] = grad[i] * (t + x[i] * (<real>1 - t * t) * sigmoid_of(x[i]))
+        t = tl_math.tanh(tl_math.softplus(x[i]))
+        out[i] = grad[i] * (t + x[i] * (<real>1 - t * t) * tl_math.sigmoid(x[i]))
 
 cdef Op MISH_BACKWARD = Op("mish_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(MISH_BACKWARD, <void*>mish_backward_loop[float], <void*>mish_backward_loop[double])
+floating_loops(MISH_BACKWARD, &mish_backward_loop[float], &mish_backward_loop[double])
 
 @MISH_BACKWARD.derivative("grad")
 def mish_backward_derivative_grad(grad, x):
@@ -246,14 +213,13 @@ def mish_backward_derivative_x(grad, grad_, x):
 
 # ---------------------------------------------------------------- softplus
 cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real z
     for i in range(n):
         z = x[i] * beta[i]
-        out[i] = x[i] if z > threshold[i] else softplus_of(z) / beta[i]
+        out[i] = x[i] if z > threshold[i] else tl_math.softplus(z) / beta[i]
 
 cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta, Scalar threshold) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(SOFTPLUS, <void*>softplus_loop[float], <void*>softplus_loop[double])
+floating_loops(SOFTPLUS, &softplus_loop[float], &softplus_loop[double])
 
 @SOFTPLUS.derivative("x")
 def softplus_derivative(grad, x, beta, threshold):
@@ -272,15 +238,15 @@ def softplus(TensorBase input not None, double beta=1, double threshold=20):
 
 # ---------------------------------------------------------------- softplus_backward
 cdef void softplus_backward_loop(real* out, real* grad, real* x, real* beta, real* threshold, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real z
     for i in range(n):
         z = x[i] * beta[i]
-        out[i] = grad[i] if z > threshold[i] else grad[i] * sigmoid_of(z)
+        out[i] = grad[i] if z > threshold[i] else grad[i] * tl_math.sigmoid(z)
 
 cdef Op SOFTPLUS_BACKWARD = Op("softplus_backward(Tensor grad, Tensor x, Scalar beta, Scalar threshold) -> Tensor",
                                dtype="promote", grain=GRAIN)
-floating_loops(SOFTPLUS_BACKWARD, <void*>softplus_backward_loop[float], <void*>softplus_backward_loop[double])
+floating_loops(SOFTPLUS_BACKWARD, &softplus_backward_loop[float],
+               &softplus_backward_loop[double])
 
 @SOFTPLUS_BACKWARD.derivative("grad")
 def softplus_backward_derivative_grad(grad, x, beta, threshold):
@@ -294,12 +260,11 @@ def softplus_backward_derivative_x(grad, grad_, x, beta, threshold):
 
 # ---------------------------------------------------------------- logsigmoid
 cdef void logsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = -softplus_of(-x[i])
+        out[i] = -tl_math.softplus(-x[i])
 
 cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGSIGMOID, <void*>logsigmoid_loop[float], <void*>logsigmoid_loop[double])
+floating_loops(LOGSIGMOID, &logsigmoid_loop[float], &logsigmoid_loop[double])
 
 @LOGSIGMOID.derivative("x")
 def logsigmoid_derivative(grad, x):
@@ -317,12 +282,12 @@ def logsigmoid(TensorBase input not None):
 
 # ---------------------------------------------------------------- logsigmoid_backward
 cdef void logsigmoid_backward_loop(real* out, real* grad, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = grad[i] * sigmoid_of(-x[i])
+        out[i] = grad[i] * tl_math.sigmoid(-x[i])
 
 cdef Op LOGSIGMOID_BACKWARD = Op("log_sigmoid_backward(Tensor grad, Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(LOGSIGMOID_BACKWARD, <void*>logsigmoid_backward_loop[float], <void*>logsigmoid_backward_loop[double])
+floating_loops(LOGSIGMOID_BACKWARD, &logsigmoid_backward_loop[float],
+               &logsigmoid_backward_loop[double])
 
 @LOGSIGMOID_BACKWARD.derivative("grad")
 def logsigmoid_backward_derivative_grad(grad, x):

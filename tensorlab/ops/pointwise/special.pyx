@@ -19,14 +19,8 @@ from libc.math cimport (
     tan,
 )
 
-from tensorlab._core.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_unary,
-    run_unary_inplace,
-)
+from tensorlab._core cimport tl_math
+from tensorlab._core.dispatch cimport run_binary, run_unary, run_unary_inplace
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op, floating_loops
@@ -34,11 +28,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
-cdef extern from "tl_math.h" nogil:
-    float tl_erff(float)
-    double tl_erf(double)
-    float tl_logf(float)
-    double tl_log(double)
+from tensorlab.ops.pointwise.common import inplace_function
 
 cdef enum:
     GRAIN = 2048                # most of these loops cost ten times what a sum costs
@@ -46,12 +36,11 @@ cdef enum:
 
 # ---------------------------------------------------------------- erf
 cdef void erf_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_erff(x[i]) if real is float else tl_erf(x[i])
+        out[i] = tl_math.erf(x[i])
 
 cdef Op ERF = Op("erf(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERF, <void*>erf_loop[float], <void*>erf_loop[double])
+floating_loops(ERF, &erf_loop[float], &erf_loop[double])
 
 @ERF.derivative("x")
 def erf_derivative(grad, x):
@@ -64,21 +53,18 @@ def erf(TensorBase input not None, *, out=None):
     >>> tensorlab.erf(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.8427])
     """
-    return run_unary(ERF, input) if out is None else run_out_1(ERF, input, out)
+    return run_unary(ERF, input, out)
 
-def erf_(TensorBase input not None):
-    """`erf`, written over `input`."""
-    return run_unary_inplace(ERF, input)
+erf_ = inplace_function(ERF, erf)
 
 
 # ---------------------------------------------------------------- erfc
 cdef void erfc_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>c_erfc(x[i])
 
 cdef Op ERFC = Op("erfc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERFC, <void*>erfc_loop[float], <void*>erfc_loop[double])
+floating_loops(ERFC, &erfc_loop[float], &erfc_loop[double])
 
 @ERFC.derivative("x")
 def erfc_derivative(grad, x):
@@ -91,11 +77,9 @@ def erfc(TensorBase input not None, *, out=None):
     >>> tensorlab.erfc(tensorlab.tensor([0., 1.]))
     tensor([1.0000, 0.1573])
     """
-    return run_unary(ERFC, input) if out is None else run_out_1(ERFC, input, out)
+    return run_unary(ERFC, input, out)
 
-def erfc_(TensorBase input not None):
-    """`erfc`, written over `input`."""
-    return run_unary_inplace(ERFC, input)
+erfc_ = inplace_function(ERFC, erfc)
 
 
 # ---------------------------------------------------------------- erfinv
@@ -118,12 +102,11 @@ cdef double erfinv_scalar(double x) noexcept nogil:
     return copysign(y, x)
 
 cdef void erfinv_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>erfinv_scalar(x[i])
 
 cdef Op ERFINV = Op("erfinv(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ERFINV, <void*>erfinv_loop[float], <void*>erfinv_loop[double])
+floating_loops(ERFINV, &erfinv_loop[float], &erfinv_loop[double])
 
 @ERFINV.derivative("x")
 def erfinv_derivative(grad, out):
@@ -136,21 +119,18 @@ def erfinv(TensorBase input not None, *, out=None):
     >>> tensorlab.erfinv(tensorlab.tensor([0., 0.5]))
     tensor([0.0000, 0.4769])
     """
-    return run_unary(ERFINV, input) if out is None else run_out_1(ERFINV, input, out)
+    return run_unary(ERFINV, input, out)
 
-def erfinv_(TensorBase input not None):
-    """`erfinv`, written over `input`."""
-    return run_unary_inplace(ERFINV, input)
+erfinv_ = inplace_function(ERFINV, erfinv)
 
 
 # ---------------------------------------------------------------- lgamma
 cdef void lgamma_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>c_lgamma(x[i])
 
 cdef Op LGAMMA = Op("lgamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(LGAMMA, <void*>lgamma_loop[float], <void*>lgamma_loop[double])
+floating_loops(LGAMMA, &lgamma_loop[float], &lgamma_loop[double])
 
 @LGAMMA.derivative("x")
 def lgamma_derivative(grad, x):
@@ -163,11 +143,9 @@ def lgamma(TensorBase input not None, *, out=None):
     >>> tensorlab.lgamma(tensorlab.tensor([1., 5.]))
     tensor([0.0000, 3.1781])
     """
-    return run_unary(LGAMMA, input) if out is None else run_out_1(LGAMMA, input, out)
+    return run_unary(LGAMMA, input, out)
 
-def lgamma_(TensorBase input not None):
-    """`lgamma`, written over `input`."""
-    return run_unary_inplace(LGAMMA, input)
+lgamma_ = inplace_function(LGAMMA, lgamma)
 
 
 # ---------------------------------------------------------------- digamma
@@ -192,12 +170,11 @@ cdef double digamma_scalar(double x) noexcept nogil:
         1. / 240 - s * (1. / 132 - s * (691. / 32760 - s * (1. / 12)))))))
 
 cdef void digamma_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>digamma_scalar(x[i])
 
 cdef Op DIGAMMA = Op("digamma(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(DIGAMMA, <void*>digamma_loop[float], <void*>digamma_loop[double])
+floating_loops(DIGAMMA, &digamma_loop[float], &digamma_loop[double])
 
 @DIGAMMA.derivative("x")
 def digamma_derivative(grad, x):
@@ -210,11 +187,9 @@ def digamma(TensorBase input not None, *, out=None):
     >>> tensorlab.digamma(tensorlab.tensor([1., 0.5]))
     tensor([-0.5772, -1.9635])
     """
-    return run_unary(DIGAMMA, input) if out is None else run_out_1(DIGAMMA, input, out)
+    return run_unary(DIGAMMA, input, out)
 
-def digamma_(TensorBase input not None):
-    """`digamma`, written over `input`."""
-    return run_unary_inplace(DIGAMMA, input)
+digamma_ = inplace_function(DIGAMMA, digamma)
 
 
 # ---------------------------------------------------------------- polygamma
@@ -250,12 +225,11 @@ cdef double polygamma_scalar(double x, double n) noexcept nogil:
     return size if n - 2 * floor(n / 2) == 1 else -size
 
 cdef void polygamma_loop(real* out, real* x, real* order, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>polygamma_scalar(x[i], order[i])
 
 cdef Op POLYGAMMA = Op("polygamma(Tensor x, Scalar n) -> Tensor", dtype="floating", grain=GRAIN, wraps_numbers=False)
-floating_loops(POLYGAMMA, <void*>polygamma_loop[float], <void*>polygamma_loop[double])
+floating_loops(POLYGAMMA, &polygamma_loop[float], &polygamma_loop[double])
 
 @POLYGAMMA.derivative("x")
 def polygamma_derivative(grad, x, n):
@@ -275,7 +249,7 @@ def polygamma(int n, TensorBase input not None, *, out=None):
     """
     if n < 0:
         raise RuntimeError(f"polygamma: n is {n}; it must not be negative")
-    return run_binary(POLYGAMMA, input, float(n)) if out is None else run_out_2(POLYGAMMA, input, float(n), out)
+    return run_binary(POLYGAMMA, input, float(n), out)
 
 def polygamma_method(TensorBase self not None, int n):
     """`polygamma` as a method."""
@@ -302,12 +276,11 @@ cdef int load_bessel() except -1:
     return 0
 
 cdef void i0_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>scipy_i0(x[i], 0)
 
 cdef Op I0 = Op("i0(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(I0, <void*>i0_loop[float], <void*>i0_loop[double])
+floating_loops(I0, &i0_loop[float], &i0_loop[double])
 
 @I0.derivative("x")
 def i0_derivative(grad, x):
@@ -321,7 +294,7 @@ def i0(TensorBase input not None, *, out=None):
     tensor([1.0000, 1.2661])
     """
     load_bessel()
-    return run_unary(I0, input) if out is None else run_out_1(I0, input, out)
+    return run_unary(I0, input, out)
 
 def i0_(TensorBase input not None):
     """`i0`, written over `input`."""
@@ -329,12 +302,11 @@ def i0_(TensorBase input not None):
     return run_unary_inplace(I0, input)
 
 cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>scipy_i1(x[i], 0)
 
 cdef Op I1 = Op("i1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(I1, <void*>i1_loop[float], <void*>i1_loop[double])
+floating_loops(I1, &i1_loop[float], &i1_loop[double])
 
 @I1.derivative("x")
 def i1_derivative(grad, x, out):
@@ -348,22 +320,21 @@ def i1(TensorBase input not None, *, out=None):
     tensor([0.0000, 0.5652])
     """
     load_bessel()
-    return run_unary(I1, input) if out is None else run_out_1(I1, input, out)
+    return run_unary(I1, input, out)
 
 
 # ---------------------------------------------------------------- xlogy
 cdef inline real xlogy_scalar(real x, real y) noexcept nogil:
-    cdef real product = x * (tl_logf(y) if real is float else tl_log(y))
+    cdef real product = x * tl_math.log(y)
     return 0 if (x == 0) & (y == y) else product
 
 cdef void xlogy_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = xlogy_scalar(x[i], y[i])
 
 cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN,
                    node=("XlogyBackward2", "XlogyBackward0", "XlogyBackward1"), number_edges=False)
-floating_loops(XLOGY, <void*>xlogy_loop[float], <void*>xlogy_loop[double])
+floating_loops(XLOGY, &xlogy_loop[float], &xlogy_loop[double])
 
 @XLOGY.derivative("x")
 def xlogy_derivative_x(grad, x, y):
@@ -384,8 +355,6 @@ def xlogy(input, other, *, out=None):
     >>> tensorlab.xlogy(tensorlab.tensor([0., 2.]), tensorlab.tensor([0., 10.]))
     tensor([0.0000, 4.6052])
     """
-    return run_binary(XLOGY, input, other) if out is None else run_out_2(XLOGY, input, other, out)
+    return run_binary(XLOGY, input, other, out)
 
-def xlogy_(TensorBase input not None, other):
-    """`xlogy`, written over `input`."""
-    return run_binary_inplace(XLOGY, input, other)
+xlogy_ = inplace_function(XLOGY, xlogy)

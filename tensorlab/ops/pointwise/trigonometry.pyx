@@ -1,24 +1,8 @@
 """Circular functions and their inverses, atan2, hypot, and angles in degrees."""
-from libc.math cimport (
-    M_PI,
-    acos as c_acos,
-    asin as c_asin,
-    atan as c_atan,
-    atan2 as c_atan2,
-    copysign as c_copysign,
-    fabs,
-    hypot as c_hypot,
-    sin as c_sin,
-)
+from libc.math cimport M_PI, acos as c_acos, asin as c_asin, atan as c_atan, sin as c_sin
 
-from tensorlab._core.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_unary,
-    run_unary_inplace,
-)
+from tensorlab._core cimport tl_math
+from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
@@ -26,16 +10,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 import math
 
-cdef extern from "math.h" nogil:
-    float atan2f(float, float)
-    float hypotf(float, float)
-    float sqrtf(float)
-
-cdef extern from "tl_math.h" nogil:
-    void tl_sinf_array(const float*, ssize, float*, ssize, ssize)
-    void tl_sin_array(const double*, ssize, double*, ssize, ssize)
-    void tl_cosf_array(const float*, ssize, float*, ssize, ssize)
-    void tl_cos_array(const double*, ssize, double*, ssize, ssize)
+from tensorlab.ops.pointwise.common import inplace_function
 
 cdef enum:
     GRAIN = 8192                # these loops cost several times what a sum costs
@@ -43,13 +18,10 @@ cdef enum:
 
 # ---------------------------------------------------------------- sin
 cdef void sin_loop(real* out, real* x, ssize n) noexcept nogil:
-    if real is float:
-        tl_sinf_array(x, 1, out, 1, n)
-    else:
-        tl_sin_array(x, 1, out, 1, n)
+    tl_math.sin_array(out, x, n)
 
 cdef Op SIN = Op("sin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SIN, <void*>sin_loop[float], <void*>sin_loop[double])
+floating_loops(SIN, &sin_loop[float], &sin_loop[double])
 
 @SIN.derivative("x")
 def sin_derivative(grad, x):
@@ -62,22 +34,17 @@ def sin(TensorBase input not None, *, out=None):
     >>> tensorlab.sin(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.8415])
     """
-    return run_unary(SIN, input) if out is None else run_out_1(SIN, input, out)
+    return run_unary(SIN, input, out)
 
-def sin_(TensorBase input not None):
-    """`sin`, written over `input`."""
-    return run_unary_inplace(SIN, input)
+sin_ = inplace_function(SIN, sin)
 
 
 # ---------------------------------------------------------------- cos
 cdef void cos_loop(real* out, real* x, ssize n) noexcept nogil:
-    if real is float:
-        tl_cosf_array(x, 1, out, 1, n)
-    else:
-        tl_cos_array(x, 1, out, 1, n)
+    tl_math.cos_array(out, x, n)
 
 cdef Op COS = Op("cos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(COS, <void*>cos_loop[float], <void*>cos_loop[double])
+floating_loops(COS, &cos_loop[float], &cos_loop[double])
 
 @COS.derivative("x")
 def cos_derivative(grad, x):
@@ -90,11 +57,9 @@ def cos(TensorBase input not None, *, out=None):
     >>> tensorlab.cos(tensorlab.tensor([0., 1.]))
     tensor([1.0000, 0.5403])
     """
-    return run_unary(COS, input) if out is None else run_out_1(COS, input, out)
+    return run_unary(COS, input, out)
 
-def cos_(TensorBase input not None):
-    """`cos`, written over `input`."""
-    return run_unary_inplace(COS, input)
+cos_ = inplace_function(COS, cos)
 
 
 # ---------------------------------------------------------------- tan
@@ -104,18 +69,14 @@ cdef void tan_loop(real* out, real* x, ssize n) noexcept nogil:
     cdef ssize i, m, start = 0
     while start < n:
         m = min(n - start, <ssize>BLOCK)
-        if real is float:
-            tl_sinf_array(x + start, 1, sine, 1, m)
-            tl_cosf_array(x + start, 1, cosine, 1, m)
-        else:
-            tl_sin_array(x + start, 1, sine, 1, m)
-            tl_cos_array(x + start, 1, cosine, 1, m)
+        tl_math.sin_array(&sine[0], x + start, m)
+        tl_math.cos_array(&cosine[0], x + start, m)
         for i in range(m):
             out[start + i] = sine[i] / cosine[i]
         start += m
 
 cdef Op TAN = Op("tan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(TAN, <void*>tan_loop[float], <void*>tan_loop[double])
+floating_loops(TAN, &tan_loop[float], &tan_loop[double])
 
 @TAN.derivative("x")
 def tan_derivative(grad, out):
@@ -128,35 +89,32 @@ def tan(TensorBase input not None, *, out=None):
     >>> tensorlab.tan(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 1.5574])
     """
-    return run_unary(TAN, input) if out is None else run_out_1(TAN, input, out)
+    return run_unary(TAN, input, out)
 
-def tan_(TensorBase input not None):
-    """`tan`, written over `input`."""
-    return run_unary_inplace(TAN, input)
+tan_ = inplace_function(TAN, tan)
 
 
 # ---------------------------------------------------------------- one atan for three functions
 cdef inline float atan_float(float x) noexcept nogil:
     """t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or 1 / |x|; 2 ULP."""
-    cdef float a = <float>fabs(x), t = <float>1 / a if a > 1 else a, s = t * t
+    cdef float a = tl_math.fabs(x), t = <float>1 / a if a > 1 else a, s = t * t
     cdef float p = (((<float>0.0028498520 * s - <float>0.016068479) * s + <float>0.042691275) * s - <float>0.075042740) * s
     p = (((p + <float>0.10640924) * s - <float>0.14203642) * s + <float>0.19992620) * s - <float>0.33333072
     t = t + t * (s * p)
     t = <float>1.57079637 - (t + <float>4.3711388e-8) if a > 1 else t       # pi / 2 in two parts
-    return <float>c_copysign(t, x)
+    return tl_math.copysign(t, x)
 
 
 # ---------------------------------------------------------------- asin
 cdef inline float asin_float(float x) noexcept nogil:
-    return atan_float(x / sqrtf((<float>1 - x) * (<float>1 + x)))
+    return atan_float(x / tl_math.sqrt((<float>1 - x) * (<float>1 + x)))
 
 cdef void asin_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = asin_float(x[i]) if real is float else c_asin(x[i])
 
 cdef Op ASIN = Op("asin(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ASIN, <void*>asin_loop[float], <void*>asin_loop[double])
+floating_loops(ASIN, &asin_loop[float], &asin_loop[double])
 
 @ASIN.derivative("x")
 def asin_derivative(grad, x):
@@ -169,24 +127,21 @@ def asin(TensorBase input not None, *, out=None):
     >>> tensorlab.asin(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 1.5708])
     """
-    return run_unary(ASIN, input) if out is None else run_out_1(ASIN, input, out)
+    return run_unary(ASIN, input, out)
 
-def asin_(TensorBase input not None):
-    """`asin`, written over `input`."""
-    return run_unary_inplace(ASIN, input)
+asin_ = inplace_function(ASIN, asin)
 
 
 # ---------------------------------------------------------------- acos
 cdef inline float acos_float(float x) noexcept nogil:
-    return <float>2 * atan_float(sqrtf((<float>1 - x) / (<float>1 + x)))
+    return <float>2 * atan_float(tl_math.sqrt((<float>1 - x) / (<float>1 + x)))
 
 cdef void acos_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = acos_float(x[i]) if real is float else c_acos(x[i])
 
 cdef Op ACOS = Op("acos(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ACOS, <void*>acos_loop[float], <void*>acos_loop[double])
+floating_loops(ACOS, &acos_loop[float], &acos_loop[double])
 
 @ACOS.derivative("x")
 def acos_derivative(grad, x):
@@ -199,21 +154,18 @@ def acos(TensorBase input not None, *, out=None):
     >>> tensorlab.acos(tensorlab.tensor([0., 1.]))
     tensor([1.5708, 0.0000])
     """
-    return run_unary(ACOS, input) if out is None else run_out_1(ACOS, input, out)
+    return run_unary(ACOS, input, out)
 
-def acos_(TensorBase input not None):
-    """`acos`, written over `input`."""
-    return run_unary_inplace(ACOS, input)
+acos_ = inplace_function(ACOS, acos)
 
 
 # ---------------------------------------------------------------- atan
 cdef void atan_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = atan_float(x[i]) if real is float else c_atan(x[i])
 
 cdef Op ATAN = Op("atan(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(ATAN, <void*>atan_loop[float], <void*>atan_loop[double])
+floating_loops(ATAN, &atan_loop[float], &atan_loop[double])
 
 @ATAN.derivative("x")
 def atan_derivative(grad, x):
@@ -226,21 +178,18 @@ def atan(TensorBase input not None, *, out=None):
     >>> tensorlab.atan(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.7854])
     """
-    return run_unary(ATAN, input) if out is None else run_out_1(ATAN, input, out)
+    return run_unary(ATAN, input, out)
 
-def atan_(TensorBase input not None):
-    """`atan`, written over `input`."""
-    return run_unary_inplace(ATAN, input)
+atan_ = inplace_function(ATAN, atan)
 
 
 # ---------------------------------------------------------------- atan2
 cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = atan2f(y[i], x[i]) if real is float else c_atan2(y[i], x[i])
+        out[i] = tl_math.atan2(y[i], x[i])
 
 cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
-floating_loops(ATAN2, <void*>atan2_loop[float], <void*>atan2_loop[double])
+floating_loops(ATAN2, &atan2_loop[float], &atan2_loop[double])
 
 @ATAN2.derivative("y")
 def atan2_derivative_y(grad, y, x):
@@ -262,21 +211,18 @@ def atan2(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.atan2(tensorlab.tensor([1., 1.]), tensorlab.tensor([1., -1.]))
     tensor([0.7854, 2.3562])
     """
-    return run_binary(ATAN2, input, other) if out is None else run_out_2(ATAN2, input, other, out)
+    return run_binary(ATAN2, input, other, out)
 
-def atan2_(TensorBase input not None, TensorBase other not None):
-    """`atan2`, written over `input`."""
-    return run_binary_inplace(ATAN2, input, other)
+atan2_ = inplace_function(ATAN2, atan2, tensors_only=True)
 
 
 # ---------------------------------------------------------------- hypot
 cdef void hypot_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = hypotf(x[i], y[i]) if real is float else c_hypot(x[i], y[i])
+        out[i] = tl_math.hypot(x[i], y[i])
 
 cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
-floating_loops(HYPOT, <void*>hypot_loop[float], <void*>hypot_loop[double])
+floating_loops(HYPOT, &hypot_loop[float], &hypot_loop[double])
 
 @HYPOT.derivative("x")
 def hypot_derivative_x(grad, x, out):
@@ -293,11 +239,9 @@ def hypot(TensorBase input not None, TensorBase other not None, *, out=None):
     >>> tensorlab.hypot(tensorlab.tensor([3.]), tensorlab.tensor([4.]))
     tensor([5.])
     """
-    return run_binary(HYPOT, input, other) if out is None else run_out_2(HYPOT, input, other, out)
+    return run_binary(HYPOT, input, other, out)
 
-def hypot_(TensorBase input not None, TensorBase other not None):
-    """`hypot`, written over `input`."""
-    return run_binary_inplace(HYPOT, input, other)
+hypot_ = inplace_function(HYPOT, hypot, tensors_only=True)
 
 
 # ---------------------------------------------------------------- sinc
@@ -306,12 +250,11 @@ cdef inline real sinc_scalar(real x) noexcept nogil:
     return <real>1 if x == 0 else <real>(c_sin(a) / a)
 
 cdef void sinc_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = sinc_scalar(x[i])
 
 cdef Op SINC = Op("sinc(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
-floating_loops(SINC, <void*>sinc_loop[float], <void*>sinc_loop[double])
+floating_loops(SINC, &sinc_loop[float], &sinc_loop[double])
 
 @SINC.derivative("x")
 def sinc_derivative(grad, x):
@@ -326,19 +269,16 @@ def sinc(TensorBase input not None, *, out=None):
     >>> tensorlab.sinc(tensorlab.tensor([0., 0.5]))
     tensor([1.0000, 0.6366])
     """
-    return run_unary(SINC, input) if out is None else run_out_1(SINC, input, out)
+    return run_unary(SINC, input, out)
 
-def sinc_(TensorBase input not None):
-    """`sinc`, written over `input`."""
-    return run_unary_inplace(SINC, input)
+sinc_ = inplace_function(SINC, sinc)
 
 
 # ---------------------------------------------------------------- degrees and radians
 cdef Op SCALE = Op("scale_angle(Tensor x, Scalar factor) -> Tensor", dtype="floating", node="MulBackward0")
-floating_loops(SCALE, <void*>scale_loop[float], <void*>scale_loop[double])
+floating_loops(SCALE, &scale_loop[float], &scale_loop[double])
 
 cdef void scale_loop(real* out, real* x, real* factor, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * factor[i]
 
@@ -353,7 +293,7 @@ def deg2rad(TensorBase input not None, *, out=None):
     >>> tensorlab.deg2rad(tensorlab.tensor([180., 90.]))
     tensor([3.1416, 1.5708])
     """
-    return run_binary(SCALE, input, math.pi / 180) if out is None else run_out_2(SCALE, input, math.pi / 180, out)
+    return run_binary(SCALE, input, math.pi / 180, out)
 
 def deg2rad_(TensorBase input not None):
     """`deg2rad`, written over `input`."""
@@ -366,7 +306,7 @@ def rad2deg(TensorBase input not None, *, out=None):
     >>> tensorlab.rad2deg(tensorlab.tensor([1.]))
     tensor([57.2958])
     """
-    return run_binary(SCALE, input, 180 / math.pi) if out is None else run_out_2(SCALE, input, 180 / math.pi, out)
+    return run_binary(SCALE, input, 180 / math.pi, out)
 
 def rad2deg_(TensorBase input not None):
     """`rad2deg`, written over `input`."""

@@ -1,35 +1,36 @@
 """Weighted sums in one pass: addcmul and addcdiv add a scaled product or quotient, lerp goes from one tensor to another."""
-from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
-    run_out,
-    run_out_3,
     run_quaternary,
     run_quaternary_inplace,
     run_ternary,
     run_ternary_inplace,
 )
 from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_tensor, is_bool, is_floating_operand, old_order
+from tensorlab.ops.pointwise.common cimport (
+    check_tensor,
+    is_bool,
+    is_floating_operand,
+    old_order,
+)
 
 from tensorlab.errors import DTypeError, UnsupportedDType
 
 
 # ---------------------------------------------------------------- addcmul
 cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* value, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] * b[i]
 
 cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
-floating_loops(ADDCMUL, <void*>addcmul_loop[float], <void*>addcmul_loop[double])
-integer_loops(ADDCMUL, <void*>addcmul_loop[uint8_t], <void*>addcmul_loop[int8_t], <void*>addcmul_loop[int16_t],
-              <void*>addcmul_loop[int32_t], <void*>addcmul_loop[int64_t])
+number_loops(ADDCMUL, &addcmul_loop[uint8_t], &addcmul_loop[int8_t], &addcmul_loop[int16_t],
+             &addcmul_loop[int32_t], &addcmul_loop[int64_t], &addcmul_loop[float],
+             &addcmul_loop[double])
 
 @ADDCMUL.derivative("x")
 def addcmul_derivative_x(grad):
@@ -53,14 +54,6 @@ cdef object fitting_value(str where, object x, object a, object b, object value)
         raise UnsupportedDType(f"{where}: not implemented for tensorlab.bool; use input | (tensor1 & tensor2)")
     return int(value)
 
-cdef object run_out_4(Op op, object x, object a, object b, object value, object out):
-    cdef PyObject* operands[4]
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>a
-    operands[2] = <PyObject*>b
-    operands[3] = <PyObject*>value
-    return run_out(op, operands, 4, out)
-
 def addcmul(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, out=None):
     """`input + value * tensor1 * tensor2`, element by element, broadcast.
 
@@ -74,9 +67,7 @@ def addcmul(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, 
     if late is not None:
         value, tensor1, tensor2 = old_order("addcmul", "value", tensor1, value), tensor2, late
     value = fitting_value("addcmul", input, tensor1, tensor2, value)
-    if out is not None:
-        return run_out_4(ADDCMUL, input, tensor1, tensor2, value, out)
-    return run_quaternary(ADDCMUL, input, tensor1, tensor2, value)
+    return run_quaternary(ADDCMUL, input, tensor1, tensor2, value, out)
 
 def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
     """`addcmul`, written over `input`."""
@@ -87,12 +78,11 @@ def addcmul_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 # ---------------------------------------------------------------- addcdiv
 cdef void addcdiv_loop(real* out, real* x, real* a, real* b, real* value, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] / b[i]
 
 cdef Op ADDCDIV = Op("addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
-floating_loops(ADDCDIV, <void*>addcdiv_loop[float], <void*>addcdiv_loop[double])
+floating_loops(ADDCDIV, &addcdiv_loop[float], &addcdiv_loop[double])
 
 @ADDCDIV.derivative("x")
 def addcdiv_derivative_x(grad):
@@ -132,9 +122,7 @@ def addcdiv(TensorBase input not None, tensor1, tensor2, late=None, *, value=1, 
     if late is not None:
         value, tensor1, tensor2 = old_order("addcdiv", "value", tensor1, value), tensor2, late
     refuse_integer_quotient("addcdiv", tensor1, tensor2)
-    if out is not None:
-        return run_out_4(ADDCDIV, input, tensor1, tensor2, value, out)
-    return run_quaternary(ADDCDIV, input, tensor1, tensor2, value)
+    return run_quaternary(ADDCDIV, input, tensor1, tensor2, value, out)
 
 def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1):
     """`addcdiv`, written over `input`."""
@@ -146,7 +134,6 @@ def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 # ---------------------------------------------------------------- lerp
 cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real difference, from_start, from_end
     for i in range(n):
         # measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`
@@ -157,7 +144,7 @@ cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexce
 
 cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote",
                   node=("LerpBackward0", "LerpBackward1"))
-floating_loops(LERP, <void*>lerp_loop[float], <void*>lerp_loop[double])
+floating_loops(LERP, &lerp_loop[float], &lerp_loop[double])
 
 @LERP.derivative("x")
 def lerp_derivative_x(grad, weight):
@@ -201,7 +188,7 @@ def lerp(TensorBase input not None, TensorBase end not None, weight, *, out=None
     check_lerp("lerp", input, end, weight)
     if out is not None and isinstance(weight, TensorBase):
         check_out_dtype("lerp", input.dtype_, out)      # only with a number is the result cast
-    return run_ternary(LERP, input, end, weight) if out is None else run_out_3(LERP, input, end, weight, out)
+    return run_ternary(LERP, input, end, weight, out)
 
 def lerp_(TensorBase input not None, TensorBase end not None, weight):
     """`lerp`, written over `input`."""
