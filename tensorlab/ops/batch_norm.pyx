@@ -4,19 +4,25 @@ The result, a * x + c, and its gradient by x, a * grad + b * x + c, are straight
 channel. So both are the same loop (`affine_planes`), and what differs between channels is a handful of numbers: the mean,
 the variance and, for the gradient, sum(grad) and sum(grad * (x - mean)). The gradient is that of layer_norm (see
 normalization.pyx), along the other dimensions.
-"""
 
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.graph cimport ndim_of
+The running averages are written by an op of their own, so that batch_norm itself makes new tensors only.
+"""
+from libc.math cimport sqrt, sqrtf
+from libc.string cimport memset
+
+from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
+from tensorlab._core.graph cimport bump_version, ndim_of, should_record
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.op cimport Op
 from tensorlab._core.parallel cimport grain_of, parallel_for
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.operands cimport check_same_place, refuse_internal_overlap, same_numbers
+from tensorlab._core.tensor cimport TensorBase, alias, check_writable, empty_beside, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
+from tensorlab.ops.normalization import with_edges
 from tensorlab.ops.statistics import var_mean
 
 cdef enum:
@@ -123,23 +129,55 @@ cdef void sums_of(Planes* planes, real* sums, real* sums_with_x, real* means) no
             j += 1
 
 
+cdef void forward_coefficients(Planes* planes, real* mean, real* variance, real* weight, real* bias, real eps,
+                               real* rstd) noexcept nogil:
+    """rstd, and the slope a and the offset c of each channel."""
+    cdef real* a = <real*>planes.a
+    cdef real* c = <real*>planes.c
+    cdef ssize k
+    for k in range(planes.channels):
+        rstd[k] = 1 / (sqrtf(variance[k] + eps) if real is float else sqrt(variance[k] + eps))
+        a[k] = rstd[k] if weight == NULL else rstd[k] * weight[k]
+        c[k] = (<real>0 if bias == NULL else bias[k]) - mean[k] * a[k]
+
+cdef void backward_coefficients(Planes* planes, real* mean, real* rstd, real* weight, real* sums, real* sums_with_x,
+                                real share) noexcept nogil:
+    """a, b and c of the gradient; `share` is 1 over the elements of a channel."""
+    cdef real* a = <real*>planes.a
+    cdef real* b = <real*>planes.b
+    cdef real* c = <real*>planes.c
+    cdef ssize k
+    for k in range(planes.channels):
+        a[k] = rstd[k] if weight == NULL else rstd[k] * weight[k]
+        b[k] = a[k] * rstd[k] * rstd[k] * sums_with_x[k] * -share
+        c[k] = a[k] * sums[k] * -share - b[k] * mean[k]
+
+
 # ---------------------------------------------------------------- arguments
 cdef TensorBase plain(TensorBase x, int dtype):
     """x, or a copy of it, row-major and of this type."""
     cdef TensorBase copied
-    if x.is_contiguous_ and x.dtype_ == dtype:
+    if x is None or x.is_contiguous_ and x.dtype_ == dtype:
         return x
     copied = empty_beside(x, dtype, x.ndim_, x.sizes)
     copy_into(copied, x)
     return copied
 
+cdef inline void* data_of(TensorBase x) except? NULL:
+    return NULL if x is None else memory_of(x)
+
 cdef int describe(Planes* planes, TensorBase x) except -1:
     planes.batch = x.sizes[0]
     planes.channels = x.sizes[1]
     planes.spread = x.numel_ // (x.sizes[0] * x.sizes[1]) if x.sizes[0] * x.sizes[1] else 0
+    planes.is_double = x.dtype_ == FLOAT64
     planes.x = memory_of(x)
     planes.grad = NULL
     return 0
+
+cdef TensorBase channel_numbers(TensorBase x, int dtype):
+    """A new tensor for one number of each channel."""
+    return empty_beside(x, dtype, 1, &x.sizes[1])
 
 cdef object by_channel(object x, int ndim):
     """Numbers of channels, shaped to broadcast over (batch, channels, ...)."""
@@ -148,31 +186,100 @@ cdef object by_channel(object x, int ndim):
 cdef tuple other_dims(int ndim):
     return (0, *range(2, ndim))
 
-cdef int check_channels(TensorBase x, object values) except -1:
-    for name, numbers in values:
-        if numbers is not None and tuple(numbers.shape) != (x.sizes[1],):
-            raise ShapeError(f"batch_norm: {name} has shape {tuple(numbers.shape)}, but the input {tuple(x.shape)} has "
-                             f"{x.sizes[1]} channels; it needs one number for each")
+cdef int check_input(TensorBase x, str where) except -1:
+    if ndim_of(x) < 2:
+        raise DimensionError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected (batch, channels, ...)")
+    if not is_floating(x.dtype_):
+        raise UnsupportedDType(f"{where}: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
+    return 0
+
+cdef int check_channels(TensorBase x, TensorBase numbers, str name, str where) except -1:
+    """One number for each channel of x, where x is."""
+    if numbers is None:
+        return 0
+    check_same_place(x, numbers, where)
+    if numbers.ndim_ != 1 or numbers.sizes[0] != x.sizes[1]:
+        raise ShapeError(f"{where}: {name} has shape {shape_text(numbers.ndim_, numbers.sizes)}, but the input "
+                         f"{shape_text(x.ndim_, x.sizes)} has {x.sizes[1]} channels; it needs one number for each")
+    return 0
+
+cdef int check_backward(TensorBase grad, TensorBase x, TensorBase mean, TensorBase rstd, str where) except -1:
+    check_input(x, where)
+    check_same_place(x, grad, where)
+    check_channels(x, mean, "mean", where)
+    check_channels(x, rstd, "rstd", where)
+    if grad.ndim_ != x.ndim_ or not same_numbers(x.ndim_, grad.sizes, x.sizes):
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)} and the input "
+                         f"{shape_text(x.ndim_, x.sizes)}; they must be equal")
     return 0
 
 
 # ---------------------------------------------------------------- batch_norm
-cdef Op BATCH_NORM = Op("batch_norm(Tensor x, Tensor? weight, Tensor? bias, float eps, Tensor mean, "
-                        "Tensor rstd) -> Tensor", node="NativeBatchNormBackward0")
+cdef Op BATCH_NORM = Op("batch_norm(Tensor x, Tensor? weight, Tensor? bias, float eps) -> (Tensor out, Tensor mean, Tensor rstd, "
+                        "Tensor variance)", node="NativeBatchNormBackward0", differentiable=1)
+
+cdef ssize check_batch_norm(TensorBase x, TensorBase weight, TensorBase bias) except -1:
+    """Returns how many values a channel has."""
+    cdef ssize count
+    check_input(x, "batch_norm")
+    check_channels(x, weight, "weight", "batch_norm")
+    check_channels(x, bias, "bias", "batch_norm")
+    count = x.numel_ // x.sizes[1] if x.sizes[1] else 0
+    if count == 1:
+        raise ValueError(f"batch_norm: the input has shape {shape_text(x.ndim_, x.sizes)}: one value for each channel, which "
+                         f"has no variance; expected more than one in training")
+    return count
+
+cdef tuple batch_norm_result(TensorBase x, TensorBase weight, TensorBase bias, object eps):
+    """New tensors for the results."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    check_batch_norm(x, weight, bias)
+    return (empty_beside(x, x.dtype_, x.ndim_, x.sizes), channel_numbers(x, kernel), channel_numbers(x, kernel),
+            channel_numbers(x, kernel))
+
+cdef tuple batch_norm_kernel(TensorBase x, TensorBase weight, TensorBase bias, object eps):
+    cdef TensorBase mean, variance, computed
+    check_batch_norm(x, weight, bias)
+    computed = alias(plain(x, kernel_dtype(x.dtype_)))          # without its history
+    variance, mean = var_mean(computed, other_dims(x.ndim_), correction=0)
+    out, rstd = normalize(x, computed, weight, bias, mean, variance, eps)
+    return out, mean, rstd, variance
+
+cdef tuple normalize(TensorBase x, TensorBase computed, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
+                     double eps):
+    """(result, rstd) of these numbers of channels; `computed` is x, plain."""
+    cdef int kernel = computed.dtype_
+    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
+    cdef TensorBase a = channel_numbers(x, kernel), c = channel_numbers(x, kernel), rstd = channel_numbers(x, kernel)
+    cdef TensorBase w = plain(weight, kernel), b = plain(bias, kernel), m = plain(mean, kernel), v = plain(variance, kernel)
+    cdef Planes planes
+    describe(&planes, computed)
+    planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(a), memory_of(c)
+    if planes.is_double:
+        forward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(v), <double*>data_of(w), <double*>data_of(b),
+                             eps, <double*>memory_of(rstd))
+    else:
+        forward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(v), <float*>data_of(w), <float*>data_of(b),
+                             <float>eps, <float*>memory_of(rstd))
+    run_affine(&planes)
+    return plain(out, x.dtype_), rstd
+
+BATCH_NORM.kernel = <void*>batch_norm_kernel
+BATCH_NORM.shape_rule = <void*>batch_norm_result
 
 # Each formula names x and weight, needed or not: PyTorch has one formula for all three gradients, and so refuses any of
 # them that was written to.
 @BATCH_NORM.derivative("x")
 def batch_norm_derivative_x(grad, x, weight, eps, mean, rstd):
-    return batch_norm_backward(grad, x, weight, eps, mean, rstd)
+    return run_tuple(BATCH_NORM_BACKWARD, (grad, x, weight, eps, mean, rstd))
 
 @BATCH_NORM.derivative("weight")
 def batch_norm_derivative_weight(grad, x, weight, eps, mean, rstd):
-    return batch_norm_backward_weight(grad, x, eps, mean, rstd)
+    return with_edges(run_tuple(BATCH_NORM_BACKWARD_WEIGHT, (grad, x, eps, mean, rstd)), x, weight, None)
 
 @BATCH_NORM.derivative("bias")
-def batch_norm_derivative_bias(grad, x, weight):
-    return grad.sum(other_dims(grad.dim()))
+def batch_norm_derivative_bias(TensorBase grad, x, weight):
+    return with_edges(grad.sum(other_dims(grad.ndim_)), x, weight, None)
 
 def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase running_var, TensorBase weight=None,
                TensorBase bias=None, bint training=False, momentum=0.1, double eps=1e-5):
@@ -209,78 +316,164 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
     tensor([[-1.0000, -1.0000],
             [ 1.0000,  1.0000]])
     """
-    cdef int ndim = ndim_of(input)
     cdef ssize count
-    if ndim < 2:
-        raise DimensionError(f"batch_norm: the input has shape {tuple(input.shape)}; expected (batch, channels, ...)")
-    if not is_floating(input.dtype_):
-        raise UnsupportedDType(f"batch_norm: not implemented for {dtype_object(input.dtype_)}; convert with .float()")
-    check_channels(input, (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
-                           ("bias", bias)))
+    check_input(input, "batch_norm")
+    check_channels(input, running_mean, "running_mean", "batch_norm")
+    check_channels(input, running_var, "running_var", "batch_norm")
     if not training:
         if running_mean is None or running_var is None:
             raise ShapeError("batch_norm: running_mean and running_var are needed where training is False; give both")
-        return with_running_averages(input, running_mean, running_var, weight, bias, eps)
-    count = input.numel_ // input.sizes[1] if input.sizes[1] else 0
-    if count == 1:
-        raise ValueError(f"batch_norm: the input has shape {tuple(input.shape)}: one value for each channel, which "
-                         f"has no variance; expected more than one in training")
+        mean, variance = running_mean, running_var
+        if should_record(input) or weight is not None and should_record(weight):
+            mean, variance = mean.clone(), variance.clone()     # which may be updated before backward reads them
+        return run_tuple(BATCH_NORM_WITH, (input, weight, bias, mean, variance, eps))
+    count = check_batch_norm(input, weight, bias)
     if input.numel_ == 0:
         return input * 1
-    x = plain(input, kernel_dtype(input.dtype_)).detach()
-    variance, mean = var_mean(x, other_dims(ndim), correction=0)
-    update(running_mean, mean, momentum)
-    update(running_var, variance * (<double>count / (count - 1)), momentum)
-    return run_batch_norm(input, x, weight, bias, eps, mean, (variance + eps).rsqrt())
+    out, mean, _, variance = run_4(BATCH_NORM, input, weight, bias, eps)
+    if running_mean is not None:
+        run_3(UPDATE_AVERAGE_, running_mean, mean, momentum)
+    if running_var is not None:
+        run_3(UPDATE_AVERAGE_, running_var, variance * (<double>count / (count - 1)), momentum)
+    return out
 
-cdef object run_batch_norm(TensorBase input, TensorBase x, TensorBase weight, TensorBase bias, double eps,
-                           TensorBase mean, TensorBase rstd):
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    cdef TensorBase slope = rstd if weight is None else (rstd * weight.detach()).to(x.dtype)
-    cdef TensorBase offset = -(mean * slope) if bias is None else (bias.detach() - mean * slope).to(x.dtype)
-    cdef Planes planes
-    if not is_meta(out):
-        describe(&planes, x)
-        planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(slope), memory_of(slope), memory_of(offset)
-        planes.is_double = x.dtype_ == FLOAT64
-        run_affine(&planes)
-    return record(BATCH_NORM, plain(out, input.dtype_), (input, weight, bias, eps, mean, rstd))
 
-cdef int update(TensorBase running, TensorBase value, object momentum) except -1:
-    """running = (1 - momentum) * running + momentum * value"""
-    if running is not None:
-        average = running.detach()
-        average.copy_(average.to(value.dtype) * (1 - momentum) + value * momentum)      # rounded once if it is half
+# ---------------------------------------------------------------- update_average_
+# It leaves no trace in the graph: an average of batches is no function of this batch that a gradient could go through.
+cdef Op UPDATE_AVERAGE_ = Op("update_average_(Tensor(a!) x, Tensor value, float share) -> Tensor(a!)", records_itself=True)
+
+cdef void average_loop(real* x, real* value, real share, ssize n) noexcept nogil:
+    cdef ssize k
+    for k in range(n):
+        x[k] = x[k] * (1 - share) + value[k] * share
+
+cdef TensorBase update_average_result(TensorBase x, TensorBase value, object share):
+    check_same_place(x, value, "update_average_")
+    check_writable(x, "batch_norm")
+    refuse_internal_overlap(x, "batch_norm")
+    if x.ndim_ != value.ndim_ or not same_numbers(x.ndim_, x.sizes, value.sizes) or not is_floating(x.dtype_):
+        raise ShapeError(f"update_average_: the average is {x.dtype} of shape {shape_text(x.ndim_, x.sizes)} and the value has "
+                         f"shape {shape_text(value.ndim_, value.sizes)}; expected floating numbers, as many as in the value")
+    bump_version(x)
+    return x
+
+cdef TensorBase update_average_kernel(TensorBase x, TensorBase value, object share):
+    """x = (1 - share) * x + share * value"""
+    cdef double part = share
+    cdef int kernel = max(kernel_dtype(x.dtype_), kernel_dtype(value.dtype_))       # rounded once if it is half
+    cdef TensorBase computed, other
+    update_average_result(x, value, share)
+    computed, other = empty_beside(x, kernel, x.ndim_, x.sizes), plain(value, kernel)
+    copy_into(computed, x)
+    if kernel == FLOAT64:
+        average_loop(<double*>memory_of(computed), <double*>memory_of(other), part, x.numel_)
+    else:
+        average_loop(<float*>memory_of(computed), <float*>memory_of(other), <float>part, x.numel_)
+    copy_into(x, computed)
+    return x
+
+UPDATE_AVERAGE_.kernel = <void*>update_average_kernel
+UPDATE_AVERAGE_.shape_rule = <void*>update_average_result
+
+
+# ---------------------------------------------------------------- batch_norm_with: numbers that are given, as in evaluation
+cdef Op BATCH_NORM_WITH = Op("batch_norm_with(Tensor x, Tensor? weight, Tensor? bias, Tensor mean, Tensor variance, float eps) "
+                             "-> Tensor", node="NativeBatchNormBackward0")
+
+cdef int check_batch_norm_with(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean,
+                               TensorBase variance) except -1:
+    check_input(x, "batch_norm")
+    check_channels(x, weight, "weight", "batch_norm")
+    check_channels(x, bias, "bias", "batch_norm")
+    check_channels(x, mean, "mean", "batch_norm")
+    check_channels(x, variance, "variance", "batch_norm")
     return 0
 
-cdef object with_running_averages(TensorBase x, TensorBase mean, TensorBase variance, TensorBase weight,
-                                  TensorBase bias, double eps):
-    kernel = dtype_object(kernel_dtype(x.dtype_))               # the result alone is rounded to half
-    slope = (variance.to(kernel) + eps).rsqrt()
+cdef TensorBase batch_norm_with_result(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
+                                       object eps):
+    check_batch_norm_with(x, weight, bias, mean, variance)
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase batch_norm_with_kernel(TensorBase x, TensorBase weight, TensorBase bias, TensorBase mean, TensorBase variance,
+                                       object eps):
+    check_batch_norm_with(x, weight, bias, mean, variance)
+    return normalize(x, plain(x, kernel_dtype(x.dtype_)), weight, bias, mean, variance, eps)[0]
+
+BATCH_NORM_WITH.kernel = <void*>batch_norm_with_kernel
+BATCH_NORM_WITH.shape_rule = <void*>batch_norm_with_result
+
+@BATCH_NORM_WITH.derivative("x")
+def batch_norm_with_derivative_x(TensorBase grad, x, weight, mean, variance, eps):
+    slope = reciprocal_deviation(variance, eps)
     if weight is not None:
         slope = slope * weight
-    offset = -(mean * slope) if bias is None else bias - mean * slope
-    return (x * by_channel(slope, x.ndim_) + by_channel(offset, x.ndim_)).to(x.dtype)
+    return with_edges((grad * by_channel(slope, grad.ndim_)).to(grad.dtype), x, weight, None)
+
+@BATCH_NORM_WITH.derivative("weight")
+def batch_norm_with_derivative_weight(TensorBase grad, TensorBase x, weight, mean, variance, eps):
+    centred = x - by_channel(mean, x.ndim_)
+    out = (grad * centred).sum(other_dims(x.ndim_)) * reciprocal_deviation(variance, eps)
+    return with_edges(out, x, weight, None)
+
+@BATCH_NORM_WITH.derivative("bias")
+def batch_norm_with_derivative_bias(TensorBase grad, x, weight):
+    return with_edges(grad.sum(other_dims(grad.ndim_)), x, weight, None)
+
+cdef object reciprocal_deviation(TensorBase variance, object eps):
+    return (variance.to(dtype_object(kernel_dtype(variance.dtype_))) + eps).rsqrt()
 
 
 # ---------------------------------------------------------------- batch_norm_backward
 cdef Op BATCH_NORM_BACKWARD = Op("batch_norm_backward(Tensor grad, Tensor x, Tensor? weight, float eps, "
                                  "Tensor mean, Tensor rstd) -> Tensor")
 
+cdef TensorBase batch_norm_backward_result(TensorBase grad, TensorBase x, TensorBase weight, object eps, TensorBase mean,
+                                           TensorBase rstd):
+    check_backward(grad, x, mean, rstd, "batch_norm_backward")
+    check_channels(x, weight, "weight", "batch_norm_backward")
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase batch_norm_backward_kernel(TensorBase grad, TensorBase x, TensorBase weight, object eps, TensorBase mean,
+                                           TensorBase rstd):
+    """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), m = plain(mean, kernel), r = plain(rstd, kernel)
+    cdef TensorBase a = channel_numbers(x, kernel), b = channel_numbers(x, kernel), c = channel_numbers(x, kernel), w, out
+    cdef TensorBase sums, sums_with_x
+    cdef double share
+    cdef Planes planes
+    check_backward(grad, x, mean, rstd, "batch_norm_backward")
+    check_channels(x, weight, "weight", "batch_norm_backward")
+    w, out = plain(weight, kernel), empty_beside(x, kernel, x.ndim_, x.sizes)
+    sums, sums_with_x = channel_sums(&planes, plain_grad, plain_x, m)
+    share = <double>planes.channels / x.numel_ if x.numel_ else 0
+    planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
+    if planes.is_double:
+        backward_coefficients(&planes, <double*>memory_of(m), <double*>memory_of(r), <double*>data_of(w),
+                              <double*>memory_of(sums), <double*>memory_of(sums_with_x), share)
+    else:
+        backward_coefficients(&planes, <float*>memory_of(m), <float*>memory_of(r), <float*>data_of(w),
+                              <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float>share)
+    run_affine(&planes)
+    return plain(out, x.dtype_)
+
+BATCH_NORM_BACKWARD.kernel = <void*>batch_norm_backward_kernel
+BATCH_NORM_BACKWARD.shape_rule = <void*>batch_norm_backward_result
+
 @BATCH_NORM_BACKWARD.derivative("grad")
-def batch_norm_backward_derivative_grad(grad, x, weight, eps, mean, rstd):
-    projected = batch_norm_backward(grad, x, None, eps, mean, rstd)
-    return projected if weight is None else projected * by_channel(weight, x.dim())
+def batch_norm_backward_derivative_grad(grad, TensorBase x, weight, eps, mean, rstd):
+    projected = run_tuple(BATCH_NORM_BACKWARD, (grad, x, None, eps, mean, rstd))
+    return projected if weight is None else projected * by_channel(weight, x.ndim_)
 
 @BATCH_NORM_BACKWARD.derivative("weight")
-def batch_norm_backward_derivative_weight(grad, grad_, x, eps, mean, rstd):
-    return (grad_ * batch_norm_backward(grad, x, None, eps, mean, rstd)).sum(other_dims(x.dim()))
+def batch_norm_backward_derivative_weight(grad, grad_, TensorBase x, eps, mean, rstd):
+    return (grad_ * run_tuple(BATCH_NORM_BACKWARD, (grad, x, None, eps, mean, rstd))).sum(other_dims(x.ndim_))
 
 @BATCH_NORM_BACKWARD.derivative("x")
-def batch_norm_backward_derivative_x(grad, grad_, x, weight, eps):
-    dims = other_dims(x.dim())
+def batch_norm_backward_derivative_x(grad, grad_, TensorBase x, weight, eps):
+    dims = other_dims(x.ndim_)
     xhat, rstd = standardize(x, eps)
-    a, b = grad, grad_ if weight is None else grad_ * by_channel(weight, x.dim())
+    a, b = grad, grad_ if weight is None else grad_ * by_channel(weight, x.ndim_)
     a, b = a - a.mean(dims, True), b - b.mean(dims, True)
     a_along, b_along = (a * xhat).mean(dims, True), (b * xhat).mean(dims, True)
     rest = (a * b).mean(dims, True) - a_along * b_along
@@ -293,35 +486,15 @@ def standardize(TensorBase x not None, eps):
     rstd = ((centred * centred).mean(dims, True) + eps).rsqrt()
     return centred * rstd, rstd
 
-def batch_norm_backward(TensorBase grad not None, TensorBase x not None, TensorBase weight, double eps,
-                        TensorBase mean not None, TensorBase rstd not None):
-    """The gradient of batch_norm by its input: a * grad + b * x + c, with numbers a, b, c for each channel."""
-    cdef int kernel = mean.dtype_
-    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
-    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes), a, b, c
-    cdef double count = x.numel_ // mean.numel_ if mean.numel_ else 0
-    cdef Planes planes
-    sums, sums_with_x = channel_sums(&planes, plain_grad, plain_x, mean)
-    a = rstd if weight is None else (rstd * weight.detach()).to(mean.dtype)
-    b = a * rstd * rstd * sums_with_x * (-1 / count)
-    c = a * sums * (-1 / count) - b * mean
-    a, b, c = plain(a, kernel), plain(b, kernel), plain(c, kernel)
-    if not is_meta(out):
-        planes.out, planes.a, planes.b, planes.c = memory_of(out), memory_of(a), memory_of(b), memory_of(c)
-        planes.is_double = kernel == FLOAT64
-        run_affine(&planes)
-    return record(BATCH_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, eps, mean, rstd))
-
-cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase saved_mean):
-    """Of each channel (sum(grad), sum(grad * (x - mean))); both are row-major, and are described in `planes`."""
-    cdef TensorBase mean = plain(saved_mean, saved_mean.dtype_)
-    cdef TensorBase sums = mean.new_zeros(mean.shape), sums_with_x = mean.new_zeros(mean.shape)
-    if is_meta(x):
-        return sums, sums_with_x
+cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBase mean):
+    """Of each channel (sum(grad), sum(grad * (x - mean))), all of them plain; both are described in `planes`."""
+    cdef TensorBase sums = channel_numbers(x, x.dtype_), sums_with_x = channel_numbers(x, x.dtype_)
     describe(planes, x)
     planes.grad = memory_of(grad)
+    memset(memory_of(sums), 0, sums.numel_ * item_size[x.dtype_])
+    memset(memory_of(sums_with_x), 0, sums.numel_ * item_size[x.dtype_])
     with nogil:
-        if mean.dtype_ == FLOAT64:
+        if planes.is_double:
             sums_of(planes, <double*>memory_of(sums), <double*>memory_of(sums_with_x), <double*>memory_of(mean))
         else:
             sums_of(planes, <float*>memory_of(sums), <float*>memory_of(sums_with_x), <float*>memory_of(mean))
@@ -332,18 +505,33 @@ cdef tuple channel_sums(Planes* planes, TensorBase grad, TensorBase x, TensorBas
 cdef Op BATCH_NORM_BACKWARD_WEIGHT = Op("batch_norm_backward_weight(Tensor grad, Tensor x, float eps, Tensor mean, "
                                         "Tensor rstd) -> Tensor")
 
+cdef TensorBase batch_norm_backward_weight_result(TensorBase grad, TensorBase x, object eps, TensorBase mean, TensorBase rstd):
+    check_backward(grad, x, mean, rstd, "batch_norm_backward_weight")
+    return channel_numbers(x, x.dtype_)
+
+cdef TensorBase batch_norm_backward_weight_kernel(TensorBase grad, TensorBase x, object eps, TensorBase mean, TensorBase rstd):
+    """The gradient of batch_norm by its weight: the sum over a channel of grad * (x - mean) * rstd."""
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase sums, r
+    cdef Planes planes
+    cdef ssize k
+    check_backward(grad, x, mean, rstd, "batch_norm_backward_weight")
+    r = plain(rstd, kernel)
+    sums = channel_sums(&planes, plain(grad, kernel), plain(x, kernel), plain(mean, kernel))[1]
+    for k in range(planes.channels):
+        if planes.is_double:
+            (<double*>memory_of(sums))[k] *= (<double*>memory_of(r))[k]
+        else:
+            (<float*>memory_of(sums))[k] *= (<float*>memory_of(r))[k]
+    return plain(sums, x.dtype_)
+
+BATCH_NORM_BACKWARD_WEIGHT.kernel = <void*>batch_norm_backward_weight_kernel
+BATCH_NORM_BACKWARD_WEIGHT.shape_rule = <void*>batch_norm_backward_weight_result
+
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("grad")
-def batch_norm_backward_weight_derivative_grad(grad, x, eps):
-    return by_channel(grad, x.dim()) * standardize(x, eps)[0]
+def batch_norm_backward_weight_derivative_grad(grad, TensorBase x, eps):
+    return by_channel(grad, x.ndim_) * standardize(x, eps)[0]
 
 @BATCH_NORM_BACKWARD_WEIGHT.derivative("x")
 def batch_norm_backward_weight_derivative_x(grad, grad_, x, eps, mean, rstd):
-    return batch_norm_backward(grad_, x, grad, eps, mean, rstd)
-
-def batch_norm_backward_weight(TensorBase grad not None, TensorBase x not None, double eps, TensorBase mean not None,
-                               TensorBase rstd not None):
-    """The gradient of batch_norm by its weight: the sum over a channel of grad * (x - mean) * rstd."""
-    cdef TensorBase plain_grad = plain(grad, mean.dtype_), plain_x = plain(x, mean.dtype_)
-    cdef Planes planes
-    out = (channel_sums(&planes, plain_grad, plain_x, mean)[1] * rstd).to(x.dtype)
-    return record(BATCH_NORM_BACKWARD_WEIGHT, out, (grad, x, eps, mean, rstd))
+    return run_tuple(BATCH_NORM_BACKWARD, (grad_, x, grad, eps, mean, rstd))

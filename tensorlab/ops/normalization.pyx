@@ -7,14 +7,16 @@ the ones and its share along xhat are taken away, because neither shifting nor s
 from libc.math cimport fma, fmaf, sqrt
 from libc.string cimport memset
 
+from tensorlab._core.dispatch cimport run_4, run_tuple
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.op cimport Op
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, kernel_dtype, real
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_beside, make_size, memory_of
 from tensorlab.ops.inner_loops cimport pairwise_sum
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -83,13 +85,53 @@ cdef int check_parameter(TensorBase parameter, str name, TensorBase x, int count
     if parameter is None:
         return 0
     check_same_place(x, parameter, where)
-    if tuple(parameter.shape) != tuple(x.shape)[x.ndim_ - count:]:
-        raise ShapeError(f"{where}: {name} has shape {tuple(parameter.shape)}; expected the normalized shape, "
-                         f"{tuple(x.shape)[x.ndim_ - count:]}")
+    if parameter.ndim_ != count or not same_numbers(count, parameter.sizes, &x.sizes[x.ndim_ - count]):
+        raise ShapeError(f"{where}: {name} has shape {shape_text(parameter.ndim_, parameter.sizes)}; expected the normalized "
+                         f"shape, {shape_text(count, &x.sizes[x.ndim_ - count])}")
     if parameter.dtype_ != x.dtype_ and parameter.dtype_ != kernel_dtype(x.dtype_):
         raise DTypeError(f"{where}: {name} has type {parameter.dtype} and the input {x.dtype}; convert one of them "
                          "with .to()")
     return 0
+
+
+cdef int check_backward(TensorBase grad, TensorBase x, object normalized_shape, TensorBase mean, TensorBase rstd, Rows* rows,
+                        str where) except -1:
+    """The arguments of a gradient: what layer_norm took and returned. Returns how many dimensions were normalized."""
+    cdef int count = split(x, normalized_shape, rows, where)
+    for one in (grad, mean, rstd):
+        check_same_place(x, <TensorBase>one, where)
+    if grad.ndim_ != x.ndim_ or not same_numbers(x.ndim_, grad.sizes, x.sizes):
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)} and the input "
+                         f"{shape_text(x.ndim_, x.sizes)}; they must be equal")
+    if mean.numel_ != rows.m or rstd.numel_ != rows.m:
+        raise ShapeError(f"{where}: mean and rstd have {mean.numel_} and {rstd.numel_} numbers; expected one for each of "
+                         f"{rows.m} rows")
+    return count
+
+
+# ---------------------------------------------------------------- gradients that depend on what they do not read
+# PyTorch has one node for the three gradients of a norm, so under create_graph each of them requires grad if any of the tensors
+# does from which they could be computed. This op tells autograd of those that a gradient of ours does without.
+cdef Op WITH_EDGES = Op("with_edges(Tensor x, Tensor? a, Tensor? b, Tensor? c) -> Tensor")
+
+cdef TensorBase with_edges_kernel(TensorBase x, TensorBase a, TensorBase b, TensorBase c):
+    return contiguous_copy(x)
+
+WITH_EDGES.kernel = <void*>with_edges_kernel
+
+@WITH_EDGES.derivative("x")
+def with_edges_derivative_x(grad):
+    return grad
+
+@WITH_EDGES.derivative("a")
+@WITH_EDGES.derivative("b")
+@WITH_EDGES.derivative("c")
+def with_edges_derivative_others(grad):
+    return None
+
+cpdef object with_edges(TensorBase x, TensorBase a, TensorBase b, TensorBase c):
+    """x, as a result that could have been computed from the others."""
+    return run_4(WITH_EDGES, x, a, b, c) if thread_state().grad_enabled and not needs_grad(x) else x
 
 
 cdef struct Job:
@@ -215,23 +257,52 @@ cdef void layer_norm_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
 
 
 # ---------------------------------------------------------------- layer_norm
-cdef Op LAYER_NORM = Op("layer_norm(Tensor x, Tensor? weight, Tensor? bias, int count, float eps, Tensor mean, "
-                        "Tensor rstd) -> Tensor", node="NativeLayerNormBackward0",
-                        public={"x": "input", "mean": "result1", "rstd": "result2"})
+cdef Op LAYER_NORM = Op("layer_norm(Tensor x, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05) "
+                        "-> (Tensor out, Tensor mean, Tensor rstd)", node="NativeLayerNormBackward0",
+                        public={"x": "input", "mean": "result1", "rstd": "result2"}, differentiable=1)
+
+cdef tuple layer_norm_result(TensorBase x, object normalized_shape, TensorBase weight, TensorBase bias, object eps):
+    """New tensors for the results."""
+    cdef Rows rows
+    cdef int count = split(x, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(x.dtype_)
+    check_parameter(weight, "weight", x, count, "layer_norm")
+    check_parameter(bias, "bias", x, count, "layer_norm")
+    return (empty_beside(x, x.dtype_, x.ndim_, x.sizes), empty_beside(x, kernel, 1, &rows.m),
+            empty_beside(x, kernel, 1, &rows.m))
+
+cdef tuple layer_norm_kernel(TensorBase x, object normalized_shape, TensorBase weight, TensorBase bias, object eps):
+    cdef Rows rows
+    cdef int count = split(x, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase plain_x, w, b, mean, rstd, out
+    check_parameter(weight, "weight", x, count, "layer_norm")
+    check_parameter(bias, "bias", x, count, "layer_norm")
+    plain_x, w, b = plain(x, kernel), plain(weight, kernel), plain(bias, kernel)
+    mean = empty_beside(x, kernel, 1, &rows.m)
+    rstd = empty_beside(x, kernel, 1, &rows.m)
+    out = empty_beside(x, kernel, x.ndim_, x.sizes)
+    rows.eps = eps
+    rows.x, rows.weight, rows.bias = memory_of(plain_x), data_of(w), data_of(b)
+    rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
+    run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
+    return plain(out, x.dtype_), mean, rstd
+
+LAYER_NORM.kernel = <void*>layer_norm_kernel
+LAYER_NORM.shape_rule = <void*>layer_norm_result
 
 # Each formula names x, weight and bias, needed or not: PyTorch has one formula for all three gradients, and so refuses
 # any of them that was written to.
 @LAYER_NORM.derivative("x")
-def layer_norm_derivative_x(grad, x, weight, bias, count, eps, mean, rstd):
-    return layer_norm_backward(grad, x, weight, count, eps, mean, rstd)
+def layer_norm_derivative_x(grad, x, normalized_shape, weight, bias, eps, mean, rstd):
+    return run_tuple(LAYER_NORM_BACKWARD, (grad, x, normalized_shape, weight, eps, mean, rstd))
 
 @LAYER_NORM.derivative("weight")
-def layer_norm_derivative_weight(grad, x, weight, bias, count, eps, mean, rstd):
-    return layer_norm_backward_weight(grad, x, count, eps, mean, rstd)
+def layer_norm_derivative_weight(grad, x, normalized_shape, weight, bias, eps, mean, rstd):
+    by_weight = run_tuple(LAYER_NORM_BACKWARD_WEIGHT, (grad, x, normalized_shape, eps, mean, rstd))
+    return with_edges(by_weight, x, weight, bias)
 
 @LAYER_NORM.derivative("bias")
 def layer_norm_derivative_bias(grad, bias_shape, x, weight, bias):
-    total = grad.sum_to_size(bias_shape)
+    total = with_edges(grad.sum_to_size(bias_shape), x, weight, bias)
     return total.clone() if total is grad else total    # a tensor of its own, even of one row
 
 def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=None, TensorBase bias=None,
@@ -263,21 +334,7 @@ def layer_norm(TensorBase input not None, normalized_shape, TensorBase weight=No
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]])
     """
-    cdef Rows rows
-    cdef int count = split(input, normalized_shape, &rows, "layer_norm"), kernel = kernel_dtype(input.dtype_)
-    cdef TensorBase x, w, b, mean, rstd, out
-    check_parameter(weight, "weight", input, count, "layer_norm")
-    check_parameter(bias, "bias", input, count, "layer_norm")
-    x, w, b = plain(input, kernel), plain(weight, kernel), plain(bias, kernel)
-    mean = empty_beside(input, kernel, 1, &rows.m)
-    rstd = empty_beside(input, kernel, 1, &rows.m)
-    out = empty_beside(input, kernel, input.ndim_, input.sizes)
-    if not is_meta(out):
-        rows.eps = eps
-        rows.x, rows.weight, rows.bias = memory_of(x), data_of(w), data_of(b)
-        rows.mean, rows.rstd, rows.out = memory_of(mean), memory_of(rstd), memory_of(out)
-        run_rows(&rows, layer_norm_double if kernel == FLOAT64 else layer_norm_float)
-    return record(LAYER_NORM, plain(out, input.dtype_), (input, weight, bias, count, eps, mean, rstd))
+    return run_tuple(LAYER_NORM, (input, plain_ints(normalized_shape), weight, bias, eps))[0]
 
 
 # ---------------------------------------------------------------- layer_norm_backward
@@ -341,31 +398,56 @@ cdef void layer_norm_backward_float(Rows* rows, ssize begin, ssize end) noexcept
 cdef void layer_norm_backward_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
     layer_norm_backward_loop(rows, begin, end, <double*>rows.mean)
 
-cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, Tensor? weight, int count, "
-                                 "float eps, Tensor mean, Tensor rstd) -> Tensor")
+cdef Op LAYER_NORM_BACKWARD = Op("layer_norm_backward(Tensor grad, Tensor x, int[] normalized_shape, Tensor? weight, float eps, "
+                                 "Tensor mean, Tensor rstd) -> Tensor")
+
+cdef TensorBase layer_norm_backward_result(TensorBase grad, TensorBase x, object normalized_shape, TensorBase weight, object eps,
+                                           TensorBase mean, TensorBase rstd):
+    cdef Rows rows
+    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
+    check_parameter(weight, "weight", x, count, "layer_norm_backward")
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase layer_norm_backward_kernel(TensorBase grad, TensorBase x, object normalized_shape, TensorBase weight, object eps,
+                                           TensorBase mean, TensorBase rstd):
+    """The gradient of layer_norm by its input, in two passes over each row."""
+    cdef Rows rows
+    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward")
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
+    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
+    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
+    check_parameter(weight, "weight", x, count, "layer_norm_backward")
+    rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
+    rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
+    run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
+    return plain(out, x.dtype_)
+
+LAYER_NORM_BACKWARD.kernel = <void*>layer_norm_backward_kernel
+LAYER_NORM_BACKWARD.shape_rule = <void*>layer_norm_backward_result
 
 # The gradient by x is a symmetric matrix times grad * weight, so `grad` and `weight` get that matrix times h, the
 # gradient that arrives. Formulas below that depend on x compute mean and rstd from it anew: so they can be
 # differentiated further.
 @LAYER_NORM_BACKWARD.derivative("grad")
-def layer_norm_backward_derivative_grad(grad, x, weight, count, eps, mean, rstd):
-    projected = layer_norm_backward(grad, x, None, count, eps, mean, rstd)
+def layer_norm_backward_derivative_grad(grad, x, normalized_shape, weight, eps, mean, rstd):
+    projected = run_tuple(LAYER_NORM_BACKWARD, (grad, x, normalized_shape, None, eps, mean, rstd))
     return projected if weight is None else projected * weight
 
 @LAYER_NORM_BACKWARD.derivative("weight")
-def layer_norm_backward_derivative_weight(grad, grad_, x, count, eps, mean, rstd):
-    return grad_ * layer_norm_backward(grad, x, None, count, eps, mean, rstd)
+def layer_norm_backward_derivative_weight(grad, grad_, x, normalized_shape, eps, mean, rstd):
+    return grad_ * run_tuple(LAYER_NORM_BACKWARD, (grad, x, normalized_shape, None, eps, mean, rstd))
 
 @LAYER_NORM_BACKWARD.derivative("x")
-def layer_norm_backward_derivative_x(grad, grad_, x, weight, count, eps):
-    dims = tuple(range(-count, 0))
+def layer_norm_backward_derivative_x(grad, grad_, TensorBase x, normalized_shape, weight, eps):
+    dims = last_dims(normalized_shape)
     xhat, rstd = standardize(x, dims, eps)
     a, b = grad, grad_ if weight is None else grad_ * weight
     a, b = a - a.mean(dims, True), b - b.mean(dims, True)
     a_along, b_along = (a * xhat).mean(dims, True), (b * xhat).mean(dims, True)
     rest = (a * b).mean(dims, True) - a_along * b_along
     slope = -rstd * rstd * (xhat * (rest - 2 * a_along * b_along) + b_along * a + a_along * b)
-    return slope.view(x.shape)                          # a view, as PyTorch's, which nothing is added to in place
+    return slope.view(make_size(x.ndim_, x.sizes))      # a view, as PyTorch's, which nothing is added to in place
 
 def standardize(x, dims, eps):
     """((x - mean) * rstd, rstd) in tensor operations."""
@@ -373,21 +455,8 @@ def standardize(x, dims, eps):
     rstd = ((centred * centred).mean(dims, True) + eps).rsqrt()
     return centred * rstd, rstd
 
-def layer_norm_backward(TensorBase grad not None, TensorBase x not None, TensorBase weight, int count, double eps,
-                        TensorBase mean not None, TensorBase rstd not None):
-    """The gradient of layer_norm by its input, in two passes over each row."""
-    cdef int kernel = mean.dtype_
-    cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel), plain_weight = plain(weight, kernel)
-    cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
-    cdef TensorBase out = empty_beside(x, kernel, x.ndim_, x.sizes)
-    cdef Rows rows
-    if not is_meta(out):
-        rows.m = mean.numel_
-        rows.n = x.numel_ // rows.m if rows.m else 0
-        rows.grad, rows.x, rows.weight = memory_of(plain_grad), memory_of(plain_x), data_of(plain_weight)
-        rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
-        run_rows(&rows, layer_norm_backward_double if kernel == FLOAT64 else layer_norm_backward_float)
-    return record(LAYER_NORM_BACKWARD, plain(out, x.dtype_), (grad, x, weight, count, eps, mean, rstd))
+cdef tuple last_dims(object normalized_shape):
+    return tuple(range(-len(normalized_shape), 0))
 
 
 # ---------------------------------------------------------------- layer_norm_backward_weight
@@ -421,37 +490,43 @@ cdef void backward_weight_float(Rows* rows, ssize begin, ssize end) noexcept nog
 cdef void backward_weight_double(Rows* rows, ssize begin, ssize end) noexcept nogil:
     backward_weight_loop(rows, begin, end, <double*>rows.mean)
 
-cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(Tensor grad, Tensor x, int count, float eps, "
+cdef Op LAYER_NORM_BACKWARD_WEIGHT = Op("layer_norm_backward_weight(Tensor grad, Tensor x, int[] normalized_shape, float eps, "
                                         "Tensor mean, Tensor rstd) -> Tensor")
 
-@LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
-def layer_norm_backward_weight_derivative_grad(grad, x, count, eps):
-    return grad * standardize(x, tuple(range(-count, 0)), eps)[0]
+cdef TensorBase layer_norm_backward_weight_result(TensorBase grad, TensorBase x, object normalized_shape, object eps,
+                                                  TensorBase mean, TensorBase rstd):
+    cdef Rows rows
+    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
+    return empty_beside(x, x.dtype_, count, &x.sizes[x.ndim_ - count])
 
-@LAYER_NORM_BACKWARD_WEIGHT.derivative("x")
-def layer_norm_backward_weight_derivative_x(grad, grad_, x, count, eps, mean, rstd):
-    return layer_norm_backward(grad_, x, grad, count, eps, mean, rstd)
-
-def layer_norm_backward_weight(TensorBase grad not None, TensorBase x not None, int count, double eps,
-                               TensorBase mean not None, TensorBase rstd not None):
+cdef TensorBase layer_norm_backward_weight_kernel(TensorBase grad, TensorBase x, object normalized_shape, object eps,
+                                                  TensorBase mean, TensorBase rstd):
     """The gradient of layer_norm by its weight: the sum over rows of grad * (x - mean) * rstd."""
-    cdef int kernel = mean.dtype_
+    cdef Rows rows
+    cdef int count = check_backward(grad, x, normalized_shape, mean, rstd, &rows, "layer_norm_backward_weight")
+    cdef int kernel = kernel_dtype(x.dtype_)
     cdef Job job
     cdef TensorBase plain_mean = plain(mean, kernel), plain_rstd = plain(rstd, kernel)
     cdef TensorBase plain_grad = plain(grad, kernel), plain_x = plain(x, kernel)
     cdef TensorBase out = empty_beside(x, kernel, count, &x.sizes[x.ndim_ - count])
-    cdef Rows rows
-    cdef rows_loop loop = backward_weight_double if kernel == FLOAT64 else backward_weight_float
-    if is_meta(out):
-        return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
-    rows.m, rows.n = mean.numel_, out.numel_
     rows.grad, rows.x = memory_of(plain_grad), memory_of(plain_x)
     rows.mean, rows.rstd, rows.out = memory_of(plain_mean), memory_of(plain_rstd), memory_of(out)
     memset(memory_of(out), 0, out.numel_ * (8 if kernel == FLOAT64 else 4))
-    job.rows, job.loop = &rows, loop
+    job.rows, job.loop = &rows, backward_weight_double if kernel == FLOAT64 else backward_weight_float
     with nogil:                             # columns, which are read row by row: a single wide piece for each thread
         parallel_for(run_share, &job, rows.n, max(64, rows.n // thread_count(x.numel_, GRAIN)))
-    return record(LAYER_NORM_BACKWARD_WEIGHT, plain(out, x.dtype_), (grad, x, count, eps, mean, rstd))
+    return plain(out, x.dtype_)
+
+LAYER_NORM_BACKWARD_WEIGHT.kernel = <void*>layer_norm_backward_weight_kernel
+LAYER_NORM_BACKWARD_WEIGHT.shape_rule = <void*>layer_norm_backward_weight_result
+
+@LAYER_NORM_BACKWARD_WEIGHT.derivative("grad")
+def layer_norm_backward_weight_derivative_grad(grad, x, normalized_shape, eps):
+    return grad * standardize(x, last_dims(normalized_shape), eps)[0]
+
+@LAYER_NORM_BACKWARD_WEIGHT.derivative("x")
+def layer_norm_backward_weight_derivative_x(grad, grad_, x, normalized_shape, eps, mean, rstd):
+    return run_tuple(LAYER_NORM_BACKWARD, (grad_, x, normalized_shape, grad, eps, mean, rstd))
 
 
 # ---------------------------------------------------------------- rms_norm: from other ops
@@ -495,10 +570,10 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     Source: Wu and He 2018, "Group Normalization", section 3.
     """
     if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
-        raise ShapeError(f"group_norm: the input has shape {tuple(input.shape)} and num_groups is {num_groups}; "
-                         f"expected (batch, channels, ...) and a divisor of channels")
+        raise ShapeError(f"group_norm: the input has shape {shape_text(input.ndim_, input.sizes)} and num_groups is "
+                         f"{num_groups}; expected (batch, channels, ...) and a divisor of channels")
     groups = input.reshape([input.sizes[0], num_groups, -1]).to(dtype_object(kernel_dtype(input.dtype_)))
-    out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(input.shape)
+    out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(make_size(input.ndim_, input.sizes))
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
     if weight is not None:
         out = out * weight.reshape(channels)

@@ -24,7 +24,7 @@ SEES_OTHERS = {
                 "einsum",
                 "binary_cross_entropy_with_logits",
             ),
-            *("kl_div", "rms_norm", "group_norm", "batch_norm", "cosine_similarity", "gradient"),
+            *("kl_div", "rms_norm", "group_norm", "cosine_similarity", "gradient"),
             *(
                 "scaled_dot_product_attention",
                 "nansum",

@@ -1,0 +1,42 @@
+"""Which gradients of normalisations require grad under create_graph: those that PyTorch says."""
+
+import itertools
+
+import pytest
+
+import tensorlab
+from tests.oracle import require_torch
+
+torch = require_torch()
+
+NORMS = {
+    "layer_norm": lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b),
+    "batch_norm": lambda t, x, w, b: t.nn.functional.batch_norm(x, None, None, w, b, training=True),
+    "batch_norm in evaluation": lambda t, x, w, b: t.nn.functional.batch_norm(
+        x, t.zeros(4), t.ones(4), w, b
+    ),
+}
+
+
+def required(t, norm, wants):
+    x = t.arange(24.0).reshape(6, 4)
+    inputs = (x, t.ones(4), t.ones(4))
+    for one, wanted in zip(inputs, wants, strict=True):
+        one.requires_grad_(wanted)
+    leaves = [one for one in inputs if one.requires_grad]
+    out = NORMS[norm](t, *inputs)
+    grads = t.autograd.grad(out.sum(), leaves, create_graph=True)
+    return out.grad_fn.name(), [one.requires_grad for one in grads]
+
+
+@pytest.mark.parametrize("wants", list(itertools.product((False, True), repeat=3))[1:])
+@pytest.mark.parametrize("norm", NORMS)
+def test_gradients_of_norms_require_grad_where_those_of_pytorch_do(norm, wants):
+    assert required(tensorlab, norm, wants) == required(torch, norm, wants)
+
+
+def test_a_gradient_of_a_bias_leads_nowhere_though_it_requires_grad():
+    bias = tensorlab.zeros(4, requires_grad=True)
+    out = tensorlab.nn.functional.layer_norm(tensorlab.rand(3, 4), (4,), None, bias)
+    (grad,) = tensorlab.autograd.grad(out.sum(), bias, create_graph=True)
+    assert tensorlab.autograd.grad(grad.sum(), bias, allow_unused=True) == (None,)
