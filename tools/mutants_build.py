@@ -13,7 +13,9 @@ from pathlib import Path
 
 from mutation import schemata
 
-SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")  # read here: its first reading is not safe in threads
+SUFFIX = sysconfig.get_config_var(
+    "EXT_SUFFIX"
+)  # read here: its first reading is not safe in threads
 
 # ---------------------------------------------------------------- written beside the copy
 SWITCHES_PY = '''"""The switches of the mutants, shared by all processes of a run."""

@@ -405,3 +405,22 @@ def test_unpack_may_run_the_same_graph(compute):
     with contextlib.suppress(RuntimeError):  # the pass within has freed what this one needs
         result.backward(T.ones(3))
     assert x.grad is not None
+
+
+def test_hooks_cannot_be_forbidden_where_they_are_in_force():
+    with T.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        with (
+            pytest.raises(RuntimeError, match="not here"),
+            T.autograd.graph.disable_saved_tensors_hooks("not here"),
+        ):
+            pass
+        y = T.ones(2, requires_grad=True).exp()
+    with T.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):  # nothing was forbidden
+        y.sum().backward()
+
+
+def test_what_backward_has_freed_cannot_be_looked_at():
+    y = T.ones(2, requires_grad=True).exp()
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="freed"):
+        _ = y.grad_fn._saved_result

@@ -373,3 +373,13 @@ def test_running_averages_start_again_after_a_reset():
     assert {name: value.tolist() for name, value in layer.state_dict().items()} != fresh
     layer.reset_running_stats()
     assert {name: value.tolist() for name, value in layer.state_dict().items()} == fresh
+
+
+def test_resetting_a_batch_norm_forgets_its_averages():
+    layer = nn.BatchNorm1d(2)
+    layer(tensorlab.arange(6.0).view(3, 2))
+    assert layer.running_mean.tolist() != [0.0, 0.0]
+    layer.reset_parameters()
+    assert layer.running_mean.tolist() == [0.0, 0.0]
+    assert layer.running_var.tolist() == [1.0, 1.0]
+    assert layer.num_batches_tracked.item() == 0

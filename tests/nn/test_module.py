@@ -492,3 +492,30 @@ def test_operations_on_parameters_give_plain_tensors():
 def test_a_parameter_prints_as_in_pytorch():
     parameter = nn.Parameter(tensorlab.ones(2))
     assert repr(parameter) == "Parameter containing:\ntensor([1., 1.], requires_grad=True)"
+
+
+def test_a_tensor_of_another_class_that_became_a_parameter_counts_as_one():
+    class Special(tensorlab.Tensor):
+        pass
+
+    class Learned(nn.Parameter):
+        pass
+
+    made = nn.Parameter(tensorlab.ones(2).as_subclass(Special))
+    assert type(made) is Special
+    assert made._is_param
+    assert isinstance(made, nn.Parameter)
+    assert not isinstance(made, Learned)
+    assert not isinstance(tensorlab.ones(2), nn.Parameter)
+    module = nn.Module()
+    module.weight = made
+    assert dict(module.named_parameters()) == {"weight": made}
+
+
+def test_a_parameter_is_copied_once_in_one_copy():
+    weight = nn.Parameter(tensorlab.ones(2))
+    first, second = copy.deepcopy([weight, weight])
+    assert first is second
+    assert first is not weight
+    memo = {}
+    assert weight.__deepcopy__(memo) is weight.__deepcopy__(memo)

@@ -63,6 +63,7 @@ SAMPLES = [
     *activation("mish", inplace=True),
     *activation("softplus"),
     *activation("softplus", 2.0, 3.0),
+    *activation("softplus", 1.0, 1.0, corners=(1.0, 1.0000001), title="softplus at its threshold"),
     *activation("logsigmoid", same_strides=False),  # PyTorch's is row-major for any layout
     *activation("sigmoid", title="sigmoid of nn.functional"),
     *activation("tanh", title="tanh of nn.functional"),

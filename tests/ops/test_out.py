@@ -312,3 +312,12 @@ def test_normalize_writes_into_out_without_recording():
     np.testing.assert_allclose(out.tolist(), [[0.6, 0.8]], rtol=1e-6)
     with pytest.raises(RuntimeError, match="out= cannot be differentiated"):
         tensorlab.nn.functional.normalize(x.requires_grad_(), out=out)
+
+
+@pytest.mark.parametrize("operands", [([1.0], 2.0), ("x", "y"), (None, 2.0)])
+def test_what_is_no_operand_is_refused_before_out_is_written(operands):
+    x, out = tensorlab.ones(2), tensorlab.full((2,), 7.0)
+    for pair in (operands, (x, operands[0]), (operands[0], x)):
+        with pytest.raises(TypeError, match="mul: argument '[xy]' must be a Tensor or a number"):
+            tensorlab.mul(*pair, out=out)
+    assert out.tolist() == [7.0, 7.0]

@@ -309,3 +309,11 @@ def test_an_empty_split_is_warned_of():
 
 def test_a_dataset_of_one_tensor_has_its_length():
     assert len(tensorlab.utils.data.TensorDataset(tensorlab.zeros(3, 2))) == 3
+
+
+def test_a_loader_keeps_the_function_that_starts_its_workers():
+    def start(number):
+        pass
+
+    assert data.DataLoader(range(4), worker_init_fn=start).worker_init_fn is start
+    assert data.DataLoader(range(4)).worker_init_fn is None
