@@ -3,7 +3,7 @@ from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 
 cdef enum:
-    SMALL_COLUMNS = 16          # largest small product: rows and inner size up to SMALL_SIDE
+    SMALL_COLUMNS = 32          # largest small product: rows and inner size up to SMALL_SIDE
     SMALL_SIDE = 32
 
 cdef struct Matrix:             # a matrix anywhere in memory

@@ -1,6 +1,6 @@
 """Loops for products of matrices: out = alpha * a @ b + beta * out.
 
-Three kinds. The small one keeps a row of sums in registers and beats BLAS, whose preparations cost more than such a
+Three kinds. The small one keeps its sums in registers and beats BLAS, whose preparations cost more than such a
 product. The integer one runs along rows of b, which the compiler vectorises. The plain one takes anything.
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
@@ -11,65 +11,107 @@ from tensorlab._core.layout cimport ssize
 
 cdef extern from *:
     """
-    /* out[j] = sum over p of a[p * a_stride] * b[p * b_stride + j] for 8 columns j. GCC's and Clang's vector types keep the
-       sums in a register; from a plain loop the compiler stores and reloads them in each step, eight times slower. */
+    /* out[r][j] = sum over p of a[r][p] * b[p][j] for ROWS rows r and a line of columns j. GCC's and Clang's vector types keep the sums
+       in registers; from a plain loop the compiler stores and reloads them in each step, eight times slower. With several rows,
+       as many sums as there are registers for grow side by side, none waiting for another, and b is read once for all.
+       Products may be fused with sums (FMA), as BLAS does it: the bits of a product depend on the processor anyway. */
+    #if defined(__GNUC__) && !defined(__clang__)
+    #define TL_FUSED __attribute__((optimize("fp-contract=fast")))
+    #else
+    #define TL_FUSED
+    #endif
     #if defined(__GNUC__)
-    #define TL_LINE_SUMS(name, real)                                                                               \\
-        typedef real name##_line __attribute__((vector_size(8 * sizeof(real)), aligned(sizeof(real)), may_alias)); \\
-        static inline void name(real* out, const real* a, Py_ssize_t a_stride, const real* b, Py_ssize_t b_stride,     \\
-                                Py_ssize_t n) {                                                                    \\
-            name##_line total = {0};                                                                               \\
-            for (Py_ssize_t p = 0; p < n; p++) total += a[p * a_stride] * *(const name##_line*)(b + p * b_stride);     \\
-            *(name##_line*)out = total;                                                                            \\
+    #define TL_BLOCK_SUMS(name, real, ROWS)                                                                            \\
+        typedef real name##_line __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));                   \\
+        TL_FUSED static void name(real* out, Py_ssize_t out_stride, const real* a, Py_ssize_t a_row, Py_ssize_t a_column, \\
+                                const real* b, Py_ssize_t b_stride, Py_ssize_t n) {                                    \\
+            name##_line total[ROWS] = {{0}};                                                                           \\
+            for (Py_ssize_t p = 0; p < n; p++) {                                                                       \\
+                const name##_line line = *(const name##_line*)(b + p * b_stride);                                      \\
+                for (int r = 0; r < ROWS; r++) total[r] += a[r * a_row + p * a_column] * line;                         \\
+            }                                                                                                          \\
+            for (int r = 0; r < ROWS; r++) *(name##_line*)(out + r * out_stride) = total[r];                           \\
         }
     #else
-    #define TL_LINE_SUMS(name, real)                                                                               \\
-        static inline void name(real* out, const real* a, Py_ssize_t a_stride, const real* b, Py_ssize_t b_stride,     \\
-                                Py_ssize_t n) {                                                                    \\
-            for (int j = 0; j < 8; j++) out[j] = 0;                                                                \\
-            for (Py_ssize_t p = 0; p < n; p++)                                                                     \\
-                for (int j = 0; j < 8; j++) out[j] += a[p * a_stride] * b[p * b_stride + j];                           \\
+    #define TL_BLOCK_SUMS(name, real, ROWS)                                                                            \\
+        static inline void name(real* out, Py_ssize_t out_stride, const real* a, Py_ssize_t a_row, Py_ssize_t a_column, \\
+                                const real* b, Py_ssize_t b_stride, Py_ssize_t n) {                                    \\
+            for (int r = 0; r < ROWS; r++) {                                                                           \\
+                real* row = out + r * out_stride;                                                                      \\
+                for (int j = 0; j < 32 / (int)sizeof(real); j++) row[j] = 0;                                           \\
+                for (Py_ssize_t p = 0; p < n; p++)                                                                     \\
+                    for (int j = 0; j < 32 / (int)sizeof(real); j++)                                                   \\
+                        row[j] += a[r * a_row + p * a_column] * b[p * b_stride + j];                                   \\
+            }                                                                                                          \\
         }
     #endif
-    TL_LINE_SUMS(tl_line_sums_32, float)
-    TL_LINE_SUMS(tl_line_sums_64, double)
+    TL_BLOCK_SUMS(tl_row_sums_32, float, 1)
+    TL_BLOCK_SUMS(tl_row_sums_64, double, 1)
+    TL_BLOCK_SUMS(tl_block_sums_32, float, 8)
+    TL_BLOCK_SUMS(tl_block_sums_64, double, 8)
     """
-    void tl_line_sums_32(float* out, const float* a, ssize a_stride, const float* b, ssize b_stride, ssize n) nogil
-    void tl_line_sums_64(double* out, const double* a, ssize a_stride, const double* b, ssize b_stride, ssize n) nogil
+    void tl_row_sums_32(float* out, ssize out_stride, const float* a, ssize a_row, ssize a_column, const float* b,
+                        ssize b_stride, ssize n) nogil
+    void tl_row_sums_64(double* out, ssize out_stride, const double* a, ssize a_row, ssize a_column, const double* b,
+                        ssize b_stride, ssize n) nogil
+    void tl_block_sums_32(float* out, ssize out_stride, const float* a, ssize a_row, ssize a_column, const float* b,
+                          ssize b_stride, ssize n) nogil
+    void tl_block_sums_64(double* out, ssize out_stride, const double* a, ssize a_row, ssize a_column, const double* b,
+                          ssize b_stride, ssize n) nogil
+
+cdef enum:
+    BLOCK_ROWS = 8              # rows of a block,
+    LINE_BYTES = 32             # and bytes of a line
 
 
 # ---------------------------------------------------------------- small products
+cdef inline void line_sums(real* out, ssize out_stride, real* a, Matrix* left, real* b, ssize b_stride,
+                           bint is_block) noexcept nogil:
+    """A line of columns of a row of the product, or of a block of rows."""
+    if real is float:
+        if is_block:
+            tl_block_sums_32(out, out_stride, a, left.row_stride, left.column_stride, b, b_stride, left.columns)
+        else:
+            tl_row_sums_32(out, out_stride, a, left.row_stride, left.column_stride, b, b_stride, left.columns)
+    elif is_block:
+        tl_block_sums_64(out, out_stride, a, left.row_stride, left.column_stride, b, b_stride, left.columns)
+    else:
+        tl_row_sums_64(out, out_stride, a, left.row_stride, left.column_stride, b, b_stride, left.columns)
+
+
 cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, Matrix* right, double alpha,
                         double beta) noexcept nogil:
-    """Eight columns at a time. If b's rows are not whole lines of eight, it is first laid out so."""
+    """A line of columns at a time. If b's rows are not whole lines, it is first laid out so."""
     cdef real[SMALL_SIDE * SMALL_COLUMNS] packed
-    cdef real[SMALL_COLUMNS] sums
-    cdef ssize i, j, p, n = right.columns, inner = right.rows, b_stride = right.row_stride
-    cdef bint is_direct = to.column_stride == 1 and n % 8 == 0 and alpha == 1 and beta == 0
-    cdef real* row = sums
-    if right.column_stride != 1 or n % 8 != 0:
-        memset(packed, 0, inner * SMALL_COLUMNS * sizeof(real))
-        for p in range(inner):
+    cdef real[BLOCK_ROWS * SMALL_COLUMNS] sums
+    cdef ssize i = 0, j, p, n = right.columns, b_stride = right.row_stride, height, stride = SMALL_COLUMNS
+    cdef ssize width = LINE_BYTES // <ssize>sizeof(real)
+    cdef bint is_direct = to.column_stride == 1 and n % width == 0 and alpha == 1 and beta == 0
+    cdef real* rows = sums
+    cdef real* at
+    if right.column_stride != 1 or n % width != 0:
+        memset(packed, 0, right.rows * SMALL_COLUMNS * sizeof(real))
+        for p in range(right.rows):
             for j in range(n):
                 packed[p * SMALL_COLUMNS + j] = b[p * right.row_stride + j * right.column_stride]
         b = packed
         b_stride = SMALL_COLUMNS
-    for i in range(left.rows):
+    if is_direct:
+        stride = to.row_stride
+    while i < left.rows:
+        height = BLOCK_ROWS if i + BLOCK_ROWS <= left.rows else 1
         if is_direct:
-            row = out + i * to.row_stride
-        for j in range(0, n, 8):
-            if real is float:
-                tl_line_sums_32(row + j, a + i * left.row_stride, left.column_stride, b + j, b_stride, inner)
-            else:
-                tl_line_sums_64(row + j, a + i * left.row_stride, left.column_stride, b + j, b_stride, inner)
-        if is_direct:
-            continue
-        for j in range(n):
-            if beta == 0:
-                out[i * to.row_stride + j * to.column_stride] = <real>alpha * sums[j]
-            else:
-                out[i * to.row_stride + j * to.column_stride] = (<real>alpha * sums[j]
-                                                                 + <real>beta * out[i * to.row_stride + j * to.column_stride])
+            rows = out + i * stride
+        j = 0
+        while j < n:
+            line_sums(rows + j, stride, a + i * left.row_stride, left, b + j, b_stride, height == BLOCK_ROWS)
+            j += width
+        if not is_direct:
+            for p in range(height):
+                for j in range(n):
+                    at = out + (i + p) * to.row_stride + j * to.column_stride
+                    at[0] = <real>alpha * sums[p * SMALL_COLUMNS + j] + (<real>beta * at[0] if beta != 0 else 0)
+        i += height
 
 
 # ---------------------------------------------------------------- any product
