@@ -13,13 +13,23 @@ The gradient of reading is accumulating into zeros, and the other way round.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core.op cimport Op
+from tensorlab._core.dispatch cimport run_2, run_3, run_4
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
 from tensorlab._core.graph cimport bump_version
-from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, contiguous_strides, dense_strides, shape_text, ssize, view_strides
+from tensorlab._core.layout cimport (
+    MAX_NDIM,
+    broadcast_into,
+    contiguous_strides,
+    dense_strides,
+    read_sizes,
+    shape_text,
+    ssize,
+    view_strides,
+)
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace, record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_strided_beside, is_meta, memory_of
+from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, empty_strided_beside, memory_of
 from tensorlab.ops.filling cimport start_overlapping, zeros_beside
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.index_iterator cimport (
@@ -29,6 +39,8 @@ from tensorlab.ops.indexing.index_iterator cimport (
     IndexIterator,
     add_kept_dim,
     apart_from,
+    check_meta,
+    check_tensor,
     check_positions,
     end_kept_dims,
     for_each_index,
@@ -302,8 +314,6 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
     cdef list tensors = read_indices(x, indices, &plan, where)
     cdef list _kept             # alive while the iterator reads their memory
     plan_result(&plan, tensors)
-    if is_meta(x):
-        return result_like(x, &plan, tensors)
     _kept = set_positions(&iter, &plan, tensors, where)
     target = out = result_like(x, &plan, tensors)
     if not set_flat_side(&iter, &plan, target):
@@ -314,16 +324,39 @@ cdef TensorBase index_forward(TensorBase x, list indices, str where):
         copy_into(out, target)
     return out
 
+cdef TensorBase index_result(TensorBase x, list indices, str where):
+    """The same without the values."""
+    cdef Plan plan
+    cdef list tensors = read_indices(x, indices, &plan, where)
+    check_meta(x)
+    plan_result(&plan, tensors)
+    return result_like(x, &plan, tensors)
+
 cdef Op INDEX = Op("index(Tensor x, Tensor?[] indices) -> Tensor")
 
 @INDEX.derivative("x")
 def index_derivative(grad, indices, x_shape):
-    return run_index_backward(<TensorBase?>grad, indices, x_shape)
+    return run_3(INDEX_BACKWARD, grad, indices, x_shape)
+
+cdef TensorBase index_kernel(TensorBase x, object indices):
+    return index_forward(x, as_list(indices, "index"), "index")
+
+cdef TensorBase index_shape(TensorBase x, object indices):
+    return index_result(x, as_list(indices, "index"), "index")
+
+INDEX.kernel, INDEX.shape_rule = <void*>index_kernel, <void*>index_shape
+
+cdef list as_list(object indices, str where):
+    cdef list found = list(indices)
+    for one in found:
+        if one is not None:
+            return found
+    raise RuntimeError(f"{where}: at least one index tensor is needed")
 
 cdef object run_index(TensorBase x, list indices):
     """x[indices]"""
     refresh(x)
-    return record(INDEX, index_forward(x, indices, "index"), (x, indices))
+    return run_2(INDEX, x, indices)
 
 
 # ---------------------------------------------------------------- index_backward
@@ -331,25 +364,36 @@ cdef Op INDEX_BACKWARD = Op("index_backward(Tensor grad, Tensor?[] indices, int[
 
 @INDEX_BACKWARD.derivative("grad")
 def index_backward_derivative(grad, indices):
-    return run_index(grad, indices)
+    return run_2(INDEX, grad, indices)
+
+cdef TensorBase index_backward_zeros(TensorBase grad, object shape):
+    cdef ssize[MAX_NDIM] sizes
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_backward"), sizes)
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
+    return out
+
+cdef TensorBase index_backward_kernel(TensorBase grad, object indices, object shape):
+    """A tensor of zeros, with grad added at x[indices]."""
+    cdef TensorBase out = index_backward_zeros(grad, shape)
+    if grad.numel_ > 0:                                 # else the indices need not be valid
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", True)
+    return out
+
+cdef TensorBase index_backward_shape(TensorBase grad, object indices, object shape):
+    cdef TensorBase out = index_backward_zeros(grad, shape)
+    if grad.numel_ > 0:
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", False)
+    return out
+
+INDEX_BACKWARD.kernel, INDEX_BACKWARD.shape_rule = <void*>index_backward_kernel, <void*>index_backward_shape
 
 cdef object run_index_backward(TensorBase grad, list indices, object shape):
-    """A tensor of zeros, with grad added at x[indices]."""
-    cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out
-    cdef int d, ndim = len(shape)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    if grad.numel_ > 0:                                 # else the indices need not be valid
-        write_indexed(out, indices, grad, ADD, "index_backward")
-    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return record(INDEX_BACKWARD, out, (grad, indices, shape))
+    return run_3(INDEX_BACKWARD, grad, indices, shape)
 
 
 # ---------------------------------------------------------------- index_put
-cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, str where) except -1:
-    """Write or accumulate; whatever is wrong is found before the first write."""
+cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, str where, bint computes) except -1:
+    """Write or accumulate; whatever is wrong is found before the first write. If it is not to compute, look for that alone."""
     cdef Plan plan
     cdef IndexIterator iter
     cdef TensorBase whole = values
@@ -357,8 +401,10 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     cdef list _kept             # alive while the iterator reads their memory
     cdef int d, shift
     plan_result(&plan, tensors)
-    if not is_meta(x):
+    if computes:
         _kept = set_positions(&iter, &plan, tensors, where)
+    else:
+        check_meta(x)
     shift = plan.result_ndim - values.ndim_
     for d in range(values.ndim_):
         if shift < 0 or (values.sizes[d] != 1 and values.sizes[d] != plan.result_sizes[d + shift]):
@@ -367,7 +413,7 @@ cdef int write_indexed(TensorBase x, list indices, TensorBase values, int mode, 
     for d in range(plan.result_ndim):
         if plan.result_sizes[d] == 0:                   # nothing is written, and no index is asked whether it is valid
             return 0
-    if is_meta(x):
+    if not computes:
         return 0
     check_positions(&iter, where)
     if not set_flat_side(&iter, &plan, values):
@@ -385,7 +431,7 @@ cdef int check_types(TensorBase x, TensorBase values, str where) except -1:
     return 0
 
 
-cdef Op INDEX_PUT = Op("index_put(Tensor x, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor")
+cdef Op INDEX_PUT = Op("index_put(Tensor x, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor")
 
 @INDEX_PUT.derivative("x")
 def index_put_derivative_x(grad, indices, accumulate):
@@ -395,11 +441,10 @@ def index_put_derivative_x(grad, indices, accumulate):
 
 @INDEX_PUT.derivative("values")
 def index_put_derivative_values(grad, indices):
-    return run_index(grad, indices)                     # the engine sums it to the shape of the values
+    return run_2(INDEX, grad, indices)                     # the engine sums it to the shape of the values
 
 cdef list index_list(object indices, str where):
     """The indices of a public call: a sequence of tensors, or None where a dimension is kept."""
-    cdef list out
     if not isinstance(indices, (tuple, list)):
         raise TypeError(f"{where}: indices must be a tuple of tensors, not {type(indices).__name__}")
     for entry in indices:
@@ -407,15 +452,7 @@ cdef list index_list(object indices, str where):
             raise TypeError(f"{where}: indices must be a tuple of tensors, but one entry is of type {type(entry).__name__}")
         if entry is not None and (<TensorBase>entry).dtype_ == UINT8:
             warn_of_bytes()
-    out = list(indices)
-    if not any([entry is not None for entry in out]):
-        raise RuntimeError(f"{where}: at least one index tensor is needed")
-    return out
-
-cdef TensorBase values_tensor(object values, str where):
-    if not isinstance(values, TensorBase):
-        raise TypeError(f"{where}: values must be a Tensor, not {type(values).__name__}")
-    return <TensorBase>values
+    return as_list(indices, where)
 
 cdef TensorBase source_of(TensorBase x, list indices, TensorBase values, bint accumulate, str where):
     """The values, which must have x's type. As in PyTorch, a single value for a single mask is cast."""
@@ -424,7 +461,7 @@ cdef TensorBase source_of(TensorBase x, list indices, TensorBase values, bint ac
         check_types(x, values, where)
         return values
     element = empty_beside(x, x.dtype_, 0, NULL)
-    copy_into(element, values.detach().reshape(()))
+    copy_into(element, alias_as(values, 0, NULL, NULL, values.data_))
     return element
 
 cdef bint is_single_mask(list indices) noexcept:
@@ -436,23 +473,51 @@ cdef bint is_single_mask(list indices) noexcept:
                 return False
     return masks == 1
 
-cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):
+cdef TensorBase index_put_kernel(TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_into_copy(x, as_list(indices, "index_put"), values, accumulate, True)
+
+cdef TensorBase index_put_shape(TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_into_copy(x, as_list(indices, "index_put"), values, accumulate, False)
+
+cdef TensorBase put_into_copy(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
+    cdef TensorBase source = source_of(x, indices, values, accumulate, "index_put"), out = empty_like(x, x.dtype_)
+    copy_into(out, x)
+    write_indexed(out, indices, source, ADD if accumulate else PUT, "index_put", computes)
+    return out
+
+INDEX_PUT.kernel, INDEX_PUT.shape_rule = <void*>index_put_kernel, <void*>index_put_shape
+
+cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT)
+
+cdef TensorBase index_put_inplace_kernel(TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_over(x, as_list(indices, "index_put_"), values, accumulate, True)
+
+cdef TensorBase index_put_inplace_shape(TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_over(x, as_list(indices, "index_put_"), values, accumulate, False)
+
+cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
     """x[indices] = values, or += values"""
     cdef OpNode node
-    cdef TensorBase source
+    cdef TensorBase source = source_of(x, indices, values, accumulate, "index_put_")
     cdef list positions
-    source = source_of(x, indices, values, accumulate, "index_put_")
     if source is values:
         source = apart_from(x, values, "index_put_", "the values")
     positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
     # x may show an element twice: what is written last stays
     node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))
-    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_")
+    write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", computes)
     return end_record_inplace(node, x)
+
+INDEX_PUT_.kernel, INDEX_PUT_.shape_rule = <void*>index_put_inplace_kernel, <void*>index_put_inplace_shape
+INDEX_PUT_.records_itself = True
+
+cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):
+    return run_4(INDEX_PUT_, x, indices, values, accumulate)
 
 def index_put_(TensorBase input not None, indices, values, bint accumulate=False):
     """`index_put`, written over `input`. A call that raises has changed nothing."""
-    return run_index_put_(input, index_list(indices, "index_put_"), values_tensor(values, "index_put_"), accumulate)
+    check_tensor("index_put_", "values", values)
+    return run_4(INDEX_PUT_, input, index_list(indices, "index_put_"), values, accumulate)
 
 def index_put(TensorBase input not None, indices, values, bint accumulate=False):
     """A copy of `input` with `values` at input[indices].
@@ -477,10 +542,5 @@ def index_put(TensorBase input not None, indices, values, bint accumulate=False)
     >>> tensorlab.index_put(x, (i,), tensorlab.ones(3), accumulate=True)
     tensor([1., 0., 2.])
     """
-    cdef list entries = index_list(indices, "index_put")
-    cdef TensorBase given = values_tensor(values, "index_put"), source, out
-    source = source_of(input, entries, given, accumulate, "index_put")
-    out = empty_like(input, input.dtype_)
-    copy_into(out, input)
-    write_indexed(out, entries, source, ADD if accumulate else PUT, "index_put")
-    return record(INDEX_PUT, out, (input, entries, given, accumulate))
+    check_tensor("index_put", "values", values)
+    return run_4(INDEX_PUT, input, index_list(indices, "index_put"), values, accumulate)

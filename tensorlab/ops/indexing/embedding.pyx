@@ -8,17 +8,24 @@ often they were used.
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
+from tensorlab._core.dispatch cimport run_2, run_4
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of
+from tensorlab._core.iterator cimport contiguous_copy
+from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
+from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, refuse_meta
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.index_iterator cimport ADD
-from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward, write_slices
+from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta
+from tensorlab.ops.indexing.index_along_dim cimport (
+    index_vector,
+    refuse_negative,
+    select_forward,
+    select_result,
+    write_slices,
+)
 
-from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, SliceOutOfRange
 
 
 cdef TensorBase as_vector(TensorBase index):
@@ -42,21 +49,35 @@ cdef TensorBase in_shape(TensorBase rows, TensorBase index):
 
 
 # ---------------------------------------------------------------- embedding
-cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx, bool scale_grad_by_freq) -> Tensor")
+cdef Op EMBEDDING = Op("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False) -> Tensor")
 
 @EMBEDDING.derivative("weight")
 def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_shape):
-    return run_embedding_backward(<TensorBase?>grad, <TensorBase?>indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    grad_weight = run_4(EMBEDDING_BACKWARD, grad, indices, weight_shape[0], padding_idx)
+    return grad_weight / run_2(EMBEDDING_USES, indices, weight_shape[0]) if scale_grad_by_freq else grad_weight
 
-cdef object run_embedding(TensorBase weight, TensorBase indices, ssize padding, bint scales):
+cdef int check_table(TensorBase weight) except -1:
+    if weight.ndim_ != 2:
+        raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
+    return 0
+
+cdef TensorBase embedding_kernel(TensorBase weight, TensorBase indices, object padding_idx, object scale_grad_by_freq):
     cdef TensorBase index = index_vector(indices, "embedding")
-    cdef TensorBase out = in_shape(select_forward(weight, 0, as_vector(index), "embedding"), index)
-    return record(EMBEDDING, out, (weight, indices, padding, scales))
+    check_table(weight)
+    return in_shape(select_forward(weight, 0, as_vector(index), "embedding"), index)
+
+cdef TensorBase embedding_shape(TensorBase weight, TensorBase indices, object padding_idx, object scale_grad_by_freq):
+    cdef TensorBase index = index_vector(indices, "embedding")
+    check_table(weight)
+    check_meta(weight)
+    return in_shape(select_result(weight, 0, as_vector(index), "embedding"), index)
+
+EMBEDDING.kernel, EMBEDDING.shape_rule = <void*>embedding_kernel, <void*>embedding_shape
 
 
-# ---------------------------------------------------------------- embedding_backward
+# ---------------------------------------------------------------- how often each row is used
 cdef bint count_uses(int64_t* counts, ssize rows, const int64_t* index, ssize n) noexcept nogil:
-    """How often each row was used; False if an index is no row."""
+    """False if an index is no row."""
     cdef ssize i
     cdef uint64_t at
     for i in range(n):
@@ -66,46 +87,73 @@ cdef bint count_uses(int64_t* counts, ssize rows, const int64_t* index, ssize n)
         counts[at] += 1
     return True
 
-cdef Op EMBEDDING_BACKWARD = Op("embedding_backward(Tensor grad, Tensor indices, int rows, int padding_idx, "
-                                "bool scale_grad_by_freq) -> Tensor")
+cdef Op EMBEDDING_USES = Op("embedding_uses(Tensor indices, int rows) -> Tensor")
 
-@EMBEDDING_BACKWARD.derivative("grad")
-def embedding_backward_derivative(grad, indices, rows, padding_idx, scale_grad_by_freq):
-    if scale_grad_by_freq:
-        grad = grad / uses(<TensorBase?>indices, rows)
-    if padding_idx >= 0:
-        grad = grad.index_fill(0, indices.new_tensor([padding_idx]), 0)
-    return run_embedding(grad, indices, -1, False)
-
-cdef object uses(TensorBase indices, ssize rows):
-    """How often each row was used, as a column; at least 1."""
+cdef TensorBase uses_zeros(TensorBase indices, object rows):
     cdef ssize[2] sizes
-    cdef TensorBase counts, index
     sizes[0] = rows
     sizes[1] = 1
-    counts = zeros_beside(indices, INT64, 2, sizes)
-    index = index_vector(indices, "embedding")
-    if not is_meta(counts):
-        if not count_uses(<int64_t*>memory_of(counts), rows, <const int64_t*>memory_of(index), index.numel_):
-            raise IndexOutOfRange(f"embedding: the saved indices name a row that a table of {rows} rows does not have; they were "
-                                  f"changed after the forward pass")
-    return counts.clamp(min=1)
+    return zeros_beside(indices, INT64, 2, sizes)
 
-cdef object run_embedding_backward(TensorBase grad, TensorBase indices, ssize rows, ssize padding, bint scales):
-    """The gradient of the table: rows of grad added where they came from."""
+cdef TensorBase embedding_uses_kernel(TensorBase indices, object rows):
+    """As a column; at least 1, as it is divided by."""
+    cdef TensorBase counts = uses_zeros(indices, rows), index = index_vector(indices, "embedding")
+    cdef int64_t* count = <int64_t*>memory_of(counts)
+    cdef ssize i
+    if not count_uses(count, counts.sizes[0], <const int64_t*>memory_of(index), index.numel_):
+        raise IndexOutOfRange(f"embedding: the saved indices name a row that a table of {rows} rows does not have; they were "
+                              f"changed after the forward pass")
+    for i in range(counts.numel_):
+        count[i] = max(count[i], <int64_t>1)
+    return counts
+
+EMBEDDING_USES.kernel, EMBEDDING_USES.shape_rule = <void*>embedding_uses_kernel, <void*>uses_zeros
+
+
+# ---------------------------------------------------------------- embedding_backward
+cdef Op EMBEDDING_BACKWARD = Op("embedding_backward(Tensor grad, Tensor indices, int rows, int padding_idx=-1) -> Tensor")
+
+@EMBEDDING_BACKWARD.derivative("grad")
+def embedding_backward_derivative(grad, indices, padding_idx):
+    if padding_idx >= 0:
+        grad = grad.index_fill(0, indices.new_tensor([padding_idx]), 0)
+    return run_4(EMBEDDING, grad, indices, -1, False)
+
+cdef TensorBase embedding_backward_zeros(TensorBase grad, TensorBase indices, object rows, object padding_idx):
     cdef ssize[2] sizes
-    cdef TensorBase index = index_vector(indices, "embedding"), out, flat
+    cdef int d
+    cdef bint fits = grad.ndim_ == indices.ndim_ + 1
+    for d in range(indices.ndim_):
+        fits = fits and grad.sizes[d] == indices.sizes[d]
+    if not fits:
+        raise ShapeError(f"embedding_backward: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, which is not that of "
+                         f"the indices, {shape_text(indices.ndim_, indices.sizes)}, and a width")
     sizes[0] = rows
     sizes[1] = grad.sizes[grad.ndim_ - 1]
-    out = zeros_beside(grad, grad.dtype_, 2, sizes)
-    flat = grad.detach().reshape(index.numel_, sizes[1]) if sizes[1] > 0 else grad
-    if sizes[1] > 0:
-        write_slices(out, 0, as_vector(index), flat, ADD, "embedding")
-    if padding >= 0 and not is_meta(out):
-        memset(memory_of(out) + padding * sizes[1] * item_size[out.dtype_], 0, sizes[1] * item_size[out.dtype_])
-    if scales:
-        out = out / uses(indices, rows)
-    return record(EMBEDDING_BACKWARD, out, (grad, indices, rows, padding, scales))
+    if padding_idx >= sizes[0]:
+        raise IndexOutOfRange(f"embedding_backward: padding_idx {padding_idx} is no row of a table of {sizes[0]} rows")
+    return zeros_beside(grad, grad.dtype_, 2, sizes)
+
+cdef TensorBase embedding_backward_kernel(TensorBase grad, TensorBase indices, object rows, object padding_idx):
+    """The gradient of the table: rows of grad added where they came from."""
+    cdef ssize[2] sizes, strides
+    cdef ssize padding = padding_idx, row_bytes
+    cdef TensorBase out = embedding_backward_zeros(grad, indices, rows, padding_idx)
+    cdef TensorBase index = as_vector(index_vector(indices, "embedding"))
+    sizes[0], sizes[1] = index.numel_, out.sizes[1]
+    if sizes[1] == 0:
+        return out
+    if not view_strides(grad.ndim_, grad.sizes, grad.strides, 2, sizes, strides):
+        grad = contiguous_copy(grad)
+        strides[0], strides[1] = sizes[1], 1
+    refuse_negative(out, 0, index, SliceOutOfRange, "embedding")
+    write_slices(out, 0, index, alias_as(grad, 2, sizes, strides, grad.data_), ADD, "embedding")
+    if padding >= 0:
+        row_bytes = sizes[1] * item_size[out.dtype_]
+        memset(memory_of(out) + padding * row_bytes, 0, row_bytes)
+    return out
+
+EMBEDDING_BACKWARD.kernel, EMBEDDING_BACKWARD.shape_rule = <void*>embedding_backward_kernel, <void*>embedding_backward_zeros
 
 
 # ---------------------------------------------------------------- the public functions
@@ -149,8 +197,8 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
             [1., 2.]])
     """
     cdef ssize padding = -1
-    if ndim_of(weight) != 2:
-        raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
+    ndim_of(weight)
+    check_table(weight)
     if padding_idx is not None:
         padding = padding_idx
         if padding < -weight.sizes[0] or padding >= weight.sizes[0]:
@@ -158,8 +206,65 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
         padding += weight.sizes[0] if padding < 0 else 0
     if max_norm is not None:
         shorten_rows(weight, input, max_norm, norm_type)
-    return run_embedding(weight, input, padding, scale_grad_by_freq)
+    return run_4(EMBEDDING, weight, input, padding, scale_grad_by_freq)
 
+
+# ---------------------------------------------------------------- one_hot
+cdef Op ONE_HOT = Op("one_hot(Tensor x, int num_classes=-1) -> Tensor")
+
+cdef TensorBase one_hot_zeros(TensorBase x, ssize classes):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int d
+    if classes < 1:
+        raise ShapeError(f"one_hot: num_classes is {classes}; it must be at least 1, or -1 for one more than the largest position")
+    for d in range(x.ndim_):
+        sizes[d] = x.sizes[d]
+    sizes[x.ndim_] = classes
+    return zeros_beside(x, INT64, x.ndim_ + 1, sizes)
+
+cdef int check_one_hot(TensorBase x) except -1:
+    if x.dtype_ != INT64:
+        raise DTypeError(f"one_hot: the positions must be of type int64, not {x.dtype}")
+    if x.ndim_ + 1 > MAX_NDIM:
+        raise ShapeError(f"one_hot: the result would have more than {MAX_NDIM} dimensions")
+    return 0
+
+cdef TensorBase one_hot_kernel(TensorBase x, object num_classes):
+    cdef TensorBase index, out
+    cdef ssize i, largest = -1, classes = num_classes
+    cdef int64_t* at
+    cdef int64_t* ones
+    cdef uint64_t position
+    check_one_hot(x)
+    index = index_vector(x, "one_hot")
+    at = <int64_t*>memory_of(index)
+    for i in range(index.numel_):
+        if at[i] < 0:
+            raise ShapeError(f"one_hot: position {at[i]} is negative")
+        largest = max(largest, <ssize>at[i])
+    if classes == -1:
+        if index.numel_ == 0:
+            raise ShapeError("one_hot: num_classes cannot be told from no positions; give it")
+        classes = largest + 1
+    elif classes <= largest:
+        raise ShapeError(f"one_hot: num_classes is {classes}, which must be larger than the largest position, {largest}")
+    out = one_hot_zeros(index, classes)
+    ones = <int64_t*>memory_of(out)
+    for i in range(index.numel_):
+        position = <uint64_t>at[i]
+        if position >= <uint64_t>classes:               # it was less than that above: another thread writes to the positions
+            raise ShapeError(f"one_hot: position {<int64_t>position} came up while the op ran, which is no class of the "
+                             f"{classes}; another thread writes to the positions, give a clone of them")
+        ones[i * classes + <ssize>position] = 1
+    return out
+
+cdef TensorBase one_hot_shape(TensorBase x, object num_classes):
+    check_one_hot(x)
+    if num_classes == -1:
+        refuse_meta()                                   # the largest position is needed
+    return one_hot_zeros(x, num_classes)
+
+ONE_HOT.kernel, ONE_HOT.shape_rule = <void*>one_hot_kernel, <void*>one_hot_shape
 
 def one_hot(TensorBase tensor not None, ssize num_classes=-1):
     """Vectors of zeros with a one at a position.
@@ -178,41 +283,4 @@ def one_hot(TensorBase tensor not None, ssize num_classes=-1):
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    cdef TensorBase index, out
-    cdef ssize[MAX_NDIM] sizes
-    cdef ssize i, largest = -1
-    cdef int64_t* at
-    cdef int64_t* ones
-    cdef uint64_t position
-    cdef int d
-    if tensor.dtype_ != INT64:
-        raise DTypeError(f"one_hot: the positions must be of type int64, not {tensor.dtype}")
-    if tensor.ndim_ + 1 > MAX_NDIM:
-        raise ShapeError(f"one_hot: the result would have more than {MAX_NDIM} dimensions")
-    index = index_vector(tensor, "one_hot")
-    if not is_meta(index) or num_classes == -1:
-        at = <int64_t*>memory_of(index)
-        for i in range(index.numel_):
-            if at[i] < 0:
-                raise ShapeError(f"one_hot: position {at[i]} is negative")
-            largest = max(largest, <ssize>at[i])
-    if num_classes == -1:
-        if index.numel_ == 0:
-            raise ShapeError("one_hot: num_classes cannot be told from no positions; give it")
-        num_classes = largest + 1
-    elif num_classes <= largest or num_classes < 1:
-        raise ShapeError(f"one_hot: num_classes is {num_classes}, which must be larger than the largest position, {largest}")
-    for d in range(index.ndim_):
-        sizes[d] = index.sizes[d]
-    sizes[index.ndim_] = num_classes
-    out = zeros_beside(index, INT64, index.ndim_ + 1, sizes)
-    if is_meta(out):
-        return out
-    ones = <int64_t*>memory_of(out)
-    for i in range(index.numel_):
-        position = <uint64_t>at[i]
-        if position >= <uint64_t>num_classes:           # it was less than that above: another thread writes to the positions
-            raise ShapeError(f"one_hot: position {<int64_t>position} came up while the op ran, which is no class of the "
-                             f"{num_classes}; another thread writes to the positions, give a clone of them")
-        ones[i * num_classes + <ssize>position] = 1
-    return out
+    return run_2(ONE_HOT, tensor, num_classes)

@@ -8,29 +8,29 @@ One iterator serves all three (scatter_gather.pyx). gather and scatter_add are e
 """
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_3, run_4
 from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph cimport bump_version, dim_of
-from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.iterator cimport contiguous_copy
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
     ScatterGather,
     check_index,
     check_source,
-    contiguous_clone,
     loop_for,
     raise_bad_index,
     run_iterator,
     scatter_into,
     set_up_iterator,
 )
-from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, TAKE, apart_from, check_meta, check_tensor
 
-from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 
 
 # ---------------------------------------------------------------- gather
@@ -38,18 +38,27 @@ cdef Op GATHER = Op("gather(Tensor x, int dim, Tensor index) -> Tensor")
 
 @GATHER.derivative("x")
 def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
-    return run_gather_backward(<TensorBase?>grad, dim, <TensorBase?>index, x.shape)
+    return run_4(GATHER_BACKWARD, grad, dim, index, x.shape)
 
-cdef TensorBase gather_forward(TensorBase x, int dim, TensorBase index):
+cdef TensorBase gather_kernel(TensorBase x, object dim, TensorBase index):
     cdef ScatterGather iter
-    cdef TensorBase out = empty_beside(x, x.dtype_, index.ndim_, index.sizes)
-    if out.numel_ == 0 or is_meta(out):
+    cdef int d = dim_of(dim, x, "gather")
+    cdef TensorBase wide = check_index(x, d, index, "gather"), out = empty_beside(x, x.dtype_, index.ndim_, index.sizes)
+    if out.numel_ == 0:
         return out
-    memory_of(index)                            # raises if it has none
-    set_up_iterator(&iter, x, dim, index, out)
-    if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_), False, x, index, out):
-        raise_bad_index(x, dim, index, "gather")
+    memory_of(wide)                             # raises if it has none
+    set_up_iterator(&iter, x, d, wide, out)
+    if iter.bound == 0 or not run_iterator(&iter, loop_for(TAKE, x.dtype_), False, x, wide, out):
+        raise_bad_index(x, d, wide, "gather")
     return out
+
+cdef TensorBase gather_shape(TensorBase x, object dim, TensorBase index):
+    check_meta(x)
+    check_index(x, dim_of(dim, x, "gather"), index, "gather")
+    return empty_beside(x, x.dtype_, index.ndim_, index.sizes)
+
+GATHER.kernel = <void*>gather_kernel
+GATHER.shape_rule = <void*>gather_shape
 
 def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out=None):
     """Elements picked along one dimension, by an index for each of them.
@@ -76,11 +85,9 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
     tensor([[1, 1],
             [4, 3]])
     """
-    cdef int d = dim_of(dim, input, "gather")
-    cdef TensorBase wide = check_index(input, d, index, "gather")
-    if out is not None:
-        return store_out("gather", gather_forward(input, d, wide), out, (input, index), NO_OVERLAP)
-    return record(GATHER, gather_forward(input, d, wide), (input, d, index))
+    check_tensor("gather", "index", index)
+    result = run_3(GATHER, input, dim_of(dim, input, "gather"), index)
+    return result if out is None else store_out("gather", result, out, (input, index), NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- gather_backward
@@ -90,17 +97,27 @@ cdef Op GATHER_BACKWARD = Op("gather_backward(Tensor grad, int dim, Tensor index
 def gather_backward_derivative(grad, dim, index):
     return gather(grad, dim, index)
 
-cdef object run_gather_backward(TensorBase grad, int dim, TensorBase index, object shape):
+cdef TensorBase gather_backward_kernel(TensorBase grad, object dim, TensorBase index, object shape):
     """A tensor of zeros, with grad added where gather took from."""
+    cdef TensorBase out = gather_backward_result(grad, dim, index, shape)
+    cdef int d = dim_of(dim, out, "gather_backward")
+    scatter_into(out, d, check_index(out, d, index, "gather_backward"), grad, ADD, "gather_backward")
+    return out
+
+cdef TensorBase gather_backward_result(TensorBase grad, object dim, TensorBase index, object shape):
+    """The zeros."""
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out
-    cdef int d, ndim = len(shape)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    scatter_into(out, dim, check_index(out, dim, index, "gather_backward"), grad, ADD, "gather_backward")
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "gather_backward"), sizes)
+    check_source(out, check_index(out, dim_of(dim, out, "gather_backward"), index, "gather_backward"), grad, "gather_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return record(GATHER_BACKWARD, out, (grad, dim, index, shape))
+    return out
+
+cdef TensorBase gather_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):
+    check_meta(grad)
+    return gather_backward_result(grad, dim, index, shape)
+
+GATHER_BACKWARD.kernel = <void*>gather_backward_kernel
+GATHER_BACKWARD.shape_rule = <void*>gather_backward_shape
 
 
 # ---------------------------------------------------------------- scatter
@@ -122,30 +139,46 @@ cdef object padded(object grad, object shape):
     out[tuple([slice(0, size) for size in grad.shape])] = grad
     return out
 
-cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, float value) -> Tensor", node="ScatterBackward1")
+cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, Scalar value) -> Tensor", node="ScatterBackward1")
 
 @SCATTER_VALUE.derivative("x")
 def scatter_value_derivative(grad, dim, index):
     return scatter(grad, dim, index, 0)
 
-cdef object run_scatter(Op op, TensorBase x, object dim, object index, object src, bint in_place, int mode, str where):
+cdef TensorBase scatter_over(TensorBase x, object dim, TensorBase index, object src, int mode, str where, bint computes):
+    """Check the arguments, and write over x. `src` is a number in scatter_value only."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase wide = check_index(x, d, index, where), source, out
-    cdef OpNode node
-    if op is SCATTER_VALUE:
+    cdef TensorBase wide = check_index(x, d, index, where), source
+    if isinstance(src, TensorBase):
+        source = <TensorBase>src
+        check_source(x, wide, source, where)
+    else:
         source = empty_beside(x, x.dtype_, 0, NULL)
         fill_number(source, src, where)
+    if computes:
+        source, wide = apart_from(x, source, where, "the source"), apart_from(x, wide, where, "the index")
+        scatter_into(x, d, wide, source, mode, where)
     else:
-        source = check_source(x, wide, src, where)
-    if not in_place:
-        out = contiguous_clone(x)
-        scatter_into(out, d, wide, source, mode, where)
-        return record(op, out, (x, d, index, src))
-    source = apart_from(x, source, where, "the source")
-    wide = apart_from(x, wide, where, "the index")
-    node = begin_record_inplace(op, x, (x, d, index, src))
-    scatter_into(x, d, wide, source, mode, where)
-    return end_record_inplace(node, x)
+        check_meta(x)
+    return x
+
+cdef TensorBase scatter_kernel(TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(contiguous_copy(x), dim, index, src, PUT, "scatter", True)
+
+cdef TensorBase scatter_inplace_kernel(TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(x, dim, index, src, PUT, "scatter_", True)
+
+cdef TensorBase scatter_shape(TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(contiguous_copy(x), dim, index, src, PUT, "scatter", False)
+
+cdef TensorBase scatter_inplace_shape(TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(x, dim, index, src, PUT, "scatter_", False)
+
+cdef Op SCATTER_ = inplace_op(SCATTER), SCATTER_VALUE_ = inplace_op(SCATTER_VALUE)
+SCATTER.kernel = SCATTER_VALUE.kernel = <void*>scatter_kernel
+SCATTER.shape_rule = SCATTER_VALUE.shape_rule = <void*>scatter_shape
+SCATTER_.kernel = SCATTER_VALUE_.kernel = <void*>scatter_inplace_kernel
+SCATTER_.shape_rule = SCATTER_VALUE_.shape_rule = <void*>scatter_inplace_shape
 
 cdef object reducing = None              # scatter_reduce and scatter_reduce_, of a file further up
 
@@ -167,7 +200,11 @@ cdef object scatter_any(TensorBase x, object dim, object index, object src, obje
         if not isinstance(src, TensorBase):
             src = x.new_full((), src).expand(index.shape)
         return reducing[in_place](x, dim, index, src, "sum" if reduce == "add" else "prod")
-    return run_scatter(SCATTER if isinstance(src, TensorBase) else SCATTER_VALUE, x, dim, index, src, in_place, PUT, where)
+    check_tensor(where, "index", index)
+    d = dim_of(dim, x, where)
+    if isinstance(src, TensorBase):
+        return run_4(SCATTER_ if in_place else SCATTER, x, d, index, src)
+    return run_4(SCATTER_VALUE_ if in_place else SCATTER_VALUE, x, d, index, src)
 
 def scatter(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None, out=None):
     """A copy of `input` with elements replaced along one dimension, by an index for each element of `src`.
@@ -213,6 +250,22 @@ def scatter_add_derivative_x(grad):
 def scatter_add_derivative_src(grad, dim, index, src_shape):
     return padded(gather(grad, dim, index), src_shape)
 
+cdef TensorBase scatter_add_kernel(TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(contiguous_copy(x), dim, index, src, ADD, "scatter_add", True)
+
+cdef TensorBase scatter_add_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(x, dim, index, src, ADD, "scatter_add_", True)
+
+cdef TensorBase scatter_add_shape(TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(contiguous_copy(x), dim, index, src, ADD, "scatter_add", False)
+
+cdef TensorBase scatter_add_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(x, dim, index, src, ADD, "scatter_add_", False)
+
+cdef Op SCATTER_ADD_ = inplace_op(SCATTER_ADD)
+SCATTER_ADD.kernel, SCATTER_ADD.shape_rule = <void*>scatter_add_kernel, <void*>scatter_add_shape
+SCATTER_ADD_.kernel, SCATTER_ADD_.shape_rule = <void*>scatter_add_inplace_kernel, <void*>scatter_add_inplace_shape
+
 def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     """A copy of `input` with elements added along one dimension, by an index for each element of `src`.
 
@@ -231,15 +284,53 @@ def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     >>> tensorlab.scatter_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3))
     tensor([1., 0., 2.])
     """
-    result = run_scatter(SCATTER_ADD, input, dim, index, src, False, ADD, "scatter_add")
+    check_tensor("scatter_add", "index", index)
+    check_tensor("scatter_add", "src", src)
+    result = run_4(SCATTER_ADD, input, dim_of(dim, input, "scatter_add"), index, src)
     return store_out("scatter_add", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
 
 def scatter_add_(TensorBase input not None, dim, index, src):
     """`scatter_add`, written over `input`. A call that raises has changed nothing."""
-    return run_scatter(SCATTER_ADD, input, dim, index, src, True, ADD, "scatter_add_")
+    check_tensor("scatter_add_", "index", index)
+    check_tensor("scatter_add_", "src", src)
+    return run_4(SCATTER_ADD_, input, dim_of(dim, input, "scatter_add_"), index, src)
+
+
+# ---------------------------------------------------------------- wrap_index
+cdef Op WRAP_INDEX = Op("wrap_index(Tensor index, int size, bool from_end=True, str where=\"wrap_index\") -> Tensor")
+
+cdef TensorBase wrap_index_result(TensorBase index, object size, object from_end, object where):
+    if index.dtype_ != INT64:
+        raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
+    return contiguous_copy(index)
+
+cdef TensorBase wrap_index_kernel(TensorBase index, object size, object from_end, object where):
+    """A copy in which those counted from the end, if they are allowed, are counted from the front. All must be in range."""
+    cdef ssize i, at, bound = size, least = -bound if from_end else 0
+    cdef TensorBase out = wrap_index_result(index, size, from_end, where)
+    cdef int64_t* to = <int64_t*>memory_of(out)
+    for i in range(out.numel_):
+        at = to[i]
+        if at < least or at >= bound:
+            raise IndexOutOfRange(f"{where}: index {at} is out of range for a dimension of size {bound}; valid are {least} to "
+                                  f"{bound - 1}")
+        if at < 0:
+            to[i] = at + bound
+    return out
+
+WRAP_INDEX.kernel = <void*>wrap_index_kernel
+WRAP_INDEX.shape_rule = <void*>wrap_index_result
+
+def wrap_index(TensorBase index not None, size, from_end, where):
+    """Run that op, for parts.py."""
+    return run_4(WRAP_INDEX, index, size, from_end, where)
 
 
 # ---------------------------------------------------------------- take_along_dim
+cdef object from_front(object index, ssize size):
+    """The indices with negative ones counted from the end."""
+    return (index + size).where(index < 0, index)
+
 def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     """`gather` with input and indices broadcast against each other but for `dim`, and with negative indices.
 
@@ -263,7 +354,7 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     if index.dtype_ != INT64:
         raise DTypeError(f"take_along_dim: the indices must be of type int64, not {index.dtype}")
     if dim is None:
-        return gather(input.reshape(-1), 0, wrapped(index.reshape(-1), input.numel_), out=out)
+        return gather(input.reshape(-1), 0, from_front(index.reshape(-1), input.numel_), out=out)
     if index.ndim_ != input.ndim_:
         raise ShapeError(f"take_along_dim: the tensor has {input.ndim_} dimensions and the indices have {index.ndim_}; they "
                          f"must be as many")
@@ -277,19 +368,5 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
             raise ShapeError(f"take_along_dim: shapes {tuple(x_shape)} and {tuple(index_shape)} cannot be broadcast together "
                              f"in dimension {i}")
         x_shape[i] = index_shape[i] = x_shape[i] if index_shape[i] == 1 else index_shape[i]
-    return gather(input.expand(x_shape), d, wrapped(index, input.sizes[d] if input.ndim_ else 1).expand(index_shape), out=out)
-
-
-cdef void wrap_loop(int64_t* out, ssize n, ssize size) noexcept nogil:
-    cdef ssize i
-    for i in range(n):
-        if out[i] < 0:
-            out[i] += size
-
-
-cdef object wrapped(TensorBase index, ssize size):
-    """The indices with negative ones counted from the end."""
-    cdef TensorBase out = contiguous_clone(index)
-    if not is_meta(out):
-        wrap_loop(<int64_t*>memory_of(out), out.numel_, size)
-    return out
+    index = from_front(index, input.sizes[d] if input.ndim_ else 1)
+    return gather(input.expand(x_shape), d, index.expand(index_shape), out=out)

@@ -1,6 +1,8 @@
 """Whole slices along one dimension."""
 from tensorlab._core.tensor cimport TensorBase
 
-cdef TensorBase index_vector(object index, str where)
+cdef TensorBase index_vector(TensorBase given, str where)
+cdef TensorBase select_result(TensorBase x, int dim, TensorBase index, str where)
 cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where)
+cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1

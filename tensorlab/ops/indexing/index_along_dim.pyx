@@ -8,19 +8,20 @@
 The iterator is that of indexing by tensors (index_iterator.pyx) with one index. index_select and index_add are each other's
 gradients.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
 from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
-from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number
-from tensorlab._core.dtypes cimport INT32, INT64, is_floating
+from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.operands cimport as_number, write_number
+from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, is_floating, kernel_dtype, number
 from tensorlab._core.graph cimport bump_version, dim_of
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, is_meta, memory_of
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
+from tensorlab._core.recording cimport OpNode, end_record_inplace
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, memory_of
 from tensorlab.ops.filling cimport fill_number, start_overlapping, zeros_beside
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward
+from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
     PUT,
@@ -28,6 +29,9 @@ from tensorlab.ops.indexing.index_iterator cimport (
     IndexIterator,
     add_kept_dim,
     apart_from,
+    as_row,
+    check_meta,
+    check_tensor,
     end_kept_dims,
     for_each_index,
 )
@@ -36,12 +40,9 @@ from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, Sh
 
 
 # ---------------------------------------------------------------- the iterator
-cdef TensorBase index_vector(object index, str where):
+cdef TensorBase index_vector(TensorBase given, str where):
     """A vector (or 0-d tensor) of indices as contiguous int64."""
-    cdef TensorBase given, wide
-    if not isinstance(index, TensorBase):
-        raise TypeError(f"{where}: argument 'index' must be a Tensor, not {type(index).__name__}")
-    given = <TensorBase>index
+    cdef TensorBase wide
     if given.dtype_ != INT64 and given.dtype_ != INT32:
         raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
     if given.dtype_ == INT64 and given.is_contiguous_:
@@ -76,10 +77,7 @@ cdef int set_up_index_iterator(IndexIterator* iter, TensorBase x, int dim, Tenso
 cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, str where) except -1:
     """These ops do not count negative indices from the end."""
     cdef ssize i, bound = x.sizes[dim] if x.ndim_ > 0 else 1
-    cdef const int64_t* at
-    if is_meta(x):
-        return 0
-    at = <const int64_t*>memory_of(index)
+    cdef const int64_t* at = <const int64_t*>memory_of(index)
     for i in range(index.numel_):
         if at[i] < 0 or at[i] >= bound:
             raise error(f"{where}: index {at[i]} is out of range for dimension {dim}, which has size {bound}; valid are 0 to "
@@ -87,10 +85,9 @@ cdef int refuse_negative(TensorBase x, int dim, TensorBase index, object error, 
     return 0
 
 
-cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where):
+cdef TensorBase select_result(TensorBase x, int dim, TensorBase index, str where):
+    """The result of `select_forward` without its values."""
     cdef ssize[MAX_NDIM] sizes
-    cdef IndexIterator iter
-    cdef TensorBase out
     cdef int d
     for d in range(x.ndim_):
         sizes[d] = x.sizes[d]
@@ -98,10 +95,14 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
         sizes[dim] = index.numel_
     elif index.numel_ != 1:
         raise ShapeError(f"{where}: a 0-d tensor is selected by one index, not {index.numel_}")
+    return empty_beside(x, x.dtype_, x.ndim_, sizes)
+
+
+cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str where):
+    """The slices along `dim` that a contiguous vector of int64 names."""
+    cdef IndexIterator iter
+    cdef TensorBase out = select_result(x, dim, index, where)
     refuse_negative(x, dim, index, SliceOutOfRange, where)
-    out = empty_beside(x, x.dtype_, x.ndim_, sizes)
-    if is_meta(out):
-        return out
     set_up_index_iterator(&iter, x, dim, index, out)
     for_each_index(&iter, TAKE, x, out, where)
     return out
@@ -110,8 +111,9 @@ cdef TensorBase select_forward(TensorBase x, int dim, TensorBase index, str wher
 cdef int write_slices(TensorBase x, int dim, TensorBase index, TensorBase source, int mode, str where) except -1:
     """Write or accumulate; the indices have been checked."""
     cdef IndexIterator iter
-    if is_meta(x) or (source.numel_ == 0 and source.ndim_ > 0):
+    if source.numel_ == 0 and source.ndim_ > 0:
         return 0
+    memory_of(source)                           # raises if it has none
     set_up_index_iterator(&iter, x, dim, index, source)
     return for_each_index(&iter, mode, x, source, where)
 
@@ -121,7 +123,20 @@ cdef Op INDEX_SELECT = Op("index_select(Tensor x, int dim, Tensor index) -> Tens
 
 @INDEX_SELECT.derivative("x")
 def index_select_derivative(grad, dim, index, x_shape):
-    return run_index_select_backward(<TensorBase?>grad, dim, <TensorBase?>index, x_shape)
+    return run_4(INDEX_SELECT_BACKWARD, grad, dim, index, x_shape)
+
+cdef TensorBase index_select_kernel(TensorBase x, object dim, TensorBase index):
+    cdef int d = dim_of(dim, x, "index_select")
+    refuse_matrix(index, "index_select")
+    return select_forward(x, d, index_vector(index, "index_select"), "index_select")
+
+cdef TensorBase index_select_shape(TensorBase x, object dim, TensorBase index):
+    cdef int d = dim_of(dim, x, "index_select")
+    refuse_matrix(index, "index_select")
+    check_meta(x)
+    return select_result(x, d, index_vector(index, "index_select"), "index_select")
+
+INDEX_SELECT.kernel, INDEX_SELECT.shape_rule = <void*>index_select_kernel, <void*>index_select_shape
 
 def index_select(TensorBase input not None, dim, index, *, out=None):
     """The slices of `input` along one dimension that a vector of indices names.
@@ -146,12 +161,9 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
     tensor([[2, 2, 1],
             [4, 4, 3]])
     """
-    cdef int d = dim_of(dim, input, "index_select")
-    cdef TensorBase vector = index_vector(index, "index_select")
-    refuse_matrix(vector, "index_select")
-    if out is not None:
-        return store_out("index_select", select_forward(input, d, vector, "index_select"), out, (input, index), NO_OVERLAP)
-    return record(INDEX_SELECT, select_forward(input, d, vector, "index_select"), (input, d, index))
+    check_tensor("index_select", "index", index)
+    result = run_3(INDEX_SELECT, input, dim_of(dim, input, "index_select"), index)
+    return result if out is None else store_out("index_select", result, out, (input, index), NO_OVERLAP)
 
 
 cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, Tensor index, int[] shape) -> Tensor")
@@ -160,61 +172,87 @@ cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, 
 def index_select_backward_derivative(grad, dim, index):
     return index_select(grad, dim, index)
 
-cdef object run_index_select_backward(TensorBase grad, int dim, TensorBase index, object shape):
+cdef TensorBase index_select_backward_kernel(TensorBase grad, object dim, TensorBase index, object shape):
     """A tensor of zeros, with grad's slices added where index_select took them."""
+    cdef TensorBase out = index_select_backward_result(grad, dim, index, shape)
+    cdef int d = dim_of(dim, out, "index_select_backward")
+    cdef TensorBase vector = index_vector(index, "index_select_backward")
+    refuse_negative(out, d, vector, SliceOutOfRange, "index_select_backward")
+    write_slices(out, d, vector, grad, ADD, "index_select_backward")
+    return out
+
+cdef TensorBase index_select_backward_result(TensorBase grad, object dim, TensorBase index, object shape):
+    """The zeros."""
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase out
-    cdef int d, ndim = len(shape)
-    for d in range(ndim):
-        sizes[d] = shape[d]
-    out = zeros_beside(grad, grad.dtype_, ndim, sizes)
-    write_slices(out, dim, index_vector(index, "index_select_backward"), grad, ADD, "index_select_backward")
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_select_backward"), sizes)
+    check_slices(out, dim_of(dim, out, "index_select_backward"), index, grad, ShapeError, "index_select_backward")
     bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
-    return record(INDEX_SELECT_BACKWARD, out, (grad, dim, index, shape))
+    return out
+
+cdef TensorBase index_select_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):
+    check_meta(grad)
+    return index_select_backward_result(grad, dim, index, shape)
+
+INDEX_SELECT_BACKWARD.kernel = <void*>index_select_backward_kernel
+INDEX_SELECT_BACKWARD.shape_rule = <void*>index_select_backward_shape
 
 
 # ---------------------------------------------------------------- what index_add and index_copy share
-cdef TensorBase check_slices(TensorBase x, int dim, TensorBase index, object source, object error, str where):
+cdef int check_slices(TensorBase x, int dim, TensorBase index, TensorBase source, object error, str where) except -1:
     """The source: of x's type and shape, but for `dim`, where it is as long as the index."""
-    cdef TensorBase given
     cdef int d
-    if not isinstance(source, TensorBase):
-        raise TypeError(f"{where}: argument 'source' must be a Tensor, not {type(source).__name__}")
-    given = <TensorBase>source
-    if given.dtype_ != x.dtype_:
-        raise DTypeError(f"{where}: the source has type {given.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
+    if source.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: the source has type {source.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
                          f"first")
     refuse_matrix(index, where)
-    if given.ndim_ != x.ndim_:
-        raise error(f"{where}: the source has {given.ndim_} dimensions, but the tensor has {x.ndim_}; they must be as many")
-    if (given.sizes[dim] if given.ndim_ > 0 else 1) != index.numel_:
-        raise ShapeError(f"{where}: {index.numel_} indices, but the source of shape {shape_text(given.ndim_, given.sizes)} has "
+    if source.ndim_ != x.ndim_:
+        raise error(f"{where}: the source has {source.ndim_} dimensions, but the tensor has {x.ndim_}; they must be as many")
+    if (source.sizes[dim] if source.ndim_ > 0 else 1) != index.numel_:
+        raise ShapeError(f"{where}: {index.numel_} indices, but the source of shape {shape_text(source.ndim_, source.sizes)} has "
                          f"another size in dimension {dim}")
     for d in range(x.ndim_):
-        if d != dim and given.sizes[d] != x.sizes[d]:
-            raise ShapeError(f"{where}: the source of shape {shape_text(given.ndim_, given.sizes)} does not fit a tensor of "
+        if d != dim and source.sizes[d] != x.sizes[d]:
+            raise ShapeError(f"{where}: the source of shape {shape_text(source.ndim_, source.sizes)} does not fit a tensor of "
                              f"shape {shape_text(x.ndim_, x.sizes)}: but for dimension {dim} they must be equal")
-    return given
+    return 0
 
 
-cdef object run_write(Op op, TensorBase x, int dim, TensorBase vector, TensorBase source, tuple arguments,
-                      bint in_place, int mode, str where, bint keeps_strides):
-    cdef OpNode node
-    cdef TensorBase out
-    if not in_place:
-        out = empty_like(x, x.dtype_) if keeps_strides else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-        copy_into(out, x)
-        write_slices(out, dim, vector, source, mode, where)
-        return record(op, out, arguments)
-    source = apart_from(x, source, where, "the source")
-    vector = apart_from(x, vector, where, "the index")
-    node = start_overlapping(op, x, arguments) if op is INDEX_FILL else begin_record_inplace(op, x, arguments)
-    write_slices(x, dim, vector, source, mode, where)
-    return end_record_inplace(node, x)
+cdef void scale(number* x, ssize n, number factor) noexcept nogil:
+    cdef ssize i
+    for i in range(n):
+        x[i] *= factor
+
+
+cdef TensorBase scaled(TensorBase source, object factor):
+    """The source times a number, in its own type."""
+    cdef int dtype = kernel_dtype(source.dtype_)
+    cdef TensorBase values = empty_beside(source, dtype, source.ndim_, source.sizes), out
+    cdef char[8] one
+    copy_into(values, source)
+    write_number(factor, dtype, one)
+    if dtype == FLOAT32:
+        scale(<float*>memory_of(values), values.numel_, (<float*>one)[0])
+    elif dtype == FLOAT64:
+        scale(<double*>memory_of(values), values.numel_, (<double*>one)[0])
+    elif dtype == INT64:
+        scale(<int64_t*>memory_of(values), values.numel_, (<int64_t*>one)[0])
+    elif dtype == INT32:
+        scale(<int32_t*>memory_of(values), values.numel_, (<int32_t*>one)[0])
+    elif dtype == INT16:
+        scale(<int16_t*>memory_of(values), values.numel_, (<int16_t*>one)[0])
+    elif dtype == INT8:
+        scale(<int8_t*>memory_of(values), values.numel_, (<int8_t*>one)[0])
+    else:                                               # a bool is the byte 0 or 1, and so is a number as a bool
+        scale(<uint8_t*>memory_of(values), values.numel_, (<uint8_t*>one)[0])
+    if dtype == source.dtype_:
+        return values
+    out = empty_beside(source, source.dtype_, source.ndim_, source.sizes)
+    copy_into(out, values)
+    return out
 
 
 # ---------------------------------------------------------------- index_add
-cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, float alpha) -> Tensor")
+cdef Op INDEX_ADD = Op("index_add(Tensor x, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor")
 
 @INDEX_ADD.derivative("x")
 def index_add_derivative_x(grad):
@@ -225,18 +263,47 @@ def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the
     grad = index_select(grad, dim, index) if source.ndim > 0 else grad
     return grad if alpha == 1 else grad * alpha
 
-cdef object run_index_add(TensorBase x, object dim, object index, object source, object alpha, bint in_place, str where):
+cdef TensorBase add_slices(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha, str where, bint computes):
+    """Check the arguments, and write over x."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = index_vector(index, where), given, scaled
-    given = scaled = check_slices(x, d, vector, source, ShapeError, where)
+    cdef TensorBase vector = index_vector(index, where)
+    check_slices(x, d, vector, source, ShapeError, where)
+    alpha = as_number(alpha)
+    if alpha is None:
+        raise TypeError(f"{where}: alpha must be a number")
+    if not computes:
+        check_meta(x)
+        return x
     refuse_negative(x, d, vector, PositionOutOfRange, where)
+    alpha = alpha if is_floating(x.dtype_) else int(alpha)
+    source = apart_from(x, source if alpha == 1 else scaled(source, alpha), where, "the source")
+    write_slices(x, d, apart_from(x, vector, where, "the index"), source, ADD, where)
+    return x
+
+cdef TensorBase index_add_kernel(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(contiguous_copy(x), dim, index, source, alpha, "index_add", True)
+
+cdef TensorBase index_add_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(x, dim, index, source, alpha, "index_add_", True)
+
+cdef TensorBase index_add_shape(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(contiguous_copy(x), dim, index, source, alpha, "index_add", False)
+
+cdef TensorBase index_add_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(x, dim, index, source, alpha, "index_add_", False)
+
+cdef Op INDEX_ADD_ = inplace_op(INDEX_ADD)
+INDEX_ADD.kernel, INDEX_ADD.shape_rule = <void*>index_add_kernel, <void*>index_add_shape
+INDEX_ADD_.kernel, INDEX_ADD_.shape_rule = <void*>index_add_inplace_kernel, <void*>index_add_inplace_shape
+
+cdef object run_index_add(Op op, TensorBase x, object dim, object index, object source, object alpha, str where):
+    check_tensor(where, "index", index)
+    check_tensor(where, "source", source)
     if as_number(alpha) is None:
         raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
     if not is_floating(x.dtype_):
         alpha = int(alpha)
-    if alpha != 1:
-        scaled = (given.detach() * alpha).to(x.dtype)
-    return run_write(INDEX_ADD, x, d, vector, scaled, (x, d, index, given, alpha), in_place, ADD, where, False)
+    return run_tuple(op, (x, dim_of(dim, x, where), index, source, alpha))
 
 def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=None):
     """A copy of `input` with slices of `source`, times `alpha`, added to those that a vector of indices names.
@@ -253,12 +320,12 @@ def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=Non
     >>> tensorlab.index_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3), alpha=2)
     tensor([2., 0., 4.])
     """
-    result = run_index_add(input, dim, index, source, alpha, False, "index_add")
+    result = run_index_add(INDEX_ADD, input, dim, index, source, alpha, "index_add")
     return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
     """`index_add`, written over `input`. A call that raises has changed nothing."""
-    return run_index_add(input, dim, index, source, alpha, True, "index_add_")
+    return run_index_add(INDEX_ADD_, input, dim, index, source, alpha, "index_add_")
 
 
 # ---------------------------------------------------------------- index_copy
@@ -272,14 +339,42 @@ def index_copy_derivative_x(grad, dim, index):
 def index_copy_derivative_source(grad, dim, index, source):          # saves the source, as PyTorch does
     return index_select(grad, dim, index) if source.ndim > 0 else grad
 
-cdef object run_index_copy(TensorBase x, object dim, object index, object source, bint in_place, str where):
+cdef TensorBase copy_slices(TensorBase x, object dim, TensorBase index, TensorBase source, str where, bint computes):
+    """Check the arguments, and write over x."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = index_vector(index, where), given
-    if (<TensorBase>index).dtype_ != INT64:
+    cdef TensorBase vector
+    if index.dtype_ != INT64:
         raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
-    given = check_slices(x, d, vector, source, IndexOutOfRange, where)
+    vector = index_vector(index, where)
+    check_slices(x, d, vector, source, IndexOutOfRange, where)
+    if not computes:
+        check_meta(x)
+        return x
     refuse_negative(x, d, vector, IndexOutOfRange, where)
-    return run_write(INDEX_COPY, x, d, vector, given, (x, d, index, given), in_place, PUT, where, False)
+    source, vector = apart_from(x, source, where, "the source"), apart_from(x, vector, where, "the index")
+    write_slices(x, d, vector, source, PUT, where)
+    return x
+
+cdef TensorBase index_copy_kernel(TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(contiguous_copy(x), dim, index, source, "index_copy", True)
+
+cdef TensorBase index_copy_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(x, dim, index, source, "index_copy_", True)
+
+cdef TensorBase index_copy_shape(TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(contiguous_copy(x), dim, index, source, "index_copy", False)
+
+cdef TensorBase index_copy_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(x, dim, index, source, "index_copy_", False)
+
+cdef Op INDEX_COPY_ = inplace_op(INDEX_COPY)
+INDEX_COPY.kernel, INDEX_COPY.shape_rule = <void*>index_copy_kernel, <void*>index_copy_shape
+INDEX_COPY_.kernel, INDEX_COPY_.shape_rule = <void*>index_copy_inplace_kernel, <void*>index_copy_inplace_shape
+
+cdef object run_index_copy(Op op, TensorBase x, object dim, object index, object source, str where):
+    check_tensor(where, "index", index)
+    check_tensor(where, "source", source)
+    return run_4(op, x, dim_of(dim, x, where), index, source)
 
 def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     """A copy of `input` with slices of `source` in place of those that a vector of indices names.
@@ -295,16 +390,16 @@ def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     >>> tensorlab.index_copy(tensorlab.zeros(3), 0, tensorlab.tensor([2, 0]), tensorlab.tensor([5., 7.]))
     tensor([7., 0., 5.])
     """
-    result = run_index_copy(input, dim, index, source, False, "index_copy")
+    result = run_index_copy(INDEX_COPY, input, dim, index, source, "index_copy")
     return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_copy_(TensorBase input not None, dim, index, source):
     """`index_copy`, written over `input`. A call that raises has changed nothing."""
-    return run_index_copy(input, dim, index, source, True, "index_copy_")
+    return run_index_copy(INDEX_COPY_, input, dim, index, source, "index_copy_")
 
 
 # ---------------------------------------------------------------- index_fill
-cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Tensor value) -> Tensor",
+cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
                         node=("IndexFillBackward0", "IndexFillBackward1"))
 
 @INDEX_FILL.derivative("x")
@@ -315,16 +410,9 @@ def index_fill_derivative_x(grad, dim, index):
 def index_fill_derivative_value(grad, dim, index):
     return (grad - index_fill(grad, dim, index, 0)).sum()       # an index that comes twice counts once
 
-cdef object run_index_fill(TensorBase x, object dim, object index, object value, bint in_place, str where):
-    cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = index_vector(index, where), element, wrapped
-    cdef ssize i, bound = x.sizes[d] if x.ndim_ > 0 else 1
-    cdef int64_t* at
-    if (<TensorBase>index).dtype_ != INT64:
-        raise IndexOutOfRange(f"{where}: the index must be of type int64, not {index.dtype}")
-    if vector.ndim_ > 1:
-        raise ShapeError(f"{where}: the index must be a vector, not of shape {shape_text(vector.ndim_, vector.sizes)}")
-    element = empty_beside(x, x.dtype_, 0, NULL)
+cdef TensorBase fill_element(TensorBase x, object value, str where):
+    """The value as a 0-d tensor of x's type."""
+    cdef TensorBase element = empty_beside(x, x.dtype_, 0, NULL)
     if isinstance(value, TensorBase):
         if (<TensorBase>value).ndim_ != 0:
             raise ShapeError(f"{where}: the value must be a number or a 0-d tensor, not of shape "
@@ -334,14 +422,60 @@ cdef object run_index_fill(TensorBase x, object dim, object index, object value,
         fill_number(element, value, where)
     else:
         raise TypeError(f"{where}: the value must be a number or a 0-d tensor, not {type(value).__name__}")
-    wrapped = empty_beside(vector, INT64, vector.ndim_, vector.sizes)
-    copy_into(wrapped, vector)
-    if not is_meta(wrapped):
-        at = <int64_t*>memory_of(wrapped)
-        for i in range(wrapped.numel_):                 # unlike its relatives, this one counts from the end
-            at[i] += bound if -bound <= at[i] < 0 else 0
-    refuse_negative(x, d, wrapped, IndexOutOfRange, where)
-    return run_write(INDEX_FILL, x, d, wrapped, element, (x, d, wrapped, value), in_place, PUT, where, True)
+    return element
+
+cdef TensorBase fill_vector(TensorBase x, int dim, TensorBase index, str where):
+    """The index, checked but for its values."""
+    if index.dtype_ != INT64:
+        raise IndexOutOfRange(f"{where}: the index must be of type int64, not {index.dtype}")
+    if index.ndim_ > 1:
+        raise ShapeError(f"{where}: the index must be a vector, not of shape {shape_text(index.ndim_, index.sizes)}")
+    return index_vector(index, where)
+
+cdef TensorBase positions_from_front(TensorBase x, int dim, TensorBase vector, str where):
+    """A copy of the index: unlike its relatives, index_fill counts from the end, too."""
+    cdef TensorBase out = contiguous_copy(vector)
+    cdef ssize i, bound = x.sizes[dim] if x.ndim_ > 0 else 1
+    cdef int64_t* at = <int64_t*>memory_of(out)
+    for i in range(out.numel_):
+        at[i] += bound if -bound <= at[i] < 0 else 0
+    refuse_negative(x, dim, out, IndexOutOfRange, where)
+    return out
+
+cdef TensorBase index_fill_kernel(TensorBase x, object dim, TensorBase index, object value):
+    cdef int d = dim_of(dim, x, "index_fill")
+    cdef TensorBase vector = fill_vector(x, d, index, "index_fill"), element = fill_element(x, value, "index_fill")
+    cdef TensorBase out = empty_like(x, x.dtype_)
+    copy_into(out, x)
+    write_slices(out, d, positions_from_front(x, d, vector, "index_fill"), element, PUT, "index_fill")
+    return out
+
+cdef TensorBase index_fill_shape(TensorBase x, object dim, TensorBase index, object value):
+    fill_vector(x, dim_of(dim, x, "index_fill"), index, "index_fill")
+    fill_element(x, value, "index_fill")
+    check_meta(x)
+    return empty_like(x, x.dtype_)
+
+cdef TensorBase index_fill_inplace_kernel(TensorBase x, object dim, TensorBase index, object value):
+    cdef int d = dim_of(dim, x, "index_fill_")
+    cdef TensorBase vector = fill_vector(x, d, index, "index_fill_"), element = fill_element(x, value, "index_fill_")
+    cdef OpNode node
+    vector = positions_from_front(x, d, vector, "index_fill_")
+    node = start_overlapping(INDEX_FILL, x, (x, d, index, value))       # x may show an element twice: all get one value
+    write_slices(x, d, vector, element, PUT, "index_fill_")
+    return end_record_inplace(node, x)
+
+cdef TensorBase index_fill_inplace_shape(TensorBase x, object dim, TensorBase index, object value):
+    cdef int d = dim_of(dim, x, "index_fill_")
+    fill_vector(x, d, index, "index_fill_")
+    fill_element(x, value, "index_fill_")
+    check_meta(x)
+    return end_record_inplace(start_overlapping(INDEX_FILL, x, (x, d, index, value)), x)
+
+cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL)
+INDEX_FILL.kernel, INDEX_FILL.shape_rule = <void*>index_fill_kernel, <void*>index_fill_shape
+INDEX_FILL_.kernel, INDEX_FILL_.shape_rule = <void*>index_fill_inplace_kernel, <void*>index_fill_inplace_shape
+INDEX_FILL_.records_itself = True
 
 def index_fill(TensorBase input not None, dim, index, value):
     """A copy of `input` with the slices that a vector of indices names filled with one value.
@@ -357,11 +491,13 @@ def index_fill(TensorBase input not None, dim, index, value):
     >>> tensorlab.index_fill(tensorlab.zeros(3), 0, tensorlab.tensor([0, -1]), 5)
     tensor([5., 0., 5.])
     """
-    return run_index_fill(input, dim, index, value, False, "index_fill")
+    check_tensor("index_fill", "index", index)
+    return run_4(INDEX_FILL, input, dim_of(dim, input, "index_fill"), index, value)
 
 def index_fill_(TensorBase input not None, dim, index, value):
     """`index_fill`, written over `input`. A call that raises has changed nothing."""
-    return run_index_fill(input, dim, index, value, True, "index_fill_")
+    check_tensor("index_fill_", "index", index)
+    return run_4(INDEX_FILL_, input, dim_of(dim, input, "index_fill_"), index, value)
 
 
 # ---------------------------------------------------------------- take
@@ -370,6 +506,21 @@ cdef Op TAKE_OP = Op("take(Tensor x, Tensor index) -> Tensor")
 @TAKE_OP.derivative("x")
 def take_derivative(grad, x, index):                    # saves x, as PyTorch does
     return run_index_backward(<TensorBase?>grad.reshape(-1), [index.reshape(-1)], (x.numel(),)).reshape(x.shape)
+
+cdef int check_take(TensorBase index) except -1:
+    if index.dtype_ != INT64:
+        raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
+    return 0
+
+cdef TensorBase take_kernel(TensorBase x, TensorBase index):
+    check_take(index)
+    return index_forward(as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
+
+cdef TensorBase take_shape(TensorBase x, TensorBase index):
+    check_take(index)
+    return index_result(as_row(x), [index if index.is_contiguous_ else contiguous_copy(index)], "take")
+
+TAKE_OP.kernel, TAKE_OP.shape_rule = <void*>take_kernel, <void*>take_shape
 
 def take(TensorBase input not None, index, *, out=None):
     """Elements by their position in `input` read as one row.
@@ -387,12 +538,5 @@ def take(TensorBase input not None, index, *, out=None):
     >>> tensorlab.take(tensorlab.tensor([[1, 2], [3, 4]]), tensorlab.tensor([3, 0]))
     tensor([4, 1])
     """
-    cdef TensorBase result
-    if not isinstance(index, TensorBase):
-        raise TypeError(f"take: argument 'index' must be a Tensor, not {type(index).__name__}")
-    if (<TensorBase>index).dtype_ != INT64:
-        raise DTypeError(f"take: the index must be of type int64, not {index.dtype}")
-    result = index_forward(input.detach().reshape(-1), [index.contiguous()], "take")
-    if out is not None:
-        return store_out("take", result, out, (input, index), NO_OVERLAP)
-    return record(TAKE_OP, result, (input, index))
+    check_tensor("take", "index", index)
+    return store_out("take", run_2(TAKE_OP, input, index), out, (input, index), NO_OVERLAP)

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 from tensorlab._core.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
 ctypedef void (*index_loop)(void* x, void* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
                             ssize run_stride) noexcept nogil
@@ -36,9 +36,22 @@ cdef void end_kept_dims(IndexIterator* iter) noexcept nogil
 cdef int check_positions(IndexIterator* iter, str where) except -1
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1
 cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
+cdef TensorBase as_row(TensorBase x)
+
+cdef inline int check_meta(TensorBase x) except -1:
+    """For shape rules, which run if any argument is on "meta": without values of an index, x in memory cannot be read or written."""
+    if not is_meta(x):
+        refuse_meta()
+    return 0
 
 cdef inline int refresh(TensorBase x) except -1:
     """Bring a stale view up to date. A view that cannot be is a worse error than a bad index, so it is found first."""
     if x.base is not None and thread_state().grad_enabled and needs_grad(x):
         grad_fn_of(x)
+    return 0
+
+cdef inline int check_tensor(str where, str name, object x) except -1:
+    """Raise unless x is a tensor. Public functions ask: kernels and shape rules take tensors for granted."""
+    if not isinstance(x, TensorBase):
+        raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
     return 0

@@ -32,7 +32,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
@@ -362,6 +362,16 @@ cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase 
     if job.failed:
         raise_bad_position(iter, where)
     return 0
+
+
+# ---------------------------------------------------------------- other layouts
+cdef TensorBase as_row(TensorBase x):
+    """The elements in row-major order as one dimension: an alias of x, or of a copy."""
+    cdef ssize one = 1
+    if x.ndim_ == 1:
+        return x
+    x = x if x.is_contiguous_ else contiguous_copy(x)
+    return alias_as(x, 1, &x.numel_, &one, x.data_)
 
 
 # ---------------------------------------------------------------- overlap

@@ -1,40 +1,47 @@
 """Elements chosen by a mask: masked_select reads them, masked_scatter writes them. Both are indexing by that mask."""
+from tensorlab._core.dispatch cimport run_2, run_3
 from tensorlab._core.out_argument cimport NO_OVERLAP, store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
 from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.advanced cimport index_forward, run_index_backward, write_indexed
+from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward, write_indexed
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero
-from tensorlab.ops.indexing.index_iterator cimport PUT, apart_from
+from tensorlab.ops.indexing.index_iterator cimport PUT, apart_from, as_row, check_tensor
 
 from tensorlab.errors import DTypeError, ShapeError
 
 
-cdef TensorBase check_mask(object mask, str where):
-    if not isinstance(mask, TensorBase):
-        raise TypeError(f"{where}: argument 'mask' must be a Tensor, not {type(mask).__name__}")
-    if (<TensorBase>mask).dtype_ != BOOL:
+cdef int check_mask(TensorBase mask, str where) except -1:
+    if mask.dtype_ != BOOL:
         raise DTypeError(f"{where}: the mask must be of type bool, not {mask.dtype}")
-    return <TensorBase>mask
+    return 0
 
 
-cdef object common_shape(TensorBase x, TensorBase mask, str where):
-    cdef ssize[MAX_NDIM] sizes
+cdef int common_shape(TensorBase x, TensorBase mask, ssize* sizes, str where) except -1:
+    """The shape to which both are broadcast; returned is its length."""
     cdef int ndim = 0
+    check_mask(mask, where)
     broadcast_into(x.ndim_, x.sizes, &ndim, sizes)
     if broadcast_into(mask.ndim_, mask.sizes, &ndim, sizes) < 0:
         raise ShapeError(f"{where}: a tensor of shape {shape_text(x.ndim_, x.sizes)} and a mask of shape "
                          f"{shape_text(mask.ndim_, mask.sizes)} cannot be broadcast together: counted from the right, sizes "
                          f"must be equal or 1")
-    return make_size(ndim, sizes)
+    return ndim
 
 
-cdef object expanded(TensorBase x, object shape):
-    return x if x.shape == shape else x.expand(shape)
+cdef TensorBase expanded(TensorBase x, int ndim, const ssize* sizes):
+    """An alias of x, broadcast to a larger shape."""
+    cdef ssize[MAX_NDIM] strides
+    cdef int d, shift = ndim - x.ndim_
+    if shift == 0 and same_numbers(ndim, x.sizes, sizes):
+        return x
+    for d in range(ndim):
+        strides[d] = 0 if d < shift or x.sizes[d - shift] != sizes[d] else x.strides[d - shift]
+    return alias_as(x, ndim, sizes, strides, x.data_)
 
 
 # ---------------------------------------------------------------- masked_select
@@ -42,8 +49,22 @@ cdef Op MASKED_SELECT = Op("masked_select(Tensor x, Tensor mask) -> Tensor")
 
 @MASKED_SELECT.derivative("x")
 def masked_select_derivative(grad, x, mask):            # saves x, as PyTorch does
-    shape = common_shape(<TensorBase?>x, <TensorBase?>mask, "masked_select")
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(<TensorBase?>x, <TensorBase?>mask, sizes, "masked_select")
+    shape = make_size(ndim, sizes)
     return run_index_backward(<TensorBase?>grad, [mask.expand(shape)], shape)       # the engine sums what was broadcast
+
+cdef TensorBase masked_select_kernel(TensorBase x, TensorBase mask):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(x, mask, sizes, "masked_select")
+    return index_forward(expanded(x, ndim, sizes), [expanded(mask, ndim, sizes)], "masked_select")
+
+cdef TensorBase masked_select_shape(TensorBase x, TensorBase mask):
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(x, mask, sizes, "masked_select")
+    return index_result(expanded(x, ndim, sizes), [expanded(mask, ndim, sizes)], "masked_select")
+
+MASKED_SELECT.kernel, MASKED_SELECT.shape_rule = <void*>masked_select_kernel, <void*>masked_select_shape
 
 def masked_select(TensorBase input not None, mask, *, out=None):
     """The elements of `input` where `mask` is True, in row-major order.
@@ -62,12 +83,8 @@ def masked_select(TensorBase input not None, mask, *, out=None):
     >>> tensorlab.masked_select(x, tensorlab.tensor([True, False, True]))
     tensor([1, 3])
     """
-    cdef TensorBase given = check_mask(mask, "masked_select"), result
-    shape = common_shape(input, given, "masked_select")
-    result = index_forward(expanded(input.detach(), shape), [expanded(given, shape)], "masked_select")
-    if out is not None:
-        return store_out("masked_select", result, out, (input, mask), NO_OVERLAP)
-    return record(MASKED_SELECT, result, (input, given))
+    check_tensor("masked_select", "mask", mask)
+    return store_out("masked_select", run_2(MASKED_SELECT, input, mask), out, (input, mask), NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- masked_scatter
@@ -79,7 +96,7 @@ def masked_scatter_derivative_x(grad, mask):
 
 @MASKED_SCATTER.derivative("source")
 def masked_scatter_derivative_source(grad, mask, source_shape):
-    return masked_scatter_backward(<TensorBase?>grad, <TensorBase?>mask, source_shape)
+    return run_3(MASKED_SCATTER_BACKWARD, grad, mask, source_shape)
 
 cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tensor mask, int[] shape) -> Tensor")
 
@@ -87,43 +104,82 @@ cdef Op MASKED_SCATTER_BACKWARD = Op("masked_scatter_backward(Tensor grad, Tenso
 def masked_scatter_backward_derivative(grad, grad_shape, mask):
     return masked_scatter(grad.new_zeros(grad_shape), mask, grad)
 
-cdef object masked_scatter_backward(TensorBase grad, TensorBase mask, object shape):
+cdef TensorBase masked_scatter_backward_kernel(TensorBase grad, TensorBase mask, object shape):
     """The elements of grad where the mask is True, in the shape of the source; zeros for the part that was not used."""
-    cdef TensorBase taken = index_forward(grad, [mask], "masked_scatter_backward"), out
     cdef ssize[MAX_NDIM] sizes
     cdef ssize one = 1
-    out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+    cdef TensorBase given = mask_like(grad, mask, "masked_scatter_backward")
+    cdef TensorBase taken = index_forward(grad, [given], "masked_scatter_backward")
+    cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+    if taken.numel_ > out.numel_:
+        raise ShapeError(f"masked_scatter_backward: the mask has {taken.numel_} True, but a tensor of shape {tuple(shape)} has "
+                         f"only {out.numel_} elements")
     copy_into(alias_as(out, 1, taken.sizes, &one, out.data_), taken)
-    return record(MASKED_SCATTER_BACKWARD, out, (grad, mask, shape))
+    return out
 
-cdef TensorBase check_source(TensorBase x, TensorBase mask, object source, str where):
+cdef TensorBase masked_scatter_backward_shape(TensorBase grad, TensorBase mask, object shape):
+    cdef ssize[MAX_NDIM] sizes
+    index_result(grad, [mask_like(grad, mask, "masked_scatter_backward")], "masked_scatter_backward")
+    return zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
+
+MASKED_SCATTER_BACKWARD.kernel = <void*>masked_scatter_backward_kernel
+MASKED_SCATTER_BACKWARD.shape_rule = <void*>masked_scatter_backward_shape
+
+cdef TensorBase mask_like(TensorBase x, TensorBase mask, str where):
+    """The mask in x's shape."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(x, mask, sizes, where)
+    if ndim != x.ndim_ or not same_numbers(ndim, sizes, x.sizes):
+        raise ShapeError(f"{where}: the mask has shape {shape_text(mask.ndim_, mask.sizes)}, which cannot be broadcast to the "
+                         f"shape of the tensor, {shape_text(x.ndim_, x.sizes)}")
+    return expanded(mask, ndim, sizes)
+
+cdef TensorBase check_source(TensorBase x, TensorBase mask, TensorBase source, str where):
     """The source as a row of as many elements as the mask has True."""
-    cdef TensorBase values
-    cdef ssize count
-    if not isinstance(source, TensorBase):
-        raise TypeError(f"{where}: argument 'source' must be a Tensor, not {type(source).__name__}")
-    values = <TensorBase>source
-    if values.dtype_ != x.dtype_:
-        raise DTypeError(f"{where}: the source has type {values.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
+    cdef ssize one = 1, count
+    if source.dtype_ != x.dtype_:
+        raise DTypeError(f"{where}: the source has type {source.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
                          f"first")
     count = flat_nonzero(mask).numel_
-    if values.numel_ < count:
-        raise ShapeError(f"{where}: the mask has {count} True, but the source only {values.numel_} elements")
-    return values.detach().reshape(-1)[:count]
+    if source.numel_ < count:
+        raise ShapeError(f"{where}: the mask has {count} True, but the source only {source.numel_} elements")
+    source = as_row(source)
+    return alias_as(source, 1, &count, source.strides, source.data_)
+
+cdef TensorBase scatter_over(TensorBase x, TensorBase mask, TensorBase source, str where, bint computes):
+    """Write over x, whose shape the mask can be broadcast to."""
+    cdef TensorBase given = mask_like(x, mask, where)
+    cdef TensorBase values = apart_from(x, source, where, "the source") if computes else source
+    write_indexed(x, [given], check_source(x, given, values, where), PUT, where, computes)
+    return x
+
+cdef TensorBase wide_copy(TensorBase x, TensorBase mask):
+    """A copy of x in the shape of both."""
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(x, mask, sizes, "masked_scatter")
+    return contiguous_copy(expanded(x, ndim, sizes))
+
+cdef TensorBase masked_scatter_kernel(TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(wide_copy(x, mask), mask, source, "masked_scatter", True)
+
+cdef TensorBase masked_scatter_shape(TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(wide_copy(x, mask), mask, source, "masked_scatter", False)
+
+cdef TensorBase masked_scatter_inplace_kernel(TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(x, mask, source, "masked_scatter_", True)
+
+cdef TensorBase masked_scatter_inplace_shape(TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(x, mask, source, "masked_scatter_", False)
+
+cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER)
+MASKED_SCATTER.kernel, MASKED_SCATTER.shape_rule = <void*>masked_scatter_kernel, <void*>masked_scatter_shape
+MASKED_SCATTER_.kernel, MASKED_SCATTER_.shape_rule = <void*>masked_scatter_inplace_kernel, <void*>masked_scatter_inplace_shape
 
 def masked_scatter_(TensorBase input not None, mask, source):
     """`masked_scatter`, written over `input`. A call that raises has changed nothing."""
-    cdef TensorBase given = check_mask(mask, "masked_scatter_"), values
-    cdef OpNode node
-    shape = common_shape(input, given, "masked_scatter_")
-    if shape != input.shape:
-        raise ShapeError(f"masked_scatter_: the mask has shape {tuple(given.shape)}, which cannot be broadcast to the shape of "
-                         f"the tensor, {tuple(input.shape)}")
-    given = expanded(given, shape)
-    values = apart_from(input, check_source(input, given, source, "masked_scatter_"), "masked_scatter_", "the source")
-    node = begin_record_inplace(MASKED_SCATTER, input, (input, given, source))
-    write_indexed(input, [given], values, PUT, "masked_scatter_")
-    return end_record_inplace(node, input)
+    check_tensor("masked_scatter_", "mask", mask)
+    check_tensor("masked_scatter_", "source", source)
+    return run_3(MASKED_SCATTER_, input, mask, source)
 
 def masked_scatter(TensorBase input not None, mask, source):
     """A copy of `input` in which the elements where `mask` is True are, one after the other, those of `source`.
@@ -144,10 +200,6 @@ def masked_scatter(TensorBase input not None, mask, source):
     >>> tensorlab.masked_scatter(tensorlab.zeros(3), mask, tensorlab.tensor([5., 7.]))
     tensor([5., 0., 7.])
     """
-    cdef TensorBase given = check_mask(mask, "masked_scatter"), values, out
-    shape = common_shape(input, given, "masked_scatter")
-    given = expanded(given, shape)
-    values = check_source(input, given, source, "masked_scatter")
-    out = contiguous_copy(expanded(input.detach(), shape))
-    write_indexed(out, [given], values, PUT, "masked_scatter")
-    return record(MASKED_SCATTER, out, (input, given, source))
+    check_tensor("masked_scatter", "mask", mask)
+    check_tensor("masked_scatter", "source", source)
+    return run_3(MASKED_SCATTER, input, mask, source)

@@ -2,12 +2,13 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
+from tensorlab._core.dispatch cimport run_1
 from tensorlab._core.dtypes cimport BOOL, INT64, UINT8
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
-
+from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of
 
 
 # ---------------------------------------------------------------- positions of what is not zero
@@ -100,7 +101,9 @@ cdef TensorBase nonzero_columns(TensorBase x):
     return out
 
 
-cdef TensorBase nonzero_matrix(TensorBase x):
+cdef Op NONZERO = Op("nonzero(Tensor x) -> Tensor")
+
+cdef TensorBase nonzero_kernel(TensorBase x):
     """The transpose: one row for each element that is not zero. Its strides, column after column, are PyTorch's."""
     cdef TensorBase columns = nonzero_columns(x)
     cdef ssize[2] sizes, strides
@@ -109,6 +112,23 @@ cdef TensorBase nonzero_matrix(TensorBase x):
     strides[0] = 1
     strides[1] = columns.sizes[1]
     return alias_as(columns, 2, sizes, strides, columns.data_)
+
+NONZERO.kernel = <void*>nonzero_kernel
+
+cdef Op NONZERO_NUMPY = Op("nonzero_numpy(Tensor x) -> Tensor[]")           # PyTorch's name for it
+
+cdef tuple nonzero_numpy_kernel(TensorBase x):
+    """The columns of that matrix."""
+    cdef TensorBase columns
+    cdef ssize one = 1
+    cdef int d
+    if x.ndim_ == 0:
+        return (flat_nonzero(x),)                       # counts as a vector of one element
+    columns = nonzero_columns(x)
+    return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + 8 * d * columns.sizes[1])
+                  for d in range(x.ndim_)])
+
+NONZERO_NUMPY.kernel = <void*>nonzero_numpy_kernel
 
 
 def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):
@@ -128,18 +148,11 @@ def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):
     tensor([[1],
             [3]])
     """
-    cdef TensorBase columns
-    cdef ssize one = 1
-    cdef int d
     if not as_tuple:
-        return store_out("nonzero", nonzero_matrix(input), out, (input,), NO_DERIVATIVE)
+        return store_out("nonzero", run_1(NONZERO, input), out, (input,), NO_DERIVATIVE)
     if out is not None:
         raise TypeError("nonzero: out= takes one matrix; leave it out, or as_tuple")
-    if input.ndim_ == 0:
-        return (flat_nonzero(input),)                   # counts as a vector of one element
-    columns = nonzero_columns(input)
-    return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + 8 * d * columns.sizes[1])
-                  for d in range(input.ndim_)])
+    return run_1(NONZERO_NUMPY, input)
 
 
 def argwhere(TensorBase input not None):
@@ -150,4 +163,4 @@ def argwhere(TensorBase input not None):
     tensor([[0, 0],
             [1, 1]])
     """
-    return nonzero_matrix(input)
+    return run_1(NONZERO, input)

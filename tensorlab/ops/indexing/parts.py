@@ -11,6 +11,7 @@ from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
+from tensorlab.ops.indexing.gather import wrap_index
 from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat
 
@@ -185,15 +186,11 @@ def put_(input, index, source, accumulate=False):
 
 
 def written(input, at, values, accumulate, where):
-    n = input.numel()
-    if at.numel() > 0 and not at.is_meta and not (at.min().item() >= -n and at.max().item() < n):
-        raise IndexError(
-            f"{where}: an index is out of range for {n} elements; valid are {-n} to {n - 1}"
-        )
+    at = wrap_index(at, input.numel(), True, where)
     if input.is_contiguous():
         index_put_(input.view(-1), (at,), values, accumulate)
     else:
-        index_put_(input, unravel_index(at % n, input.shape), values, accumulate)
+        index_put_(input, unravel_index(at, input.shape), values, accumulate)
     return input
 
 

@@ -24,7 +24,6 @@ cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint write
 cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
                      ssize dim_stride, ssize bound) noexcept nogil
 cdef int raise_bad_index(TensorBase x, int dim, TensorBase index, str where) except -1
-cdef TensorBase check_index(TensorBase x, int dim, object index, str where)
-cdef TensorBase check_source(TensorBase x, TensorBase index, object src, str where)
+cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where)
+cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str where) except -1
 cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1
-cdef TensorBase contiguous_clone(TensorBase x)

@@ -22,10 +22,10 @@ from tensorlab._core.dtypes cimport (
     item_size,
     number,
 )
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.parallel cimport grain_of, parallel_for
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
@@ -287,10 +287,12 @@ cdef bint run_iterator(ScatterGather* iter, scatter_gather_loop loop, bint write
 
 cdef int raise_bad_index(TensorBase x, int dim, TensorBase index, str where) except -1:
     """Say which index is out of range."""
-    cdef ssize bound = x.sizes[dim] if x.ndim_ > 0 else 1
-    for at in index.reshape(-1).tolist():
-        if at < 0 or at >= bound:
-            raise PositionOutOfRange(f"{where}: index {at} is out of range for dimension {dim}, which has size {bound}; valid "
+    cdef ssize bound = x.sizes[dim] if x.ndim_ > 0 else 1, i
+    cdef TensorBase row = contiguous_copy(index)
+    cdef const int64_t* at = <const int64_t*>memory_of(row)
+    for i in range(row.numel_):
+        if at[i] < 0 or at[i] >= bound:
+            raise PositionOutOfRange(f"{where}: index {at[i]} is out of range for dimension {dim}, which has size {bound}; valid "
                                      f"are 0 to {bound - 1}")
     raise changed_meanwhile(where)
 
@@ -302,13 +304,10 @@ cdef object changed_meanwhile(str where):
 
 
 # ---------------------------------------------------------------- checks
-cdef TensorBase check_index(TensorBase x, int dim, object index, str where):
+cdef TensorBase check_index(TensorBase x, int dim, TensorBase given, str where):
     """The index as int64, which must have as many dimensions as x and be no larger, but for `dim`."""
-    cdef TensorBase given, wide
+    cdef TensorBase wide
     cdef int d
-    if not isinstance(index, TensorBase):
-        raise TypeError(f"{where}: argument 'index' must be a Tensor, not {type(index).__name__}")
-    given = <TensorBase>index
     if given.dtype_ != INT64 and given.dtype_ != INT32:
         raise DTypeError(f"{where}: the index must be of type int64 or int32, not {given.dtype}")
     if given.numel_ > 0:
@@ -326,12 +325,8 @@ cdef TensorBase check_index(TensorBase x, int dim, object index, str where):
     return wide
 
 
-cdef TensorBase check_source(TensorBase x, TensorBase index, object src, str where):
-    cdef TensorBase source
+cdef int check_source(TensorBase x, TensorBase index, TensorBase source, str where) except -1:
     cdef int d
-    if not isinstance(src, TensorBase):
-        raise TypeError(f"{where}: argument 'src' must be a Tensor, not {type(src).__name__}")
-    source = <TensorBase>src
     if source.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: the source has type {source.dtype}, but the tensor has type {x.dtype}; convert it with "
                          f".to() first")
@@ -343,13 +338,13 @@ cdef TensorBase check_source(TensorBase x, TensorBase index, object src, str whe
             if index.sizes[d] > source.sizes[d]:
                 raise ShapeError(f"{where}: the index of shape {shape_text(index.ndim_, index.sizes)} is larger than the source "
                                  f"of shape {shape_text(source.ndim_, source.sizes)} in dimension {d}")
-    return source
+    return 0
 
 
 cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, int mode, str where) except -1:
     """Write or accumulate, after all indices have been checked."""
     cdef ScatterGather iter
-    if index.numel_ == 0 or is_meta(x):
+    if index.numel_ == 0:
         return 0
     memory_of(index), memory_of(flat)           # raise if one of them has none
     set_up_iterator(&iter, x, dim, index, flat)
@@ -358,9 +353,3 @@ cdef int scatter_into(TensorBase x, int dim, TensorBase index, TensorBase flat, 
     if not run_iterator(&iter, loop_for(mode, x.dtype_), True, x, index, flat):
         raise_bad_index(x, dim, index, where)
     return 0
-
-
-cdef TensorBase contiguous_clone(TensorBase x):
-    cdef TensorBase out = empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-    copy_into(out, x)
-    return out

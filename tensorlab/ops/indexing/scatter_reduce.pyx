@@ -22,13 +22,13 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     number,
 )
-from tensorlab._core.graph cimport dim_of, needs_grad
+from tensorlab._core.dispatch cimport run_4, run_tuple
+from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.op cimport Op
-from tensorlab._core.recording cimport OpNode, begin_record_inplace, end_record_inplace, record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
+from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
     ScatterGather,
@@ -41,8 +41,8 @@ from tensorlab.ops.indexing.scatter_gather cimport (
     scatter_into,
     set_up_iterator,
 )
-from tensorlab.ops.indexing.gather cimport padded
-from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from
+from tensorlab.ops.indexing.gather cimport WRAP_INDEX, padded
+from tensorlab.ops.indexing.index_iterator cimport ADD, PUT, apart_from, check_meta, check_tensor
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 from tensorlab.ops.indexing import gather as gather_module
@@ -151,12 +151,48 @@ cdef tuple integer_limits(int dtype):
     return (0, 255) if dtype == UINT8 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
 
 
+cdef void divide(number* x, const number* counts, ssize n) noexcept nogil:
+    """Means of integers are rounded down. (A count of uint8 may have come round to 0.)"""
+    cdef ssize i
+    cdef number q, count
+    for i in range(n):
+        count = counts[i]
+        if number is float or number is double:
+            x[i] = x[i] / count
+        elif count != 0:
+            q = x[i] // count
+            if q * count != x[i] and (x[i] < 0) != (count < 0):
+                q -= 1
+            x[i] = q
+
+
+cdef int divide_by(TensorBase x, TensorBase counts) except -1:
+    """Both contiguous, of the type that is computed in."""
+    cdef char* at = memory_of(x)
+    cdef char* by = memory_of(counts)
+    if x.dtype_ == FLOAT32:
+        divide(<float*>at, <float*>by, x.numel_)
+    elif x.dtype_ == FLOAT64:
+        divide(<double*>at, <double*>by, x.numel_)
+    elif x.dtype_ == INT64:
+        divide(<int64_t*>at, <int64_t*>by, x.numel_)
+    elif x.dtype_ == INT32:
+        divide(<int32_t*>at, <int32_t*>by, x.numel_)
+    elif x.dtype_ == INT16:
+        divide(<int16_t*>at, <int16_t*>by, x.numel_)
+    elif x.dtype_ == INT8:
+        divide(<int8_t*>at, <int8_t*>by, x.numel_)
+    else:
+        divide(<uint8_t*>at, <uint8_t*>by, x.numel_)
+    return 0
+
+
 cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src, str reduce, bint include_self, str where):
     """The result as a new contiguous tensor of x's type."""
     cdef int work = UINT8 if x.dtype_ == BOOL else kernel_dtype(x.dtype_)
-    cdef TensorBase out, values = src if src.dtype_ == work else as_type(src, work)
+    cdef TensorBase out, counts, one, values = src if src.dtype_ == work else as_type(src, work)
     cdef ScatterGather iter
-    if index.numel_ == 0 or is_meta(x):
+    if index.numel_ == 0:
         return as_type(x, x.dtype_)
     memory_of(index), memory_of(values)         # raise if one of them has none
     set_up_iterator(&iter, x, dim, index, values)
@@ -173,8 +209,14 @@ cdef TensorBase reduced(TensorBase x, int dim, TensorBase index, TensorBase src,
                             index, values):
             raise_bad_index(x, dim, index, where)
     if reduce == "mean":
-        counts = arrivals(x, dim, index, include_self, out.dtype)
-        out = out / counts if is_floating(work) else out.div(counts, rounding_mode="floor")
+        # where something arrives, one for each, and one for what was there if it counts; elsewhere 1
+        counts, one = empty_beside(out, work, out.ndim_, out.sizes), empty_beside(out, work, 0, NULL)
+        fill_number(counts, 1, where)
+        fill_number(one, 1, where)
+        if not include_self:
+            forget(counts, dim, index, reduce, where)
+        scatter_into(counts, dim, index, one, ADD, where)
+        divide_by(out, counts)
     return out if out.dtype_ == x.dtype_ else as_type(out, x.dtype_)
 
 
@@ -186,8 +228,8 @@ cdef object arrivals(object like, int dim, object index, bint include_self, obje
 
 
 # ---------------------------------------------------------------- scatter_reduce
-cdef Op SCATTER_REDUCE = Op("scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, bool include_self) "
-                            "-> Tensor", node="ScatterReduceBackward0")
+cdef Op SCATTER_REDUCE = Op("scatter_reduce(Tensor x, int dim, Tensor index, Tensor src, str reduce, *, "
+                            "bool include_self=True) -> Tensor")
 
 @SCATTER_REDUCE.derivative("x")
 def scatter_reduce_derivative_x(grad, out, x, dim, index, src, reduce, include_self):
@@ -236,25 +278,52 @@ cdef object grad_of_factors(object grad, object out, object x, int dim, object i
     rest = (grad * out).gather(dim, index) / src.masked_fill(zeros, 1)
     return ((grad * others).gather(dim, index)).where(alone, rest)
 
-cdef object run_scatter_reduce(TensorBase x, object dim, object index, object src, object reduce, bint include_self,
-                               bint in_place, str where):
+cdef TensorBase reduce_into(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce, bint include_self,
+                            str where, bint in_place, bint computes):
+    """Check the arguments, and return the result. If it is not to compute, it is of x's layout; in place it is x."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase wide, source, result
-    cdef OpNode node
+    cdef TensorBase wide, result
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"{where}: reduce must be 'sum', 'prod', 'mean', 'amax' or 'amin', not {reduce!r}")
     wide = check_index(x, d, index, where)
-    source = check_source(x, wide, src, where)
+    check_source(x, wide, src, where)
+    if not computes:
+        check_meta(x)
+        return x if in_place else as_type(x, x.dtype_)
+    if in_place:
+        src, wide = apart_from(x, src, where, "the source"), apart_from(x, wide, where, "the index")
+    result = reduced(x, d, wide, src, reduce, include_self, where)
     if not in_place:
-        result = reduced(x, d, wide, source, reduce, include_self, where)
-        return record(SCATTER_REDUCE, result, (x, d, index, src, reduce, include_self))
-    source = apart_from(x, source, where, "the source")
-    wide = apart_from(x, wide, where, "the index")
-    result = reduced(x, d, wide, source, reduce, include_self, where)
-    saved = x.clone() if needs_grad(x) or needs_grad(<TensorBase>src) else x        # the formulas need x as it was
-    node = begin_record_inplace(SCATTER_REDUCE, x, (saved, d, index, src, reduce, include_self))
+        return result
     copy_into(x, result)
-    return end_record_inplace(node, x)
+    return x
+
+cdef TensorBase scatter_reduce_kernel(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+                                      object include_self):
+    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce", False, True)
+
+cdef TensorBase scatter_reduce_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+                                              object include_self):
+    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce_", True, True)
+
+cdef TensorBase scatter_reduce_shape(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+                                     object include_self):
+    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce", False, False)
+
+cdef TensorBase scatter_reduce_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+                                             object include_self):
+    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce_", True, False)
+
+cdef Op SCATTER_REDUCE_ = inplace_op(SCATTER_REDUCE)
+SCATTER_REDUCE.kernel, SCATTER_REDUCE.shape_rule = <void*>scatter_reduce_kernel, <void*>scatter_reduce_shape
+SCATTER_REDUCE_.kernel = <void*>scatter_reduce_inplace_kernel
+SCATTER_REDUCE_.shape_rule = <void*>scatter_reduce_inplace_shape
+
+cdef object run_scatter_reduce(Op op, TensorBase x, object dim, object index, object src, object reduce, bint include_self,
+                               str where):
+    check_tensor(where, "index", index)
+    check_tensor(where, "src", src)
+    return run_tuple(op, (x, dim_of(dim, x, where), index, src, reduce, include_self))
 
 def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True, out=None):
     """A copy of `input` into which the elements of `src` are reduced along one dimension, by an index for each of them.
@@ -281,12 +350,12 @@ def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint i
     >>> tensorlab.scatter_reduce(x, 0, index, tensorlab.tensor([5., 4., 1.]), "amax")
     tensor([5., 2., 3.])
     """
-    result = run_scatter_reduce(input, dim, index, src, reduce, include_self, False, "scatter_reduce")
+    result = run_scatter_reduce(SCATTER_REDUCE, input, dim, index, src, reduce, include_self, "scatter_reduce")
     return store_out("scatter_reduce", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
 
 def scatter_reduce_(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True):
     """`scatter_reduce`, written over `input`. A call that raises has changed nothing."""
-    return run_scatter_reduce(input, dim, index, src, reduce, include_self, True, "scatter_reduce_")
+    return run_scatter_reduce(SCATTER_REDUCE_, input, dim, index, src, reduce, include_self, "scatter_reduce_")
 
 gather_module.set_reducing((scatter_reduce, scatter_reduce_))
 
@@ -316,10 +385,7 @@ cdef tuple for_each_element(TensorBase x, object dim, object index, object sourc
     if list(given.shape) != wanted:
         raise ShapeError(f"{where}: the source has shape {shape_text(given.ndim_, given.sizes)}, but for {vector.numel_} indices "
                          f"of dimension {d} of a tensor of shape {shape_text(x.ndim_, x.sizes)} it must be {tuple(wanted)}")
-    bound = x.sizes[d] if x.ndim_ > 0 else 1
-    if vector.numel_ > 0 and not is_meta(vector) and not (0 <= vector.min().item() and vector.max().item() < bound):
-        raise IndexOutOfRange(f"{where}: an index is out of range for dimension {d}, which has size {bound}; valid are 0 to "
-                              f"{bound - 1}")
+    index = run_4(WRAP_INDEX, index.long(), x.sizes[d] if x.ndim_ > 0 else 1, False, where)
     if x.ndim_ == 0:
         return d, index.reshape(())
     return d, index.reshape([-1 if i == d else 1 for i in range(x.ndim_)]).expand(wanted)
@@ -342,10 +408,10 @@ def index_reduce(TensorBase input not None, dim, index, source, reduce, *, bint 
     tensor([6., 1., 4.])
     """
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce")
-    result = run_scatter_reduce(input, d, each, source, reduce, include_self, False, "index_reduce")
+    result = run_scatter_reduce(SCATTER_REDUCE, input, d, each, source, reduce, include_self, "index_reduce")
     return store_out("index_reduce", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_reduce_(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True):
     """`index_reduce`, written over `input`. A call that raises has changed nothing."""
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce_")
-    return run_scatter_reduce(input, d, each, source, reduce, include_self, True, "index_reduce_")
+    return run_scatter_reduce(SCATTER_REDUCE_, input, d, each, source, reduce, include_self, "index_reduce_")

@@ -1,0 +1,111 @@
+"""Ops of indexing and sorting, called without their public functions: they check what they are given themselves."""
+
+import pytest
+
+import tensorlab as T
+from tensorlab import testing
+from tensorlab._core.op import REGISTRY
+
+INDEX = T.tensor([0, 2])
+MATRIX = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+BAD = {  # op: arguments, and a part of what it says to them
+    "embedding": [(T.zeros(2, 2, 2), INDEX, -1, False), "must be a matrix"],
+    "embedding_backward": [(MATRIX, INDEX, 3, 3), "padding_idx 3 is no row"],
+    "embedding_backward rows": [(MATRIX, INDEX, 2, -1), "index 2 is out of range"],
+    "embedding_backward shape": [(T.zeros(3, 2), INDEX, 3, -1), "not that of the indices"],
+    "embedding_uses": [(INDEX, 2), "name a row"],
+    "gather": [(MATRIX, 0, T.tensor([[2]])), "index 2 is out of range"],
+    "gather_backward": [(MATRIX, 0, T.tensor([[2]]), (2, 3)), "index 2 is out of range"],
+    "gather_backward source": [(T.zeros(1), 0, T.tensor([0, 0]), (2,)), "larger than the source"],
+    "index": [(MATRIX, [None]), "at least one index tensor"],
+    "index position": [(MATRIX, [T.tensor([2])]), "index 2 is out of range"],
+    "index_backward": [(T.zeros(2), [INDEX], (2,)), "index 2 is out of range"],
+    "index_backward shape": [(T.zeros(5), [INDEX], (3,)), "cannot be broadcast"],
+    "index_put": [(T.zeros(2), [INDEX], T.zeros(2), False), "index 2 is out of range"],
+    "index_select_backward": [(T.zeros(2), 0, INDEX, (2,)), "index 2 is out of range"],
+    "index_select_backward shape": [(T.zeros(3), 0, INDEX, (3,)), "another size in dimension 0"],
+    "kthvalue": [(MATRIX, 4, 1, False), "k must be from 1"],
+    "masked_scatter_backward": [(T.ones(3), T.ones(3).bool(), (2,)), "only 2 elements"],
+    "masked_scatter_backward mask": [(T.ones(3), T.ones(2).bool(), (3,)), "broadcast together"],
+    "one_hot": [(INDEX, 2), "larger than the largest position"],
+    "runs": [(T.tensor([False, True]), None), "the first of them True"],
+    "runs order": [(T.tensor([True, True]), INDEX), "2 is no index"],
+    "searchsorted": [(T.ones(3), INDEX, False, False, None), "must be equal"],
+    "searchsorted sorter": [
+        (T.ones(2), T.ones(1), False, False, INDEX),
+        "the sorter has an index that is out of range",
+    ],
+    "topk": [(MATRIX, 4, 1, True, True), "k must be from 0"],
+    "wrap_index": [(T.tensor([-1]), 3, False, "put"), "put: index -1 is out of range"],
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_kernel_refuses_what_does_not_fit(name):
+    arguments, text = BAD[name]
+    with pytest.raises((RuntimeError, IndexError, TypeError), match=text):
+        REGISTRY[name.partition(" ")[0]](*arguments)
+
+
+MIXED = {  # op: arguments, of which the last tensor is then on meta
+    "gather": (MATRIX, 0, T.tensor([[1]])),
+    "gather_backward": (MATRIX, 0, T.tensor([[1, 1, 1], [0, 0, 0]]), (2, 3)),
+    "index_select": (MATRIX, 1, INDEX),
+    "index_select_backward": (T.zeros(2), 0, INDEX, (3,)),
+    "index_fill": (MATRIX, 1, INDEX, 0),
+    "index_fill_": (MATRIX.clone(), 1, INDEX, 0),
+    "index_add": (T.zeros(3), 0, INDEX, T.zeros(2), 1),
+    "index_add_": (T.zeros(3), 0, INDEX, T.zeros(2), 1),
+    "index_copy_": (T.zeros(3), 0, INDEX, T.zeros(2)),
+    "scatter": (T.zeros(3), 0, INDEX, T.zeros(2)),
+    "scatter_": (T.zeros(3), 0, INDEX, T.zeros(2)),
+    "scatter_add_": (T.zeros(3), 0, INDEX, T.zeros(2)),
+    "scatter_reduce": (T.zeros(3), 0, INDEX, T.zeros(2), "amax", True),
+    "scatter_reduce_": (T.zeros(3), 0, INDEX, T.zeros(2), "amax", True),
+    "masked_select": (T.zeros(3), T.ones(3).bool()),
+    "masked_scatter_": (T.zeros(3), T.ones(3).bool(), T.zeros(3)),
+    "take": (T.zeros(3), INDEX),
+    "embedding": (MATRIX, T.tensor([0, 1]), -1, False),
+    "searchsorted": (T.zeros(3), T.zeros(2), False, False, None),
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_tensor_in_memory_is_not_computed_from_one_on_meta(name):
+    arguments = list(MIXED[name])
+    last = max(i for i, one in enumerate(arguments) if isinstance(one, T.Tensor))
+    arguments[last] = arguments[last].to("meta")
+    with pytest.raises((NotImplementedError, RuntimeError), match="meta"):
+        REGISTRY[name](*arguments)
+
+
+@pytest.mark.parametrize("name", ["index", "index_backward", "index_put", "index_put_"])
+def test_nor_by_an_index_on_meta(name):
+    index = [INDEX.to("meta")]
+    arguments = {
+        "index": (T.zeros(3), index),
+        "index_backward": (T.zeros(2), index, (3,)),
+        "index_put": (T.zeros(3), index, T.zeros(2), False),
+        "index_put_": (T.zeros(3), index, T.zeros(2), False),
+    }
+    with pytest.raises(NotImplementedError, match="meta"):
+        REGISTRY[name](*arguments[name])
+
+
+def test_sorted_values_have_a_derivative_of_their_own():
+    x = T.tensor([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]], dtype=T.float64, requires_grad=True)
+    for dim in (0, 1, -1):
+        testing.assert_close(REGISTRY["sorted_values"](x, dim), x.sort(dim)[0])
+        assert T.autograd.gradcheck(lambda x, dim=dim: REGISTRY["sorted_values"](x, dim), (x,))
+
+
+def test_frequencies_scale_the_gradient_of_an_embedding():
+    weight = T.ones(3, 2, dtype=T.float64, requires_grad=True)
+    index = T.tensor([[0, 2], [2, 2]])
+    out = REGISTRY["embedding"](weight, index, 0, True)
+    (grad,) = T.autograd.grad(out.sum(), weight, create_graph=True)
+    assert grad.tolist() == [[0, 0], [0, 0], [1, 1]]
+    assert T.autograd.gradgradcheck(
+        lambda weight: REGISTRY["embedding"](weight, index, 0, True), (weight,)
+    )
