@@ -16,7 +16,7 @@ A small contiguous call, which is what most calls of a small program are, takes 
 
 How an op is declared, and how its derivatives are, says op.pyx.
 """
-from cpython.float cimport PyFloat_Check
+from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.object cimport PyObject
 
@@ -142,6 +142,8 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
     cdef int i
     for i in range(n):
         value = <object>arguments[i]
+        if value is None or PyLong_CheckExact(value) or PyFloat_CheckExact(value):
+            continue                        # which is quicker to see than that it is no Tensor
         if isinstance(value, TensorBase):
             if is_meta(<TensorBase>value):
                 return True

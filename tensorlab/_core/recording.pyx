@@ -435,14 +435,15 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     cdef object pair = None if packing == NULL else <object>packing
     cdef bint wanted = False, were_disabled
     cdef int j
-    refuse_internal_overlap(x, op.name + "_")
+    cdef str where = op.twin.name if op.twin is not None else op.name + "_"
+    refuse_internal_overlap(x, where)
     if op.derivative_count == 0 and is_differentiable(x.dtype_):
         op = flat_op(op)
     if thread_state().grad_enabled:
         for j in range(op.derivative_count):
             if isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase):
                 wanted = wanted or needs_grad(<TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j]))
-    check_inplace(x, wanted, op.name + "_")
+    check_inplace(x, wanted, where)
     if not wanted:
         return None
     thread_state().packing = NULL           # first the copy; a pack function may keep what it is given

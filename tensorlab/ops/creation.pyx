@@ -8,7 +8,7 @@ from cpython.long cimport PyLong_Check
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op
-from tensorlab._core.operands cimport as_number, number_dtype, resize_tensor, same_numbers
+from tensorlab._core.operands cimport as_number, number_dtype, refuse_internal_overlap, resize_tensor, same_numbers
 from tensorlab._core.dtypes cimport NO_DTYPE, default_float, dtype_code, dtype_object, is_differentiable
 from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
@@ -46,16 +46,22 @@ cdef int check_sizes(int ndim, const ssize* sizes, str where) except -1:
     return 0
 
 
-cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except -1:
-    """The sizes of f(2, 3), f((2, 3)) or f(size=(2, 3)); returns how many."""
-    cdef int ndim
+cdef object given_size(tuple given, object size, str where):
+    """The sizes of f(2, 3), f((2, 3)) or f(size=(2, 3)), as an op gets them, which checks them."""
     if size is not None:
         if given:
             raise TypeError(f"{where}: sizes are given twice, by position and as size=")
         given = (size,)
     elif len(given) == 0:
         raise TypeError(f"{where}: a size is needed, as in {where}(2, 3); {where}(()) makes a 0-d tensor")
-    ndim = read_sizes(given, sizes, where)
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        return plain_ints(given[0])
+    return plain_ints(given)
+
+
+cdef int factory_sizes(tuple given, object size, ssize* sizes, str where) except -1:
+    """The same as numbers; returns how many."""
+    cdef int ndim = read_sizes(given_size(given, size, where), sizes, where)
     check_sizes(ndim, sizes, where)
     return ndim
 
@@ -122,6 +128,19 @@ cdef TensorBase start_out(int ndim, const ssize* sizes, object out, object dtype
     if target.ndim_ != ndim or not same_numbers(ndim, target.sizes, sizes):
         resize_tensor(target, ndim, sizes)
     return target
+
+
+cdef object finish_factory(object made, object out, bint requires_grad, str where):
+    """What a factory returns: the tensor that its op made, or the caller's `out` with the same values."""
+    cdef TensorBase target, source
+    if out is None:
+        return apply_flags(made, True, where) if requires_grad else made
+    if isinstance(out, TensorBase):
+        refuse_internal_overlap(<TensorBase>out, where)
+    source = <TensorBase?>made
+    target = start_out(source.ndim_, source.sizes, out, made.dtype, requires_grad, where)
+    (<object>target).copy_(made)
+    return apply_flags(target, requires_grad, where)
 
 
 # ---------------------------------------------------------------- the ops: what layers see of factories

@@ -238,8 +238,9 @@ cdef TensorBase uniform_inplace_kernel(TensorBase x, object low, object high, ob
 cdef TensorBase uniform_kernel(TensorBase x, object low, object high, object generator):
     return uniform_inplace_kernel(like(x), low, high, generator)
 
-cdef Op UNIFORM_ = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor", <void*>uniform_kernel,
-                         <void*>uniform_inplace_kernel)
+cdef Op UNIFORM_ = fill_op(
+    "uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
+    <void*>uniform_kernel, <void*>uniform_inplace_kernel)
 
 def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator=None, **bounds):
     """Fill with numbers spread evenly from `from` to, but without, `to`.
@@ -283,8 +284,9 @@ cdef TensorBase normal_inplace_kernel(TensorBase x, object mean, object std, obj
 cdef TensorBase normal_kernel(TensorBase x, object mean, object std, object generator):
     return normal_inplace_kernel(like(x), mean, std, generator)
 
-cdef Op NORMAL_ = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor", <void*>normal_kernel,
-                        <void*>normal_inplace_kernel)
+cdef Op NORMAL_ = fill_op(
+    "normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor",
+    <void*>normal_kernel, <void*>normal_inplace_kernel)
 
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
@@ -305,8 +307,9 @@ cdef TensorBase log_normal_inplace_kernel(TensorBase x, object mean, object std,
 cdef TensorBase log_normal_kernel(TensorBase x, object mean, object std, object generator):
     return log_normal_inplace_kernel(like(x), mean, std, generator)
 
-cdef Op LOG_NORMAL_ = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor", <void*>log_normal_kernel,
-                            <void*>log_normal_inplace_kernel)
+cdef Op LOG_NORMAL_ = fill_op(
+    "log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor",
+    <void*>log_normal_kernel, <void*>log_normal_inplace_kernel)
 
 def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
     """Fill with exp(x) for x of the normal distribution."""
@@ -327,8 +330,9 @@ cdef TensorBase cauchy_inplace_kernel(TensorBase x, object median, object sigma,
 cdef TensorBase cauchy_kernel(TensorBase x, object median, object sigma, object generator):
     return cauchy_inplace_kernel(like(x), median, sigma, generator)
 
-cdef Op CAUCHY_ = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor", <void*>cauchy_kernel,
-                        <void*>cauchy_inplace_kernel)
+cdef Op CAUCHY_ = fill_op(
+    "cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor",
+    <void*>cauchy_kernel, <void*>cauchy_inplace_kernel)
 
 def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
     """Fill with numbers of the Cauchy distribution."""
@@ -349,8 +353,9 @@ cdef TensorBase exponential_inplace_kernel(TensorBase x, object lambd, object ge
 cdef TensorBase exponential_kernel(TensorBase x, object lambd, object generator):
     return exponential_inplace_kernel(like(x), lambd, generator)
 
-cdef Op EXPONENTIAL_ = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor", <void*>exponential_kernel,
-                             <void*>exponential_inplace_kernel)
+cdef Op EXPONENTIAL_ = fill_op(
+    "exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor",
+    <void*>exponential_kernel, <void*>exponential_inplace_kernel)
 
 def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
     """Fill with numbers of the exponential distribution of rate `lambd`."""
@@ -370,8 +375,9 @@ cdef TensorBase geometric_inplace_kernel(TensorBase x, object p, object generato
 cdef TensorBase geometric_kernel(TensorBase x, object p, object generator):
     return geometric_inplace_kernel(like(x), p, generator)
 
-cdef Op GEOMETRIC_ = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor", <void*>geometric_kernel,
-                           <void*>geometric_inplace_kernel)
+cdef Op GEOMETRIC_ = fill_op(
+    "geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor",
+    <void*>geometric_kernel, <void*>geometric_inplace_kernel)
 
 def geometric_(TensorBase self not None, double p, *, generator=None):
     """Fill with the numbers of trials up to the first success, each of probability `p`."""
@@ -407,8 +413,9 @@ cdef TensorBase bernoulli_inplace_kernel(TensorBase x, object p, object generato
 cdef TensorBase bernoulli_kernel(TensorBase x, object p, object generator):
     return bernoulli_inplace_kernel(like(x), p, generator)
 
-cdef Op BERNOULLI_ = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor", <void*>bernoulli_kernel,
-                           <void*>bernoulli_inplace_kernel, "BernoulliBackward2")
+cdef Op BERNOULLI_ = fill_op(
+    "bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor",
+    <void*>bernoulli_kernel, <void*>bernoulli_inplace_kernel, "BernoulliBackward2")
 
 
 # A probability for each element:
@@ -430,9 +437,9 @@ cdef TensorBase bernoulli_tensor_result(TensorBase x, TensorBase p, object gener
 cdef TensorBase bernoulli_tensor_kernel(TensorBase x, TensorBase p, object generator):
     return bernoulli_tensor_inplace_kernel(like(x), p, generator)
 
-cdef Op BERNOULLI_TENSOR_ = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
-                                    <void*>bernoulli_tensor_kernel, <void*>bernoulli_tensor_inplace_kernel,
-                                    "BernoulliBackward1")
+cdef Op BERNOULLI_TENSOR_ = fill_op(
+    "bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
+    <void*>bernoulli_tensor_kernel, <void*>bernoulli_tensor_inplace_kernel, "BernoulliBackward1")
 BERNOULLI_TENSOR_.shape_rule = <void*>bernoulli_tensor_inplace_result
 BERNOULLI_TENSOR_.functional.shape_rule = <void*>bernoulli_tensor_result
 
@@ -562,8 +569,9 @@ cdef TensorBase random_inplace_kernel(TensorBase x, object low, object high, obj
 cdef TensorBase random_kernel(TensorBase x, object low, object high, object generator):
     return random_inplace_kernel(like(x), low, high, generator)
 
-cdef Op RANDOM_ = fill_op("random(Tensor x, int from=0, int? to=None, *, Generator? generator=None) -> Tensor",
-                          <void*>random_kernel, <void*>random_inplace_kernel)
+cdef Op RANDOM_ = fill_op(
+    "random(Tensor x, int from=0, int? to=None, *, Generator? generator=None) -> Tensor",
+    <void*>random_kernel, <void*>random_inplace_kernel)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type

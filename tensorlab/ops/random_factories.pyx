@@ -2,6 +2,7 @@
 from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.distributions cimport fill_randperm, fill_uniform
@@ -18,14 +19,20 @@ from tensorlab._core.dtypes cimport (
     is_floating,
     kernel_dtype,
 )
-from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, ssize
 from tensorlab._core.operands cimport refuse_internal_overlap
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
-from tensorlab.ops.creation cimport factory_sizes, start_factory, start_like
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, memory_of
+from tensorlab.ops.creation cimport (
+    apply_flags,
+    factory_sizes,
+    finish_factory,
+    given_size,
+    start_factory,
+    start_like,
+    start_out,
+)
 from tensorlab.ops.filling cimport check_number
 from tensorlab.ops.random cimport (
     EXPONENTIAL,
@@ -43,17 +50,44 @@ from tensorlab.ops.meshgrid import broadcast_shapes
 
 
 # ---------------------------------------------------------------- factories
-cdef TensorBase new_random(tuple sizes, object size, object out, object dtype, object layout, object device,
-                           bint requires_grad, str where):
+cdef TensorBase new_random(object size, object dtype, object layout, object device, str where):
     """An unfilled floating tensor."""
     cdef ssize[MAX_NDIM] numbers
-    cdef int ndim = factory_sizes(sizes, size, numbers, where)
-    cdef TensorBase made
+    cdef int ndim = factory_sizes((), size, numbers, where)
     check_floating(dtype_code(dtype, default_float()), where, False)
-    made = start_factory(ndim, numbers, out, dtype, default_float(), layout, device, requires_grad, where)
-    check_floating(made.dtype_, where, False)
-    refuse_internal_overlap(made, where)
-    return made
+    return start_factory(ndim, numbers, None, dtype, default_float(), layout, device, False, where)
+
+
+cdef TensorBase random_out(object size, object out, object dtype, bint requires_grad, str where):
+    """The caller's `out`, which a fill in place is to write to. It draws in the order of memory."""
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes((), size, numbers, where)
+    if isinstance(out, TensorBase):
+        refuse_internal_overlap(<TensorBase>out, where)
+    return start_out(ndim, numbers, out, dtype, requires_grad, where)
+
+
+cdef object run_factory(Op op, object size, object generator, object dtype, object layout, object device, bint requires_grad):
+    cdef object made = run_tuple(op, (size, generator, dtype, layout, device))
+    return apply_flags(made, True, op.name) if requires_grad else made
+
+
+cdef Op RAND = Op("rand(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, "
+                  "Device? device=None) -> Tensor")
+cdef Op RANDN = Op("randn(int[] size, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, "
+                   "Device? device=None) -> Tensor")
+
+cdef TensorBase rand_kernel(object size, object generator, object dtype, object layout, object device):
+    cdef TensorBase out = new_random(size, dtype, layout, device, "rand")
+    fill_tensor(out, UNIFORM, generator_or_default(generator, "rand"), 0, 1)
+    return out
+
+cdef TensorBase randn_kernel(object size, object generator, object dtype, object layout, object device):
+    cdef TensorBase out = new_random(size, dtype, layout, device, "randn")
+    fill_normally(out, generator_or_default(generator, "randn"), 0, 1)
+    return out
+
+RAND.kernel, RANDN.kernel = <void*>rand_kernel, <void*>randn_kernel
 
 
 def rand(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
@@ -70,18 +104,37 @@ def rand(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, d
     >>> tensorlab.rand(2)
     tensor([0.4963, 0.7682])
     """
-    cdef TensorBase made = new_random(sizes, size, out, dtype, layout, device, requires_grad, "rand")
-    fill_tensor(made, UNIFORM, generator_or_default(generator, "rand"), 0, 1)
-    return made
+    cdef object shape = given_size(sizes, size, "rand")
+    if out is None:
+        return run_factory(RAND, shape, generator, dtype, layout, device, requires_grad)
+    made = random_out(shape, out, dtype, requires_grad, "rand").uniform_(generator=generator)
+    return apply_flags(made, requires_grad, "rand")
 
 
 def randn(*sizes, size=None, generator=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
           pin_memory=False):
     """A tensor of numbers of the standard normal distribution; its arguments are those of `rand`."""
-    cdef TensorBase made = new_random(sizes, size, out, dtype, layout, device, requires_grad, "randn")
-    fill_normally(made, generator_or_default(generator, "randn"), 0, 1)
-    return made
+    cdef object shape = given_size(sizes, size, "randn")
+    if out is None:
+        return run_factory(RANDN, shape, generator, dtype, layout, device, requires_grad)
+    made = random_out(shape, out, dtype, requires_grad, "randn").normal_(generator=generator)
+    return apply_flags(made, requires_grad, "randn")
 
+
+cdef Op RANDINT = Op("randint(int low, int high, int[] size, *, Generator? generator=None, ScalarType? dtype=None, "
+                     "Layout? layout=None, Device? device=None) -> Tensor")
+
+cdef TensorBase randint_kernel(object low, object high, object size, object generator, object dtype, object layout,
+                               object device):
+    cdef ssize[MAX_NDIM] numbers
+    cdef int ndim = factory_sizes((), size, numbers, "randint")
+    cdef TensorBase out
+    check_integer_bounds(dtype_code(dtype, INT64), low, high, "randint")
+    out = start_factory(ndim, numbers, None, dtype, INT64, layout, device, False, "randint")
+    fill_between(out, generator_or_default(generator, "randint"), low, high)
+    return out
+
+RANDINT.kernel = <void*>randint_kernel
 
 def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             bint requires_grad=False, pin_memory=False):
@@ -98,9 +151,6 @@ def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtyp
     >>> tensorlab.randint(10, (3,))
     tensor([4, 9, 3])
     """
-    cdef ssize[MAX_NDIM] numbers
-    cdef int ndim
-    cdef TensorBase made
     cdef list given = list(bounds)
     if given and size is None and isinstance(given[len(given) - 1], (tuple, list)):
         size = given.pop()
@@ -114,13 +164,41 @@ def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtyp
         raise TypeError("randint: the arguments are high and size, or low, high and size")
     if not PyIndex_Check(high) or not PyIndex_Check(low) or not isinstance(size, (tuple, list)):
         raise TypeError("randint: low and high must be ints and size a tuple of ints, as in randint(0, 10, (3,))")
-    ndim = factory_sizes((), size, numbers, "randint")
-    check_integer_bounds(dtype_code(dtype, INT64 if out is None else (<TensorBase?>out).dtype_), low, high, "randint")
-    made = start_factory(ndim, numbers, out, dtype, INT64, layout, device, requires_grad, "randint")
-    refuse_internal_overlap(made, "randint")
-    fill_between(made, generator_or_default(generator, "randint"), low, high)
-    return made
+    shape = given_size((), size, "randint")
+    if out is None:
+        made = run_tuple(RANDINT, (low, high, shape, generator, dtype, layout, device))
+        return apply_flags(made, requires_grad, "randint")
+    check_integer_bounds(dtype_code(dtype, (<TensorBase?>out).dtype_), low, high, "randint")
+    made = random_out(shape, out, dtype, requires_grad, "randint").random_(low, high, generator=generator)
+    return apply_flags(made, requires_grad, "randint")
 
+
+cdef Op RANDPERM = Op("randperm(int n, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, "
+                      "Device? device=None) -> Tensor")
+
+cdef TensorBase randperm_result(object n, object generator, object dtype, object layout, object device):
+    cdef ssize count = int_argument(n, "randperm", "n")
+    cdef int code = dtype_code(dtype, INT64)
+    if count < 0:
+        raise ShapeError(f"randperm: n must be at least 0, not {count}")
+    if code == BOOL:
+        raise UnsupportedDType("randperm: not implemented for bool")
+    if is_floating(code) and count > (2048 if code == FLOAT16 else 256 if code == BFLOAT16
+                                      else (1 << 24) if code == FLOAT32 else (1 << 53)) + 1:
+        raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
+    check_number(max(count - 1, 0), code, "randperm")
+    return start_factory(1, &count, None, dtype, INT64, layout, device, False, "randperm")
+
+cdef TensorBase randperm_kernel(object n, object generator, object dtype, object layout, object device):
+    cdef TensorBase out = randperm_result(n, generator, dtype, layout, device), row = out
+    if out.dtype_ != INT64:
+        row = empty_tensor(INT64, 1, out.sizes)
+    fill_randperm(<int64_t*>memory_of(row), out.numel_, generator_or_default(generator, "randperm"))
+    if row is not out:
+        copy_into(out, row)
+    return out
+
+RANDPERM.kernel, RANDPERM.shape_rule = <void*>randperm_kernel, <void*>randperm_result
 
 def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
              pin_memory=False):
@@ -131,51 +209,65 @@ def randperm(n, *, generator=None, out=None, dtype=None, layout=None, device=Non
     >>> tensorlab.randperm(4)
     tensor([0, 1, 3, 2])
     """
-    cdef ssize count = int_argument(n, "randperm", "n")
-    cdef int code = dtype_code(dtype, INT64 if out is None else (<TensorBase?>out).dtype_)
-    cdef TensorBase made, row
-    if count < 0:
-        raise ShapeError(f"randperm: n must be at least 0, not {count}")
-    if code == BOOL:
-        raise UnsupportedDType("randperm: not implemented for bool")
-    if is_floating(code) and count > (2048 if code == FLOAT16 else 256 if code == BFLOAT16
-                                      else (1 << 24) if code == FLOAT32 else (1 << 53)) + 1:
-        raise DTypeError(f"randperm: {dtype_object(code)} cannot hold all integers up to {n}")
-    check_number(max(count - 1, 0), code, "randperm")
-    made = start_factory(1, &count, out, dtype, INT64, layout, device, requires_grad, "randperm")
-    if is_meta(made):
-        return made
-    row = made if made.dtype_ == INT64 and made.is_contiguous_ else empty_tensor(INT64, 1, &count)
-    fill_randperm(<int64_t*>memory_of(row), count, generator_or_default(generator, "randperm"))
-    if row is not made:
-        copy_into(made, row)
-    return made
+    if isinstance(out, TensorBase):
+        dtype, device = dtype or out.dtype, device or out.device
+    made = run_tuple(RANDPERM, (int_argument(n, "randperm", "n"), generator, dtype, layout, device))
+    return finish_factory(made, out, requires_grad, "randperm")
+
+
+# ---------------------------------------------------------------- like another tensor
+cdef Op RAND_LIKE = Op("rand_like(Tensor x, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, "
+                       "Device? device=None, MemoryFormat? memory_format=None) -> Tensor")
+cdef Op RANDN_LIKE = Op("randn_like(Tensor x, *, Generator? generator=None, ScalarType? dtype=None, Layout? layout=None, "
+                        "Device? device=None, MemoryFormat? memory_format=None) -> Tensor")
+cdef Op RANDINT_LIKE = Op("randint_like(Tensor x, int low, int high, *, Generator? generator=None, ScalarType? dtype=None, "
+                          "Layout? layout=None, Device? device=None, MemoryFormat? memory_format=None) -> Tensor")
+
+cdef TensorBase rand_like_kernel(TensorBase x, object generator, object dtype, object layout, object device,
+                                 object memory_format):
+    cdef TensorBase out
+    check_floating(dtype_code(dtype, x.dtype_), "rand_like", False)
+    out = start_like(x, dtype, layout, device, False, memory_format, "rand_like")
+    fill_tensor(out, UNIFORM, generator_or_default(generator, "rand_like"), 0, 1)
+    return out
+
+cdef TensorBase randn_like_kernel(TensorBase x, object generator, object dtype, object layout, object device,
+                                  object memory_format):
+    cdef TensorBase out
+    check_floating(dtype_code(dtype, x.dtype_), "randn_like", False)
+    out = start_like(x, dtype, layout, device, False, memory_format, "randn_like")
+    fill_normally(out, generator_or_default(generator, "randn_like"), 0, 1)
+    return out
+
+cdef TensorBase randint_like_kernel(TensorBase x, object low, object high, object generator, object dtype, object layout,
+                                    object device, object memory_format):
+    cdef TensorBase out
+    check_integer_bounds(dtype_code(dtype, x.dtype_), low, high, "randint_like")
+    out = start_like(x, dtype, layout, device, False, memory_format, "randint_like")
+    fill_between(out, generator_or_default(generator, "randint_like"), low, high)
+    return out
+
+RAND_LIKE.kernel, RANDN_LIKE.kernel = <void*>rand_like_kernel, <void*>randn_like_kernel
+RANDINT_LIKE.kernel = <void*>randint_like_kernel
 
 
 def rand_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
               device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`rand` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    cdef TensorBase made
-    check_floating(dtype_code(dtype, input.dtype_), "rand_like", False)
-    made = start_like(input, dtype, layout, device, requires_grad, memory_format, "rand_like")
-    fill_tensor(made, UNIFORM, generator_or_default(generator, "rand_like"), 0, 1)
-    return made
+    made = run_tuple(RAND_LIKE, (input, generator, dtype, layout, device, memory_format))
+    return apply_flags(made, requires_grad, "rand_like")
 
 
 def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=None,
                device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randn` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    cdef TensorBase made
-    check_floating(dtype_code(dtype, input.dtype_), "randn_like", False)
-    made = start_like(input, dtype, layout, device, requires_grad, memory_format, "randn_like")
-    fill_normally(made, generator_or_default(generator, "randn_like"), 0, 1)
-    return made
+    made = run_tuple(RANDN_LIKE, (input, generator, dtype, layout, device, memory_format))
+    return apply_flags(made, requires_grad, "randn_like")
 
 
 def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator=None, dtype=None, layout=None,
                  device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randint` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    cdef TensorBase made
     if len(bounds) == 2 and high is None:
         low, high = bounds
     elif len(bounds) == 1 and high is None:
@@ -184,23 +276,63 @@ def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator
         low = bounds[0]
     elif bounds or high is None:
         raise TypeError("randint_like: the bounds are high, or low and high")
-    check_integer_bounds(dtype_code(dtype, input.dtype_), low, high, "randint_like")
-    made = start_like(input, dtype, layout, device, requires_grad, memory_format, "randint_like")
-    fill_between(made, generator_or_default(generator, "randint_like"), low, high)
-    return made
+    made = run_tuple(RANDINT_LIKE, (input, low, high, generator, dtype, layout, device, memory_format))
+    return apply_flags(made, requires_grad, "randint_like")
 
 
 # ---------------------------------------------------------------- normal
-cdef Op NORMAL = Op("normal_of(Tensor mean, Tensor std) -> Tensor",        # the op called normal is `normal_`
-                    node=("NormalBackward1", "NormalBackward3", "NormalBackward2"))
+cdef Op NORMAL_NUMBERS = Op("normal_numbers(float mean, float std, int[] size, *, Generator? generator=None, "
+                            "ScalarType? dtype=None, Layout? layout=None, Device? device=None) -> Tensor")
 
-@NORMAL.derivative("mean")
+cdef TensorBase normal_numbers_kernel(object mean, object std, object size, object generator, object dtype, object layout,
+                                      object device):
+    cdef TensorBase out
+    check_std(std, "normal")
+    out = new_random(size, dtype, layout, device, "normal")
+    fill_normally(out, generator_or_default(generator, "normal"), mean, std)
+    return out
+
+NORMAL_NUMBERS.kernel = <void*>normal_numbers_kernel
+
+# The op called normal is `normal_`.
+cdef Op NORMAL_MEANS = Op("normal_means(Tensor mean, float std=1.0, *, Generator? generator=None) -> Tensor",
+                          node="NormalBackward1")
+cdef Op NORMAL_STDS = Op("normal_stds(float mean, Tensor std, *, Generator? generator=None) -> Tensor",
+                         node="NormalBackward2")
+cdef Op NORMAL_PAIRS = Op("normal_pairs(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor",
+                          node="NormalBackward3")
+
+@NORMAL_MEANS.derivative("mean")
+@NORMAL_PAIRS.derivative("mean")
 def normal_derivative_mean(grad, mean_shape):
     return grad.new_zeros(mean_shape)
 
-@NORMAL.derivative("std")
+@NORMAL_STDS.derivative("std")
+@NORMAL_PAIRS.derivative("std")
 def normal_derivative_std(grad, std_shape):
     return grad.new_zeros(std_shape)
+
+cdef TensorBase normal_result(object mean, object std, object generator):
+    cdef TensorBase like = mean if isinstance(mean, TensorBase) else std
+    check_floating(like.dtype_, "normal", False)
+    if not isinstance(std, TensorBase):
+        check_std(std, "normal")
+    return (<object>like).new_empty(broadcast_shapes(*[one.shape for one in (mean, std) if isinstance(one, TensorBase)]))
+
+cdef TensorBase normal_kernel(object mean, object std, object generator):
+    cdef TensorBase out = normal_result(mean, std, generator)
+    mean, std = detached(mean), detached(std)
+    if isinstance(std, TensorBase) and not (std >= 0).all().item():
+        raise ShapeError("normal: all elements of std must be at least 0")
+    fill_normally(out, generator_or_default(generator, "normal"), 0, 1)
+    (<object>out).data.mul_(std).add_(mean)             # .data: the result begins at version 0
+    return out
+
+NORMAL_MEANS.kernel = NORMAL_STDS.kernel = NORMAL_PAIRS.kernel = <void*>normal_kernel
+NORMAL_MEANS.shape_rule = NORMAL_STDS.shape_rule = NORMAL_PAIRS.shape_rule = <void*>normal_result
+
+cdef object detached(object x):
+    return x.detach() if isinstance(x, TensorBase) else x
 
 def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, layout=None, device=None,
            bint requires_grad=False, pin_memory=False):
@@ -216,37 +348,21 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
     >>> tensorlab.normal(tensorlab.tensor([0., 100.]), 1.0)
     tensor([  1.5410,  99.7066])
     """
-    cdef Generator source = generator_or_default(generator, "normal")
-    cdef TensorBase made
     if not isinstance(mean, TensorBase) and not isinstance(std, TensorBase):
         if size is None:
             raise TypeError("normal: size is needed where mean and std are numbers")
-        check_std(std, "normal")
-        made = new_random((), size, out, dtype, layout, device, requires_grad, "normal")
-        fill_normally(made, source, mean, std)
-        return made
+        shape = given_size((), size, "normal")
+        if out is None:
+            made = run_tuple(NORMAL_NUMBERS, (<double>mean, <double>std, shape, generator, dtype, layout, device))
+        else:
+            check_std(std, "normal")
+            made = random_out(shape, out, dtype, requires_grad, "normal").normal_(mean, std, generator=generator)
+        return apply_flags(made, requires_grad, "normal")
     if size is not None:
         raise TypeError("normal: size is for numbers; the tensors mean and std have a shape already")
-    like = mean if isinstance(mean, TensorBase) else std
-    check_floating((<TensorBase>like).dtype_, "normal", False)
-    if not isinstance(std, TensorBase):
-        check_std(std, "normal")
-    elif not is_meta(<TensorBase>std) and not (std.detach() >= 0).all().item():
-        raise ShapeError("normal: all elements of std must be at least 0")
-    made = like.new_empty(broadcast_shapes(*[one.shape for one in (mean, std) if isinstance(one, TensorBase)]))
-    fill_normally(made, source, 0, 1)
-    (<object>made).data.mul_(detached(std)).add_(detached(mean))       # .data: the result begins at version 0
-    if out is not None:
-        return store_out("normal", made, out, (mean, std), CASTS | NO_PARTIAL_OVERLAP)
-    return record(NORMAL, made, (mean, std))
-
-
-cdef object detached(object x):
-    return x.detach() if isinstance(x, TensorBase) else x
-
-
-cdef bint needs_grad_of(object x) noexcept:
-    return isinstance(x, TensorBase) and needs_grad(<TensorBase>x)
+    made = run_3(NORMAL_STDS if not isinstance(mean, TensorBase) else NORMAL_PAIRS if isinstance(std, TensorBase)
+                 else NORMAL_MEANS, mean, std, generator)
+    return made if out is None else store_out("normal", made, out, (mean, std), CASTS | NO_PARTIAL_OVERLAP)
 
 
 # ---------------------------------------------------------------- multinomial
@@ -280,20 +396,55 @@ cdef int sample_row(const double* probabilities, double* cumulative, ssize n, in
     return 0
 
 
-cdef TensorBase sample_with_replacement(TensorBase input, ssize samples, Generator generator):
-    cdef TensorBase rows = empty_beside(input, FLOAT64, input.ndim_, input.sizes), cumulative, out
-    cdef ssize n = input.sizes[input.ndim_ - 1], i
-    cdef ssize[2] sizes
-    copy_into(rows, input)
+cdef int sample_with_replacement(TensorBase out, TensorBase x, Generator generator) except -1:
+    cdef TensorBase rows = empty_beside(x, FLOAT64, x.ndim_, x.sizes), cumulative
+    cdef ssize n = x.sizes[x.ndim_ - 1], samples = out.sizes[x.ndim_ - 1], i
+    copy_into(rows, x)
     cumulative = empty_tensor(FLOAT64, 1, &n)
-    sizes[0] = input.sizes[0]
-    sizes[input.ndim_ - 1] = samples
-    out = empty_beside(input, INT64, input.ndim_, sizes)
-    for i in range(input.sizes[0] if input.ndim_ == 2 else 1):
+    for i in range(x.sizes[0] if x.ndim_ == 2 else 1):
         sample_row(<double*>memory_of(rows) + i * n, <double*>memory_of(cumulative), n, <int64_t*>memory_of(out) + i * samples,
-                   samples, generator, kernel_dtype(input.dtype_) == FLOAT32)
-    return out
+                   samples, generator, kernel_dtype(x.dtype_) == FLOAT32)
+    return 0
 
+
+cdef Op MULTINOMIAL = Op("multinomial(Tensor x, int num_samples, bool replacement=False, *, Generator? generator=None) "
+                         "-> Tensor")
+
+cdef TensorBase multinomial_result(TensorBase x, object num_samples, object replacement, object generator):
+    """Which index is drawn depends on values, how many are drawn does not."""
+    cdef ssize samples = int_argument(num_samples, "multinomial", "num_samples"), n
+    cdef ssize[2] sizes
+    if not is_floating(x.dtype_):
+        raise DTypeError(f"multinomial: probabilities must be floating, not {dtype_object(x.dtype_)}")
+    if x.ndim_ != 1 and x.ndim_ != 2:
+        raise ShapeError(f"multinomial: a vector or a matrix of probabilities is needed, not {x.ndim_} dimensions")
+    n = x.sizes[x.ndim_ - 1]
+    if samples <= 0:
+        raise ShapeError(f"multinomial: num_samples must be at least 1, not {samples}")
+    if n == 0 or (not replacement and samples > n):
+        raise ShapeError(f"multinomial: {samples} samples cannot be drawn from {n} probabilities"
+                         f"{'' if replacement else ' without replacement'}")
+    sizes[0] = x.sizes[0]
+    sizes[x.ndim_ - 1] = samples
+    return empty_beside(x, INT64, x.ndim_, sizes)
+
+cdef TensorBase multinomial_kernel(TensorBase x, object num_samples, object replacement, object generator):
+    cdef TensorBase out = multinomial_result(x, num_samples, replacement, generator), race
+    cdef Generator source = generator_or_default(generator, "multinomial")
+    rows = (<object>x).detach()
+    if x.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
+        raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
+    if replacement and num_samples > 1:
+        sample_with_replacement(out, x, source)
+        return out
+    if x.numel_ > 0 and not (rows.sum(-1) > 0).all().item():
+        raise ShapeError("multinomial: the probabilities of a row are all 0")
+    race = empty_like(x, x.dtype_)
+    fill_tensor(race, EXPONENTIAL, source, 1, 0)
+    rows = rows / race
+    return rows.argmax(-1, keepdim=True) if num_samples == 1 else rows.topk(num_samples)[1]
+
+MULTINOMIAL.kernel, MULTINOMIAL.shape_rule = <void*>multinomial_kernel, <void*>multinomial_result
 
 def multinomial(TensorBase input not None, num_samples, replacement=False, *, generator=None, out=None):
     """Indices drawn with the probabilities in each row.
@@ -318,31 +469,5 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
     Without replacement: the largest of p / e, for e of the exponential distribution, is index i with probability p[i]
     (an "exponential race"), and the next ones are draws from the rest.
     """
-    cdef ssize n, samples = int_argument(num_samples, "multinomial", "num_samples")
-    cdef Generator source = generator_or_default(generator, "multinomial")
-    cdef TensorBase race
-    if not is_floating(input.dtype_):
-        raise DTypeError(f"multinomial: probabilities must be floating, not {dtype_object(input.dtype_)}")
-    if input.ndim_ != 1 and input.ndim_ != 2:
-        raise ShapeError(f"multinomial: a vector or a matrix of probabilities is needed, not {input.ndim_} dimensions")
-    n = input.sizes[input.ndim_ - 1]
-    if samples <= 0:
-        raise ShapeError(f"multinomial: num_samples must be at least 1, not {samples}")
-    if n == 0 or (not replacement and samples > n):
-        raise ShapeError(f"multinomial: {samples} samples cannot be drawn from {n} probabilities"
-                         f"{'' if replacement else ' without replacement'}")
-    rows = input.detach()
-    if is_meta(input):                      # which index is drawn depends on values, how many are drawn does not
-        drawn = input.new_empty((*input.shape[:input.ndim_ - 1], samples), dtype=dtype_object(INT64))
-        return store_out("multinomial", drawn, out, ())
-    if input.numel_ > 0 and not ((rows >= 0) & (rows < float("inf"))).all().item():
-        raise ShapeError("multinomial: all probabilities must be at least 0 and finite")
-    if replacement and samples > 1:
-        return store_out("multinomial", sample_with_replacement(input, samples, source), out, ())
-    if input.numel_ > 0 and not (rows.sum(-1) > 0).all().item():
-        raise ShapeError("multinomial: the probabilities of a row are all 0")
-    race = empty_like(input, input.dtype_)
-    fill_tensor(race, EXPONENTIAL, source, 1, 0)
-    rows = rows / race
-    drawn = rows.argmax(-1, keepdim=True) if samples == 1 else rows.topk(samples)[1]
-    return store_out("multinomial", drawn, out, ())
+    drawn = run_4(MULTINOMIAL, input, int_argument(num_samples, "multinomial", "num_samples"), bool(replacement), generator)
+    return drawn if out is None else store_out("multinomial", drawn, out, ())

@@ -1,10 +1,13 @@
 """Tensors that follow a rule: arange, linspace, logspace, eye."""
-from cpython.float cimport PyFloat_Check
+from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from libc.math cimport ceil, isfinite, pow
 from libc.stdint cimport int64_t
 
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport warn_of_resizing
-from tensorlab._core.operands cimport as_number, refuse_internal_overlap
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
@@ -18,17 +21,18 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
-from tensorlab.ops.creation cimport start_factory
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
+from tensorlab.ops.creation cimport finish_factory, start_factory
 from tensorlab.ops.filling cimport fill_number, fill_zero
 
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.slicing import diagonal
 
 
 cdef object read_bound(object given, str name, str where):
     """A Python number from a number or a 0-d tensor."""
     cdef object value
+    if PyLong_CheckExact(given) or PyFloat_CheckExact(given):
+        return given
     if isinstance(given, TensorBase):
         if (<TensorBase>given).ndim_ != 0:
             raise ShapeError(f"{where}: {name} must be a number or a 0-d tensor, not of shape {tuple(given.shape)}")
@@ -39,22 +43,11 @@ cdef object read_bound(object given, str name, str where):
     return value
 
 
-cdef TensorBase compute_target(TensorBase out):
-    """Where the loops write: `out` itself if it is contiguous and of a fitting type, else a tensor to copy from."""
-    cdef int dtype = INT64 if not is_floating(out.dtype_) else kernel_dtype(out.dtype_)
-    return out if out.is_contiguous_ and out.dtype_ == dtype else empty_beside(out, dtype, out.ndim_, out.sizes)
-
-
-cdef TensorBase start_row(ssize n, object out, object dtype, int default, object layout, object device, bint requires_grad,
-                          str where):
-    """A row of n elements; or out=, which keeps its shape if it has so many."""
-    cdef TensorBase made
-    if isinstance(out, TensorBase):
-        refuse_internal_overlap(<TensorBase>out, where)
-        if (<TensorBase>out).numel_ == n:
-            made = <TensorBase>out
-            return start_factory(made.ndim_, made.sizes, out, dtype, default, layout, device, requires_grad, where)
-    return start_factory(1, &n, out, dtype, default, layout, device, requires_grad, where)
+cdef object finish_row(object made, object out, bint requires_grad, str where):
+    """What the factory returns. An out= of as many elements keeps its shape."""
+    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ == (<TensorBase?>made).numel_:
+        made = made.view(out.shape)
+    return finish_factory(made, out, requires_grad, where)
 
 
 # ---------------------------------------------------------------- arange
@@ -91,6 +84,44 @@ cdef ssize range_length(object start, object end, object step, int dtype) except
     return <ssize>n
 
 
+cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
+                    "Device? device=None) -> Tensor")
+
+cdef TensorBase arange_result(object start, object end, object step, object dtype, object layout, object device):
+    cdef int code
+    cdef ssize n
+    start, end, step = read_bound(start, "start", "arange"), read_bound(end, "end", "arange"), read_bound(step, "step", "arange")
+    if step == 0:
+        raise ShapeError("arange: step is 0; it would take for ever")
+    if not (isfinite(start) and isfinite(end)):
+        raise ShapeError(f"arange: the range from {start} to {end} is not finite")
+    if (end - start) * (1 if step > 0 else -1) < 0 or step != step:
+        raise ShapeError(f"arange: steps of {step} do not lead from {start} to {end}")
+    code = default_float() if PyFloat_Check(start) or PyFloat_Check(end) or PyFloat_Check(step) else INT64
+    code = dtype_code(dtype, code)
+    if code == BOOL:
+        raise UnsupportedDType("arange: not implemented for bool")
+    n = range_length(start, end, step, code)
+    return start_factory(1, &n, None, None, code, layout, device, False, "arange")
+
+cdef TensorBase arange_kernel(object start, object end, object step, object dtype, object layout, object device):
+    cdef TensorBase out = arange_result(start, end, step, dtype, layout, device), target = out
+    cdef int kernel = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
+    start, step = read_bound(start, "start", "arange"), read_bound(step, "step", "arange")
+    if out.dtype_ != kernel:
+        target = empty_beside(out, kernel, 1, out.sizes)
+    if kernel == INT64:
+        count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
+    elif kernel == FLOAT32:
+        count_up[float](<float*>memory_of(target), out.numel_, start, step)
+    else:
+        count_up[double](<double*>memory_of(target), out.numel_, start, step)
+    if target is not out:
+        copy_into(out, target)
+    return out
+
+ARANGE.kernel, ARANGE.shape_rule = <void*>arange_kernel, <void*>arange_result
+
 def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None,
            bint requires_grad=False, pin_memory=False):
     """Numbers from `start` up to, and without, `end`: `arange(end)`, `arange(start, end)` or
@@ -110,9 +141,6 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
     >>> tensorlab.arange(1, 2, 0.5)
     tensor([1.0000, 1.5000])
     """
-    cdef int code
-    cdef ssize n
-    cdef TensorBase made, target
     if len(bounds) == 1 and end is None:
         end = bounds[0]
     elif len(bounds) == 1 and start is None:
@@ -127,32 +155,12 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
     start = 0 if start is None else read_bound(start, "start", "arange")
     end = read_bound(end, "end", "arange")
     step = 1 if step is None else read_bound(step, "step", "arange")
-    if step == 0:
-        raise ShapeError("arange: step is 0; it would take for ever")
-    if not (isfinite(start) and isfinite(end)):
-        raise ShapeError(f"arange: the range from {start} to {end} is not finite")
-    if (end - start) * (1 if step > 0 else -1) < 0 or step != step:
-        raise ShapeError(f"arange: steps of {step} do not lead from {start} to {end}")
-    code = default_float() if PyFloat_Check(start) or PyFloat_Check(end) or PyFloat_Check(step) else INT64
-    code = dtype_code(dtype, code if out is None or not isinstance(out, TensorBase) else (<TensorBase>out).dtype_)
-    if code == BOOL:
-        raise UnsupportedDType("arange: not implemented for bool")
-    n = range_length(start, end, step, code)
-    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ != n:
-        warn_of_resizing("arange", <TensorBase>out, 1, &n)
-    made = start_row(n, out, dtype, code, layout, device, requires_grad, "arange")
-    if is_meta(made):
-        return made
-    target = compute_target(made)
-    if target.dtype_ == INT64:
-        count_up_integers(<int64_t*>memory_of(target), n, int(start), int(step))
-    elif target.dtype_ == FLOAT32:
-        count_up[float](<float*>memory_of(target), n, start, step)
-    else:
-        count_up[double](<double*>memory_of(target), n, start, step)
-    if target is not made:
-        copy_into(made, target)
-    return made
+    if isinstance(out, TensorBase):
+        dtype, device = dtype or out.dtype, device or out.device
+    made = run_tuple(ARANGE, (start, end, step, dtype, layout, device))
+    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ != (<TensorBase>made).numel_:
+        warn_of_resizing("arange", <TensorBase>out, 1, (<TensorBase>made).sizes)
+    return finish_row(made, out, requires_grad, "arange")
 
 
 # ---------------------------------------------------------------- linspace and logspace
@@ -174,35 +182,53 @@ cdef void raise_to(double* x, ssize n, double base) noexcept nogil:
         x[i] = pow(base, x[i])
 
 
-cdef object space(object start, object end, object steps, object base, object out, object dtype, object layout,
-                  object device, bint requires_grad, str where):
-    cdef ssize n
-    cdef TensorBase made, target
-    cdef int code
-    n = int_argument(steps, where, "steps")
-    start = read_bound(start, "start", where)
-    end = read_bound(end, "end", where)
+cdef Op LINSPACE = Op("linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, "
+                      "Device? device=None) -> Tensor")
+cdef Op LOGSPACE = Op("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, "
+                      "Layout? layout=None, Device? device=None) -> Tensor")
+
+cdef TensorBase space_result(object start, object end, object steps, object dtype, object layout, object device, str where):
+    cdef ssize n = int_argument(steps, where, "steps")
+    read_bound(start, "start", where)                                   # or an error
+    read_bound(end, "end", where)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
-    code = dtype_code(dtype, default_float() if not isinstance(out, TensorBase) else (<TensorBase>out).dtype_)
-    if code == BOOL:
+    if dtype_code(dtype, default_float()) == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
-    made = start_row(n, out, dtype, code, layout, device, requires_grad, where)
-    if is_meta(made):
-        return made
-    if not is_floating(code):
-        start, end = int(start), int(end)
-    if base is None and made.dtype_ == FLOAT32 and made.is_contiguous_:
-        interpolate[float](<float*>memory_of(made), n, start, end)
-        return made
-    target = made if made.dtype_ == FLOAT64 and made.is_contiguous_ else empty_beside(made, FLOAT64, made.ndim_, made.sizes)
-    interpolate[double](<double*>memory_of(target), n, start, end)
-    if base is not None:
-        raise_to(<double*>memory_of(target), n, base)
-    if target is not made:
-        copy_into(made, target)
-    return made
+    return start_factory(1, &n, None, dtype, default_float(), layout, device, False, where)
 
+cdef TensorBase linspace_result(object start, object end, object steps, object dtype, object layout, object device):
+    return space_result(start, end, steps, dtype, layout, device, "linspace")
+
+cdef TensorBase logspace_result(object start, object end, object steps, object base, object dtype, object layout, object device):
+    return space_result(start, end, steps, dtype, layout, device, "logspace")
+
+cdef TensorBase space(TensorBase out, object start, object end, object base, str where):
+    """Fill a row: with powers of `base`, unless that is None."""
+    cdef TensorBase target = out
+    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
+    if not is_floating(out.dtype_):
+        start, end = int(start), int(end)
+    if base is None and out.dtype_ == FLOAT32:
+        interpolate[float](<float*>memory_of(out), out.numel_, start, end)
+        return out
+    if out.dtype_ != FLOAT64:
+        target = empty_beside(out, FLOAT64, 1, out.sizes)
+    interpolate[double](<double*>memory_of(target), out.numel_, start, end)
+    if base is not None:
+        raise_to(<double*>memory_of(target), out.numel_, base)
+    if target is not out:
+        copy_into(out, target)
+    return out
+
+cdef TensorBase linspace_kernel(object start, object end, object steps, object dtype, object layout, object device):
+    return space(linspace_result(start, end, steps, dtype, layout, device), start, end, None, "linspace")
+
+cdef TensorBase logspace_kernel(object start, object end, object steps, object base, object dtype, object layout, object device):
+    return space(logspace_result(start, end, steps, base, dtype, layout, device), start, end, base, "logspace")
+
+LINSPACE.kernel, LINSPACE.shape_rule = <void*>linspace_kernel, <void*>linspace_result
+LOGSPACE.kernel, LOGSPACE.shape_rule = <void*>logspace_kernel, <void*>logspace_result
 
 def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
              pin_memory=False):
@@ -212,7 +238,11 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     >>> tensorlab.linspace(0, 1, 3)
     tensor([0.0000, 0.5000, 1.0000])
     """
-    return space(start, end, steps, None, out, dtype, layout, device, requires_grad, "linspace")
+    start, end = read_bound(start, "start", "linspace"), read_bound(end, "end", "linspace")
+    if isinstance(out, TensorBase):
+        dtype, device = dtype or out.dtype, device or out.device
+    made = run_tuple(LINSPACE, (start, end, steps, dtype, layout, device))
+    return finish_row(made, out, requires_grad, "linspace")
 
 
 def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
@@ -223,10 +253,32 @@ def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None,
     >>> tensorlab.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
-    return space(start, end, steps, base, out, dtype, layout, device, requires_grad, "logspace")
+    start, end = read_bound(start, "start", "logspace"), read_bound(end, "end", "logspace")
+    if isinstance(out, TensorBase):
+        dtype, device = dtype or out.dtype, device or out.device
+    made = run_tuple(LOGSPACE, (start, end, steps, base, dtype, layout, device))
+    return finish_row(made, out, requires_grad, "logspace")
 
 
 # ---------------------------------------------------------------- eye
+cdef Op EYE = Op("eye(int n, int? m=None, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None) -> Tensor")
+
+cdef TensorBase eye_kernel(object n, object m, object dtype, object layout, object device):
+    cdef ssize[2] sizes, strides
+    cdef ssize length
+    cdef TensorBase out
+    sizes[0] = int_argument(n, "eye", "n")
+    sizes[1] = sizes[0] if m is None else int_argument(m, "eye", "m")
+    if sizes[0] < 0 or sizes[1] < 0:
+        raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both must be at least 0")
+    out = start_factory(2, sizes, None, dtype, default_float(), layout, device, False, "eye")
+    fill_zero(out)
+    length, strides[0] = min(sizes[0], sizes[1]), sizes[1] + 1
+    fill_number(alias_as(out, 1, &length, strides, out.data_), 1, "eye")
+    return out
+
+EYE.kernel = <void*>eye_kernel
+
 def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
     """A matrix of `n` rows and `m` columns (as many unless given) with ones on the diagonal and zeros elsewhere.
 
@@ -235,15 +287,6 @@ def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requi
     tensor([[1., 0.],
             [0., 1.]])
     """
-    cdef ssize[2] sizes
-    cdef TensorBase made
-    sizes[0] = int_argument(n, "eye", "n")
-    sizes[1] = sizes[0] if m is None else int_argument(m, "eye", "m")
-    if sizes[0] < 0 or sizes[1] < 0:
-        raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both must be at least 0")
-    made = start_factory(2, sizes, out, dtype, default_float(), layout, device, False, "eye")
-    fill_zero(made)
-    fill_number(diagonal(made.detach()), 1, "eye")
-    if requires_grad:
-        (<object>made).requires_grad_(True)
-    return made
+    if isinstance(out, TensorBase):
+        dtype, device = dtype or out.dtype, device or out.device
+    return finish_factory(run_tuple(EYE, (n, m, dtype, layout, device)), out, requires_grad, "eye")
