@@ -2,7 +2,6 @@
 from tensorlab._core.dtypes cimport BOOL, is_floating, number
 from tensorlab._core.tensor cimport TensorBase
 
-cdef object zeros_as(TensorBase x)
 cdef int check_tensor(str where, str name, object x) except -1
 cdef int check_floating(str where, TensorBase x) except -1
 cdef object old_order(str where, str name, object factor, object given)

@@ -1,12 +1,11 @@
-"""What several families of pointwise ops share: functions in place, questions to operands, the gradient of flat functions."""
+"""What several families of pointwise ops share: functions in place, and questions to operands."""
 from cpython.object cimport PyObject
 
 from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
 from tensorlab._core.dispatch cimport run_binary_inplace, run_unary_inplace
-from tensorlab._core.dtypes cimport FLOAT32, is_floating
-from tensorlab._core.iterator cimport fill_with
+from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.op cimport COMPARE, Op
-from tensorlab._core.tensor cimport TensorBase, empty_like
+from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
@@ -56,14 +55,6 @@ cdef object call_by_name(PyObject* function, PyObject** arguments, size_t flags,
         if not text.startswith("in_place() "):
             raise
         raise TypeError((<object>function).__name__ + text[len("in_place"):]) from None
-
-
-cdef object zeros_as(TensorBase x):
-    """A new tensor of zeros of x's shape and type: the gradient of a function that is flat."""
-    cdef TensorBase out = empty_like(x, x.dtype_)
-    cdef float zero = 0
-    fill_with(out, &zero, FLOAT32)
-    return out
 
 
 cdef int check_tensor(str where, str name, object x) except -1:

@@ -20,10 +20,11 @@ from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, 
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
-from tensorlab.ops.pointwise.common cimport is_floating_operand, zeros_as
+from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DivisionByZero
+from tensorlab.ops.creation import zeros_like
 
 
 cdef enum:
@@ -247,11 +248,11 @@ integer_loops(DIV_FLOOR, <void*>div_floor_loop[uint8_t], <void*>div_floor_loop[i
 
 @DIV_FLOOR.derivative("x")
 def div_floor_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 @DIV_FLOOR.derivative("y")
 def div_floor_derivative_y(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def floor_divide(input, other, *, out=None):
     """Quotient rounded down; `input // other`.
@@ -307,11 +308,11 @@ integer_loops(DIV_TRUNC, <void*>div_trunc_loop[uint8_t], <void*>div_trunc_loop[i
 
 @DIV_TRUNC.derivative("x")
 def div_trunc_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 @DIV_TRUNC.derivative("y")
 def div_trunc_derivative_y(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 
 # ---------------------------------------------------------------- remainder

@@ -17,9 +17,10 @@ from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport BOOL, UINT8, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating, zeros_as
+from tensorlab.ops.pointwise.common cimport at_least, at_most, check_floating
 
 from tensorlab.errors import DTypeError, UnsupportedDType
+from tensorlab.ops.creation import zeros_like
 
 
 # ---------------------------------------------------------------- hardtanh
@@ -94,7 +95,7 @@ def hardtanh_backward_derivative(grad, x, min_val, max_val):
 
 @HARDTANH_BACKWARD.derivative("x")
 def hardtanh_backward_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 
 # ---------------------------------------------------------------- hardsigmoid
@@ -216,7 +217,7 @@ def threshold_backward_derivative(grad, x, threshold):
 
 @THRESHOLD_BACKWARD.derivative("x")
 def threshold_backward_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 
 # ---------------------------------------------------------------- softshrink
@@ -288,7 +289,7 @@ def shrink_backward_derivative(grad, x, lambd):
 
 @SHRINK_BACKWARD.derivative("x")
 def shrink_backward_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 
 # ---------------------------------------------------------------- composites

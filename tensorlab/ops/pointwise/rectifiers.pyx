@@ -18,9 +18,10 @@ from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport check_floating, zeros_as
+from tensorlab.ops.pointwise.common cimport check_floating
 
 from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef enum:
@@ -67,7 +68,7 @@ def relu_backward_derivative(grad, y):
 
 @RELU_BACKWARD.derivative("y")
 def relu_backward_derivative_y(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 
 # ---------------------------------------------------------------- leaky_relu, prelu
@@ -148,7 +149,7 @@ def leaky_relu_backward_derivative_grad(grad, x, negative_slope):
 
 @LEAKY_RELU_BACKWARD.derivative("x")
 def leaky_relu_backward_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 @LEAKY_RELU_BACKWARD.derivative("negative_slope")
 def leaky_relu_backward_derivative_slope(grad, grad_, x):

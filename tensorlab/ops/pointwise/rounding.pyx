@@ -17,10 +17,10 @@ from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.dtypes cimport is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport zeros_as
 
 from tensorlab._core.dtypes import finfo
 from tensorlab.errors import UnsupportedDType
+from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
 
@@ -41,7 +41,7 @@ number_loops(FLOOR, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t]
 
 @FLOOR.derivative("x")
 def floor_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def floor(TensorBase input not None, *, out=None):
     """Largest whole number not above each element.
@@ -66,7 +66,7 @@ number_loops(CEIL, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t],
 
 @CEIL.derivative("x")
 def ceil_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def ceil(TensorBase input not None, *, out=None):
     """Smallest whole number not below each element.
@@ -91,7 +91,7 @@ number_loops(TRUNC, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t]
 
 @TRUNC.derivative("x")
 def trunc_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def trunc(TensorBase input not None, *, out=None):
     """Whole part of each element: rounded towards zero.
@@ -116,7 +116,7 @@ number_loops(ROUND, &keep_loop[uint8_t], &keep_loop[int8_t], &keep_loop[int16_t]
 
 @ROUND.derivative("x")
 def round_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 cdef void round_decimals_loop(real* out, real* x, real* factor, real* divisor, ssize n) noexcept nogil:
     for i in range(n):
@@ -128,7 +128,7 @@ floating_loops(ROUND_DECIMALS, &round_decimals_loop[float], &round_decimals_loop
 
 @ROUND_DECIMALS.derivative("x")
 def round_decimals_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 cdef tuple powers_of_ten(str where, TensorBase x, int decimals):
     """What to multiply and divide by before rounding; one of them is 1, so that both are exact."""

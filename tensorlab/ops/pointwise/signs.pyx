@@ -9,13 +9,13 @@ from tensorlab._core.dtypes cimport integer, is_floating, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op, floating_loops, integer_loops, number_loops
 from tensorlab._core.tensor cimport TensorBase
-from tensorlab.ops.pointwise.common cimport zeros_as
 
 import collections
 import math
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.errors import DTypeError
+from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
 
@@ -59,7 +59,7 @@ number_loops(SIGN, &sign_loop[uint8_t], &sign_loop[int8_t], &sign_loop[int16_t],
 
 @SIGN.derivative("x")
 def sign_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def sign(TensorBase input not None, *, out=None):
     """-1, 0 or 1 after the sign of each element; 0 for nan.
@@ -88,7 +88,7 @@ def copysign_derivative_x(grad, x, out):
 
 @COPYSIGN.derivative("y")
 def copysign_derivative_y(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def copysign(TensorBase input not None, other, *, out=None):
     """Each element of `input` with the sign of that of `other`, that of -0. included.
@@ -137,7 +137,7 @@ number_loops(HEAVISIDE, &heaviside_loop[uint8_t], &heaviside_loop[int8_t],
 
 @HEAVISIDE.derivative("x")
 def heaviside_derivative_x(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 @HEAVISIDE.derivative("values")
 def heaviside_derivative_values(grad, x):
@@ -183,7 +183,7 @@ def nextafter_derivative_x(grad, x, y):
 
 @NEXTAFTER.derivative("y")
 def nextafter_derivative_y(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def nextafter(TensorBase input not None, TensorBase other not None, *, out=None):
     """Neighbour of each element among the numbers of its type, on the side of `other`.
@@ -275,7 +275,7 @@ floating_loops(ANGLE, &angle_loop[float], &angle_loop[double])
 
 @ANGLE.derivative("x")
 def angle_derivative(grad):
-    return zeros_as(grad)
+    return zeros_like(grad)
 
 def angle(TensorBase input not None, *, out=None):
     """Angle of each real number in the complex plane: pi for negative ones, 0 for the others.
