@@ -16,12 +16,13 @@ direct_convolution.pyx. As usual in deep learning, the kernel is not flipped.
 """
 from cpython.number cimport PyIndex_Check
 
+from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op
+from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, dtype_object, kernel_dtype
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport record
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_strided_beside
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, make_size
 from tensorlab.ops.convolution_loops cimport run_conv
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
@@ -29,33 +30,78 @@ from tensorlab.ops.im2col cimport BY_INPUT, BY_WEIGHT, FORWARD, Geometry
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 
+cdef enum:
+    LARGEST_NUMBER = 0x7fffffff     # of stride, padding and dilation, so that products of them fit in 64 bits
+
+
 # ---------------------------------------------------------------- geometry
-cdef int set_geometry(Geometry* geometry, object x_shape, object weight_shape, object out_shape, tuple numbers) except -1:
-    """`numbers` is (stride, padding, dilation, groups), the first three tuples with one int for each spatial dimension."""
-    cdef int d, n = len(x_shape) - 2
-    geometry.batch = x_shape[0]
-    geometry.groups = numbers[3]
-    geometry.in_channels = weight_shape[1]
-    geometry.out_channels = weight_shape[0] // numbers[3]
+cdef struct Shapes:                 # of the three tensors of a convolution: (batch, channels, ...)
+    ssize[MAX_NDIM] x
+    ssize[MAX_NDIM] weight
+    ssize[MAX_NDIM] out
+
+
+cdef int take_sizes(ssize* sizes, TensorBase x, int ndim, str where) except -1:
+    cdef int d
+    if x.ndim_ != ndim:
+        raise ShapeError(f"{where}: the tensors and sizes must have equally many dimensions, not {x.ndim_} and {ndim}")
+    for d in range(ndim):
+        sizes[d] = x.sizes[d]
+    return 0
+
+
+cdef int take_numbers(ssize* numbers, object given, int n, ssize least, str where, str name) except -1:
+    """An op's argument with one int for each spatial dimension."""
+    cdef int d
+    if len(given) != n:
+        raise ShapeError(f"{where}: {name} {given} must be {n} ints")
+    for d in range(n):
+        numbers[d] = given[d]
+        if numbers[d] < least or numbers[d] > LARGEST_NUMBER:
+            raise ShapeError(f"{where}: {name} {given} must be at least {least} and below 2**31")
+    return 0
+
+
+cdef int set_geometry(Geometry* geometry, Shapes* shapes, int ndim, object stride, object padding, object dilation, object groups,
+                      str where) except -1:
+    cdef ssize[MAX_NDIM] strides, paddings, dilations
+    cdef ssize parts = groups
+    cdef int d, n = ndim - 2
+    if n < 1 or n > 3:
+        raise ShapeError(f"{where}: the tensors must have 3 to 5 dimensions, not {ndim}")
+    take_numbers(strides, stride, n, 1, where, "stride")
+    take_numbers(paddings, padding, n, 0, where, "padding")
+    take_numbers(dilations, dilation, n, 1, where, "dilation")
+    if (parts < 1 or shapes.weight[0] % parts != 0 or shapes.x[0] != shapes.out[0] or shapes.out[1] != shapes.weight[0]
+            or shapes.x[1] != shapes.weight[1] * parts):
+        raise ShapeError(f"{where}: an input of shape {shape_text(ndim, shapes.x)}, a weight of shape "
+                         f"{shape_text(ndim, shapes.weight)} and a result of shape {shape_text(ndim, shapes.out)} with {parts} "
+                         f"group(s) do not belong together")
+    geometry.batch = shapes.x[0]
+    geometry.groups = parts
+    geometry.in_channels = shapes.weight[1]
+    geometry.out_channels = shapes.weight[0] // parts
     for d in range(3):
         geometry.sizes[d] = geometry.kernel[d] = geometry.out[d] = geometry.stride[d] = geometry.dilation[d] = 1
         geometry.padding[d] = 0
     for d in range(n):
-        geometry.sizes[3 - n + d] = x_shape[2 + d]
-        geometry.kernel[3 - n + d] = weight_shape[2 + d]
-        geometry.out[3 - n + d] = out_shape[2 + d]
-        geometry.stride[3 - n + d] = numbers[0][d]
-        geometry.padding[3 - n + d] = numbers[1][d]
-        geometry.dilation[3 - n + d] = numbers[2][d]
+        geometry.sizes[3 - n + d] = shapes.x[2 + d]
+        geometry.kernel[3 - n + d] = shapes.weight[2 + d]
+        geometry.out[3 - n + d] = shapes.out[2 + d]
+        geometry.stride[3 - n + d] = strides[d]
+        geometry.padding[3 - n + d] = paddings[d]
+        geometry.dilation[3 - n + d] = dilations[d]
     return 0
 
 
-cdef TensorBase tensor_of_shape(TensorBase x, int dtype, object shape, bint is_zero):
-    cdef ssize[5] sizes
-    cdef int d, n = len(shape)
-    for d in range(n):
-        sizes[d] = shape[d]
-    return zeros_beside(x, dtype, n, sizes) if is_zero else empty_beside(x, dtype, n, sizes)
+cdef int check_operands(TensorBase x, TensorBase y, str where) except -1:
+    """Both on one device, and of one type that can be computed in."""
+    check_same_place(x, y, where)
+    if x.dtype_ != y.dtype_:
+        raise DTypeError(f"{where}: the tensors have types {x.dtype} and {y.dtype}; they must be equal")
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType(f"{where}: not implemented for {x.dtype}; convert with .to() first")
+    return 0
 
 
 cdef TensorBase plain(TensorBase x):
@@ -68,12 +114,27 @@ cdef TensorBase plain(TensorBase x):
     return out
 
 
-cdef TensorBase in_dtype(TensorBase x, int dtype):
+cdef TensorBase new_result(TensorBase x, int ndim, const ssize* sizes, bint channels_last):
+    """A new tensor of x's type."""
+    cdef ssize[4] strides
+    cdef int d
+    if not channels_last:
+        return empty_beside(x, x.dtype_, ndim, sizes)
+    strides[1] = 1
+    strides[ndim - 1] = max(sizes[1], 1)
+    for d in range(ndim - 2, 1, -1):
+        strides[d] = strides[d + 1] * max(sizes[d + 1], 1)
+    strides[0] = strides[2] * max(sizes[2], 1)
+    return empty_strided_beside(x, x.dtype_, ndim, sizes, strides)
+
+
+cdef TensorBase finished(TensorBase computed, TensorBase x, bint channels_last):
+    """What was computed, in the type of x and the order of dimensions that is wanted."""
     cdef TensorBase out
-    if x.dtype_ == dtype:
-        return x
-    out = empty_beside(x, dtype, x.ndim_, x.sizes)
-    copy_into(out, x)
+    if computed.dtype_ == x.dtype_ and not channels_last:
+        return computed
+    out = new_result(x, computed.ndim_, computed.sizes, channels_last)
+    copy_into(out, computed)
     return out
 
 
@@ -123,95 +184,156 @@ cdef bint fits_channels_last(TensorBase x) noexcept:
     return True
 
 
-cdef TensorBase with_channels_last(TensorBase x, int dtype):
-    """A copy (batch, channels, ...) whose channels lie next to each other."""
-    cdef ssize[4] strides
-    cdef TensorBase out
-    cdef int d
-    strides[1] = 1
-    strides[x.ndim_ - 1] = max(x.sizes[1], 1)
-    for d in range(x.ndim_ - 2, 1, -1):
-        strides[d] = strides[d + 1] * max(x.sizes[d + 1], 1)
-    strides[0] = strides[2] * max(x.sizes[2], 1)
-    out = empty_strided_beside(x, dtype, x.ndim_, x.sizes, strides)
-    copy_into(out, x)
-    return out
-
-
 # ---------------------------------------------------------------- conv
-cdef Op CONV = Op("conv(Tensor x, Tensor weight, Tensor? bias, int[] out_shape, Any numbers) -> Tensor",
-                  node="ConvolutionBackward0", public={"x": "input"})
+cdef Op CONV = Op("conv(Tensor x, Tensor weight, Tensor? bias, int[] out_shape, int[] stride, int[] padding, int[] dilation, "
+                  "int groups) -> Tensor", node="ConvolutionBackward0", public={"x": "input"})
+
+cdef bint prepare_conv(Geometry* geometry, Shapes* shapes, TensorBase x, TensorBase weight, TensorBase bias, object out_shape,
+                       object stride, object padding, object dilation, object groups) except -1:
+    """Check the arguments; are the channels of the result to lie next to each other?"""
+    cdef int ndim = read_sizes(out_shape, shapes.out, "conv")
+    take_sizes(shapes.x, x, ndim, "conv")
+    take_sizes(shapes.weight, weight, ndim, "conv")
+    check_operands(x, weight, "conv")
+    set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, "conv")
+    if bias is not None:
+        check_operands(x, bias, "conv")
+        if bias.ndim_ != 1 or bias.sizes[0] != shapes.out[1]:
+            raise ShapeError(f"conv: bias must have shape ({shapes.out[1]},), not {shape_text(bias.ndim_, bias.sizes)}")
+    return image_channels_lie_last(x) or channels_lie_last(weight)
+
+cdef TensorBase conv_result(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, object stride, object padding,
+                            object dilation, object groups):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef bint channels_last = prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
+    return new_result(x, x.ndim_, shapes.out, channels_last)
+
+cdef TensorBase conv_kernel(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, object stride, object padding,
+                            object dilation, object groups):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef bint channels_last = prepare_conv(&geometry, &shapes, x, weight, bias, out_shape, stride, padding, dilation, groups)
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef TensorBase out
+    if bias is None:
+        out = zeros_beside(x, kernel, x.ndim_, shapes.out)
+    else:
+        out = empty_beside(x, kernel, x.ndim_, shapes.out)
+        if out.numel_ > 0:
+            copy_into(out, along_channels(bias, x.ndim_))
+    run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
+    return finished(out, x, channels_last)
+
+cdef TensorBase along_channels(TensorBase bias, int ndim):
+    """An alias that is broadcast over everything but channels."""
+    cdef ssize[MAX_NDIM] sizes, strides
+    cdef int d
+    for d in range(ndim - 1):
+        sizes[d], strides[d] = 1, 0
+    sizes[0], strides[0] = bias.sizes[0], bias.strides[0]
+    return alias_as(bias, ndim - 1, sizes, strides, bias.data_)
+
+CONV.kernel = <void*>conv_kernel
+CONV.shape_rule = <void*>conv_result
 
 @CONV.derivative("x")
-def conv_derivative_x(grad, TensorBase x, TensorBase weight, numbers):       # saves both, as PyTorch does
-    return run_conv_input(grad, weight, x.shape, numbers, image_channels_lie_last(x) or channels_lie_last(weight))
+def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):    # saves both, as PyTorch does
+    channels_last = image_channels_lie_last(x) or channels_lie_last(weight)
+    return run_tuple(CONV_INPUT, (grad, weight, make_size(x.ndim_, x.sizes), stride, padding, dilation, groups,
+                                  bool(channels_last)))
 
 @CONV.derivative("weight")
-def conv_derivative_weight(grad, TensorBase x, TensorBase weight, numbers):  # saves both, as PyTorch does
-    return run_conv_weight(x, grad, weight.shape, numbers, channels_lie_last(weight) or (
-        image_channels_lie_last(x) and not fits_channels_last(weight)))
+def conv_derivative_weight(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):      # the same
+    channels_last = channels_lie_last(weight) or (image_channels_lie_last(x) and not fits_channels_last(weight))
+    return run_tuple(CONV_WEIGHT, (x, grad, make_size(weight.ndim_, weight.sizes), stride, padding, dilation, groups,
+                                   bool(channels_last)))
 
 @CONV.derivative("bias")
-def conv_derivative_bias(grad):
-    return grad.sum([0] + list(range(2, grad.ndim)))
-
-cdef object run_conv_forward(TensorBase x, TensorBase weight, TensorBase bias, object out_shape, tuple numbers):
-    cdef Geometry geometry
-    cdef TensorBase out
-    set_geometry(&geometry, x.shape, weight.shape, out_shape, numbers)
-    out = tensor_of_shape(x, kernel_dtype(x.dtype_), out_shape, bias is None)
-    if bias is not None and out.numel_ > 0:
-        copy_into(out, bias.detach().reshape([-1] + [1] * (x.ndim_ - 2)))
-    run_conv(plain(x), plain(weight), out, &geometry, FORWARD)
-    if image_channels_lie_last(x) or channels_lie_last(weight):
-        out = with_channels_last(out, x.dtype_)
-    return record(CONV, in_dtype(out, x.dtype_), (x, weight, bias, out_shape, numbers))
+def conv_derivative_bias(TensorBase grad):
+    return grad.sum([0] + list(range(2, grad.ndim_)))
 
 
 # ---------------------------------------------------------------- conv_input
-cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, Any numbers) -> Tensor",
-                        node="ConvolutionBackward0")
+cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, int[] stride, int[] padding, int[] dilation, "
+                        "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
+
+cdef int prepare_conv_input(Geometry* geometry, Shapes* shapes, TensorBase grad, TensorBase weight, object x_shape, object stride,
+                            object padding, object dilation, object groups) except -1:
+    cdef int ndim = read_sizes(x_shape, shapes.x, "conv_input")
+    take_sizes(shapes.out, grad, ndim, "conv_input")
+    take_sizes(shapes.weight, weight, ndim, "conv_input")
+    check_operands(grad, weight, "conv_input")
+    return set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, "conv_input")
+
+cdef TensorBase conv_input_result(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
+                                  object dilation, object groups, object channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    prepare_conv_input(&geometry, &shapes, grad, weight, x_shape, stride, padding, dilation, groups)
+    return new_result(grad, grad.ndim_, shapes.x, channels_last and grad.ndim_ < 5)
+
+cdef TensorBase conv_input_kernel(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
+                                  object dilation, object groups, object channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef TensorBase out
+    prepare_conv_input(&geometry, &shapes, grad, weight, x_shape, stride, padding, dilation, groups)
+    out = zeros_beside(grad, kernel_dtype(grad.dtype_), grad.ndim_, shapes.x)
+    run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
+    return finished(out, grad, channels_last and grad.ndim_ < 5)
+
+CONV_INPUT.kernel = <void*>conv_input_kernel
+CONV_INPUT.shape_rule = <void*>conv_input_result
 
 @CONV_INPUT.derivative("grad")
-def conv_input_derivative_grad(grad, weight, numbers, grad_shape):
-    return run_conv_forward(grad, weight, None, grad_shape, numbers)
+def conv_input_derivative_grad(grad, weight, stride, padding, dilation, groups, grad_shape):
+    return run_tuple(CONV, (grad, weight, None, grad_shape, stride, padding, dilation, groups))
 
 @CONV_INPUT.derivative("weight")
-def conv_input_derivative_weight(grad, grad_, numbers, weight_shape):
-    return run_conv_weight(grad, grad_, weight_shape, numbers, False)
-
-cdef object run_conv_input(TensorBase grad, TensorBase weight, object x_shape, tuple numbers, bint channels_last):
-    cdef Geometry geometry
-    cdef TensorBase out
-    set_geometry(&geometry, x_shape, weight.shape, grad.shape, numbers)
-    out = tensor_of_shape(grad, kernel_dtype(grad.dtype_), x_shape, True)
-    run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
-    if channels_last:
-        out = with_channels_last(out, grad.dtype_)
-    return record(CONV_INPUT, in_dtype(out, grad.dtype_), (grad, weight, x_shape, numbers))
+def conv_input_derivative_weight(grad, grad_, stride, padding, dilation, groups, weight_shape):
+    return run_tuple(CONV_WEIGHT, (grad, grad_, weight_shape, stride, padding, dilation, groups, False))
 
 
 # ---------------------------------------------------------------- conv_weight
-cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, Any numbers) -> Tensor",
-                         node="ConvolutionBackward0")
+cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, int[] stride, int[] padding, int[] dilation, "
+                         "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
+
+cdef int prepare_conv_weight(Geometry* geometry, Shapes* shapes, TensorBase x, TensorBase grad, object weight_shape,
+                             object stride, object padding, object dilation, object groups) except -1:
+    cdef int ndim = read_sizes(weight_shape, shapes.weight, "conv_weight")
+    take_sizes(shapes.x, x, ndim, "conv_weight")
+    take_sizes(shapes.out, grad, ndim, "conv_weight")
+    check_operands(x, grad, "conv_weight")
+    return set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, "conv_weight")
+
+cdef TensorBase conv_weight_result(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
+                                   object dilation, object groups, object channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    prepare_conv_weight(&geometry, &shapes, x, grad, weight_shape, stride, padding, dilation, groups)
+    return new_result(x, x.ndim_, shapes.weight, channels_last and x.ndim_ < 5)
+
+cdef TensorBase conv_weight_kernel(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
+                                   object dilation, object groups, object channels_last):
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef TensorBase out
+    prepare_conv_weight(&geometry, &shapes, x, grad, weight_shape, stride, padding, dilation, groups)
+    out = zeros_beside(x, kernel_dtype(x.dtype_), x.ndim_, shapes.weight)
+    run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
+    return finished(out, x, channels_last and x.ndim_ < 5)
+
+CONV_WEIGHT.kernel = <void*>conv_weight_kernel
+CONV_WEIGHT.shape_rule = <void*>conv_weight_result
 
 @CONV_WEIGHT.derivative("x")
-def conv_weight_derivative_x(grad, grad_, numbers, x_shape):
-    return run_conv_input(grad_, grad, x_shape, numbers, False)
+def conv_weight_derivative_x(grad, grad_, stride, padding, dilation, groups, x_shape):
+    return run_tuple(CONV_INPUT, (grad_, grad, x_shape, stride, padding, dilation, groups, False))
 
 @CONV_WEIGHT.derivative("grad")
-def conv_weight_derivative_grad(grad, x, numbers, grad_shape):
-    return run_conv_forward(x, grad, None, grad_shape, numbers)
-
-cdef object run_conv_weight(TensorBase x, TensorBase grad, object weight_shape, tuple numbers, bint channels_last):
-    cdef Geometry geometry
-    cdef TensorBase out
-    set_geometry(&geometry, x.shape, weight_shape, grad.shape, numbers)
-    out = tensor_of_shape(x, kernel_dtype(x.dtype_), weight_shape, True)
-    run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
-    if channels_last:
-        out = with_channels_last(out, x.dtype_)
-    return record(CONV_WEIGHT, in_dtype(out, x.dtype_), (x, grad, weight_shape, numbers))
+def conv_weight_derivative_grad(grad, x, stride, padding, dilation, groups, grad_shape):
+    return run_tuple(CONV, (x, grad, None, grad_shape, stride, padding, dilation, groups))
 
 
 # ---------------------------------------------------------------- reading arguments
@@ -228,7 +350,7 @@ cdef tuple read_numbers(object given, int n, ssize least, str where, str name):
         raise ShapeError(f"{where}: {name} {numbers} has {len(numbers)} ints; one or {n} are needed")
     if min(numbers) < least:
         raise ShapeError(f"{where}: {name} {numbers} must be at least {least}")
-    return numbers
+    return plain_ints(numbers)
 
 
 cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, str where) except -1:
@@ -286,7 +408,7 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
             raise ShapeError(f"{where}: a kernel that reaches over {reach[d] + 1} elements is larger than the padded input of "
                              f"size {size}")
         out_shape.append((size - reach[d] - 1) // strides[d] + 1)
-    return run_conv_forward(x, weight, bias, tuple(out_shape), (strides, before, dilations, groups))
+    return run_tuple(CONV, (x, weight, bias, tuple(out_shape), strides, before, dilations, groups))
 
 
 # ---------------------------------------------------------------- conv1d, conv2d, conv3d
@@ -390,11 +512,11 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
         if size < 1:
             raise ShapeError(f"{where}: the result would have size {size} in dimension {2 + d}")
         out_shape.append(size)
-    settings = (strides, paddings, dilations, groups)
+    settings = (tuple(out_shape), strides, paddings, dilations, groups, False)
     if bias is None:
-        return run_conv_input(x, weight, tuple(out_shape), settings, False)
+        return run_tuple(CONV_INPUT, (x, weight, *settings))
     kernel = dtype_object(kernel_dtype(x.dtype_))               # the sum with the bias alone is rounded to half
-    out = run_conv_input(x.to(kernel), weight.to(kernel), tuple(out_shape), settings, False)
+    out = run_tuple(CONV_INPUT, (x.to(kernel), weight.to(kernel), *settings))
     return (out + bias.reshape([-1] + [1] * n)).to(x.dtype)
 
 

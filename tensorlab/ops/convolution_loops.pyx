@@ -7,11 +7,10 @@ direct_convolution.pyx does them.
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
-from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, UINT8, item_size, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
-from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.direct_convolution cimport is_direct, run_direct
 from tensorlab.ops.filling cimport zeros_tensor
 from tensorlab.ops.linalg.blas cimport multiply_one
@@ -171,9 +170,7 @@ cdef int run_conv(TensorBase x, TensorBase weight, TensorBase out, Geometry* geo
     cdef ssize work = geometry.out_channels * column_size(geometry) * plane_size(geometry.out)
     cdef ssize[2] sizes
     cdef TensorBase partial
-    check_same_place(x, weight, "conv")
-    check_same_place(x, out, "conv")
-    if count * work == 0 or is_meta(x):
+    if count * work == 0:
         return 0
     images.dtype, images.mode, images.geometry, images.failed = x.dtype_, mode, geometry, False
     images.x, images.weight, images.out = x.data_, weight.data_, out.data_
