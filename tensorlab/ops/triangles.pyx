@@ -6,23 +6,33 @@ them take batches: the last two dimensions are the matrix.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+from tensorlab._core.dispatch cimport run_1, run_2, run_4, run_tuple
 from tensorlab._core.out_argument cimport store_out
-from tensorlab._core.op cimport Op
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport check_same_place
-from tensorlab._core.dtypes cimport BOOL, INT32, INT64, default_float, dtype_code, dtype_object, item_size, promotion
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    INT32,
+    INT64,
+    default_float,
+    dtype_code,
+    dtype_object,
+    is_floating,
+    item_size,
+    promotion,
+)
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.recording cimport begin_record_inplace, end_record_inplace, record
-from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta, memory_of, meta_tensor
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
 from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
 from tensorlab.ops.joining cimport read_tensors
 from tensorlab.ops.reshaping cimport reshape_to
-from tensorlab.ops.slicing cimport part_of
+from tensorlab.ops.reductions cimport sum_into
+from tensorlab.ops.slicing cimport diagonal_kernel
 
-from tensorlab._core.device import is_meta_device
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.slicing import diagonal as diagonal_view
+from tensorlab.ops.slicing import diagonal as diagonal_of
 
 
 # ---------------------------------------------------------------- tril and triu
@@ -44,7 +54,7 @@ cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1
     cdef ssize[MAX_NDIM] index
     cdef ssize rows = x.sizes[batch], columns = x.sizes[batch + 1], i, edge
     cdef char* matrix = x.data_
-    if x.numel_ == 0 or is_meta(x):
+    if x.numel_ == 0:
         return 0
     for d in range(batch):
         index[d] = 0
@@ -70,13 +80,13 @@ cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1
     return 0
 
 
-cdef Op TRIL = Op("tril(Tensor x, int diagonal) -> Tensor")
+cdef Op TRIL = Op("tril(Tensor x, int diagonal=0) -> Tensor")
 
 @TRIL.derivative("x")
 def tril_derivative(grad, diagonal):
     return tril(grad, diagonal)
 
-cdef Op TRIU = Op("triu(Tensor x, int diagonal) -> Tensor")
+cdef Op TRIU = Op("triu(Tensor x, int diagonal=0) -> Tensor")
 
 @TRIU.derivative("x")
 def triu_derivative(grad, diagonal):
@@ -89,23 +99,45 @@ cdef int check_matrix(TensorBase x, str where) except -1:
     return 0
 
 
-cdef object run_triangle(Op op, TensorBase x, object diagonal, object out):
-    cdef TensorBase result
-    check_matrix(x, op.name)
-    result = contiguous_copy(x)
-    clear_triangle(result, diagonal, op is TRIL)
-    if out is not None:
-        return store_out(op.name, result, out, (x,))
-    return record(op, result, (x, diagonal))
-
-
-cdef object run_triangle_inplace(Op op, TensorBase x, object diagonal):
-    cdef object node
+cdef TensorBase triangle_of(TensorBase x, object diagonal, bint keep_lower, str where):
     cdef ssize checked = diagonal
-    check_matrix(x, op.name + "_")
-    node = begin_record_inplace(op, x, (x, diagonal))
-    clear_triangle(x, checked, op is TRIL)
-    return end_record_inplace(node, x)
+    cdef TensorBase out
+    check_matrix(x, where)
+    out = contiguous_copy(x)
+    clear_triangle(out, checked, keep_lower)
+    return out
+
+cdef TensorBase keep_triangle(TensorBase x, object diagonal, bint keep_lower, str where):
+    cdef ssize checked = diagonal
+    check_matrix(x, where)
+    clear_triangle(x, checked, keep_lower)
+    return x
+
+cdef TensorBase tril_kernel(TensorBase x, object diagonal):
+    return triangle_of(x, diagonal, True, "tril")
+
+cdef TensorBase triu_kernel(TensorBase x, object diagonal):
+    return triangle_of(x, diagonal, False, "triu")
+
+cdef TensorBase tril_inplace_kernel(TensorBase x, object diagonal):
+    return keep_triangle(x, diagonal, True, "tril_")
+
+cdef TensorBase triu_inplace_kernel(TensorBase x, object diagonal):
+    return keep_triangle(x, diagonal, False, "triu_")
+
+cdef TensorBase triangle_shape(TensorBase x, object diagonal):
+    check_matrix(x, "tril, triu")
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase triangle_inplace_shape(TensorBase x, object diagonal):
+    check_matrix(x, "tril_, triu_")
+    return x
+
+cdef Op TRIL_ = inplace_op(TRIL), TRIU_ = inplace_op(TRIU)
+TRIL.kernel, TRIU.kernel = <void*>tril_kernel, <void*>triu_kernel
+TRIL_.kernel, TRIU_.kernel = <void*>tril_inplace_kernel, <void*>triu_inplace_kernel
+TRIL.shape_rule = TRIU.shape_rule = <void*>triangle_shape
+TRIL_.shape_rule = TRIU_.shape_rule = <void*>triangle_inplace_shape
 
 
 def tril(TensorBase input not None, diagonal=0, *, out=None):
@@ -120,7 +152,8 @@ def tril(TensorBase input not None, diagonal=0, *, out=None):
     tensor([[1., 0., 0.],
             [1., 1., 0.]])
     """
-    return run_triangle(TRIL, input, diagonal, out)
+    result = run_2(TRIL, input, diagonal)
+    return result if out is None else store_out("tril", result, out, (input,))
 
 
 def triu(TensorBase input not None, diagonal=0, *, out=None):
@@ -135,17 +168,18 @@ def triu(TensorBase input not None, diagonal=0, *, out=None):
     tensor([[1., 1., 1.],
             [0., 1., 1.]])
     """
-    return run_triangle(TRIU, input, diagonal, out)
+    result = run_2(TRIU, input, diagonal)
+    return result if out is None else store_out("triu", result, out, (input,))
 
 
 def tril_(TensorBase input not None, diagonal=0):
     """`tril`, written over `input`."""
-    return run_triangle_inplace(TRIL, input, diagonal)
+    return run_2(TRIL_, input, diagonal)
 
 
 def triu_(TensorBase input not None, diagonal=0):
     """`triu`, written over `input`."""
-    return run_triangle_inplace(TRIU, input, diagonal)
+    return run_2(TRIU_, input, diagonal)
 
 
 cdef object sum_of_clipped(object last, object most):
@@ -155,38 +189,51 @@ cdef object sum_of_clipped(object last, object most):
     return ramp * (ramp + 1) // 2 + (last - ramp) * most
 
 
-cdef object triangle_indices(object row, object col, object offset, bint lower, object dtype, object device, str where):
-    cdef int code = dtype_code(dtype, INT64)
-    cdef ssize rows = row, columns = col, above = offset, i, j, n, first, last, start = 0, stop = 0
-    cdef ssize[2] sizes
-    cdef TensorBase out
-    if rows < 0 or columns < 0:
-        raise ShapeError(f"{where}: {rows} rows and {columns} columns are asked for; both must be at least 0")
-    if code != INT64 and code != INT32:
-        raise UnsupportedDType(f"{where}: indices are int64 or int32, not {dtype_object(code)}")
+cdef struct Triangle:
+    ssize rows
+    ssize columns
+    ssize above                 # of the main diagonal is the triangle's edge
+    ssize start                 # rows with indices
+    ssize stop
+    ssize count                 # of indices
+    int dtype
+
+
+cdef Triangle read_triangle(object row, object col, object offset, bint lower, object dtype, str where) except *:
+    cdef Triangle triangle
+    triangle.dtype = dtype_code(dtype, INT64)
+    triangle.rows, triangle.columns, triangle.above = row, col, offset
+    if triangle.rows < 0 or triangle.columns < 0:
+        raise ShapeError(f"{where}: {row} rows and {col} columns are asked for; both must be at least 0")
+    if triangle.dtype != INT64 and triangle.dtype != INT32:
+        raise UnsupportedDType(f"{where}: indices are int64 or int32, not {dtype_object(triangle.dtype)}")
     # in Python's ints, which do not overflow: the rows with indices, and how many indices there are
-    above = min(max(above, -rows), columns)
-    row, col, offset = rows, columns, above
+    triangle.above = min(max(triangle.above, -triangle.rows), triangle.columns)
+    row, col, offset = triangle.rows, triangle.columns, triangle.above
     wanted = sum_of_clipped(row + offset, col) - sum_of_clipped(offset, col)
     if not lower:
         wanted = row * col - sum_of_clipped(row + offset - 1, col) + sum_of_clipped(offset - 1, col)
     if wanted > 1 << 58:
         raise ShapeError(f"{where}: {wanted} indices are asked for, more than fit in memory")
-    sizes[0] = 2
-    n = wanted
-    if n > 0:
-        start = max(0, -offset) if lower else 0
-        stop = row if lower else min(row, col - offset)
-    sizes[1] = n
-    if is_meta_device(device, where):
-        return meta_tensor(code, 2, sizes, NULL)
-    out = empty_tensor(code, 2, sizes)
-    n = 0
-    for i in range(start, stop):
-        first = 0 if lower else min(max(i + above, 0), columns)
-        last = min(max(i + above + 1, 0), columns) if lower else columns
+    triangle.count, triangle.start, triangle.stop = wanted, 0, 0
+    if wanted > 0:
+        triangle.start = max(0, -offset) if lower else 0
+        triangle.stop = row if lower else min(row, col - offset)
+    return triangle
+
+
+cdef TensorBase triangle_indices(object row, object col, object offset, bint lower, object dtype, str where):
+    cdef Triangle triangle = read_triangle(row, col, offset, lower, dtype, where)
+    cdef ssize[2] sizes
+    cdef ssize n = 0, i, j, first, last
+    cdef TensorBase out
+    sizes[0], sizes[1] = 2, triangle.count
+    out = empty_tensor(triangle.dtype, 2, sizes)
+    for i in range(triangle.start, triangle.stop):
+        first = 0 if lower else min(max(i + triangle.above, 0), triangle.columns)
+        last = min(max(i + triangle.above + 1, 0), triangle.columns) if lower else triangle.columns
         for j in range(first, last):
-            if code == INT64:
+            if triangle.dtype == INT64:
                 (<int64_t*>memory_of(out))[n] = i
                 (<int64_t*>memory_of(out))[n + sizes[1]] = j
             else:
@@ -194,6 +241,32 @@ cdef object triangle_indices(object row, object col, object offset, bint lower, 
                 (<int32_t*>memory_of(out))[n + sizes[1]] = <int32_t>j
             n += 1
     return out
+
+
+cdef TensorBase triangle_indices_shape(object row, object col, object offset, bint lower, object dtype, str where):
+    cdef Triangle triangle = read_triangle(row, col, offset, lower, dtype, where)
+    cdef ssize[2] sizes
+    sizes[0], sizes[1] = 2, triangle.count
+    return meta_tensor(triangle.dtype, 2, sizes, NULL)
+
+
+cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op TRIU_INDICES = Op("triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase tril_indices_kernel(object row, object col, object offset, object dtype, object device):
+    return triangle_indices(row, col, offset, True, dtype, "tril_indices")
+
+cdef TensorBase triu_indices_kernel(object row, object col, object offset, object dtype, object device):
+    return triangle_indices(row, col, offset, False, dtype, "triu_indices")
+
+cdef TensorBase tril_indices_shape(object row, object col, object offset, object dtype, object device):
+    return triangle_indices_shape(row, col, offset, True, dtype, "tril_indices")
+
+cdef TensorBase triu_indices_shape(object row, object col, object offset, object dtype, object device):
+    return triangle_indices_shape(row, col, offset, False, dtype, "triu_indices")
+
+TRIL_INDICES.kernel, TRIL_INDICES.shape_rule = <void*>tril_indices_kernel, <void*>tril_indices_shape
+TRIU_INDICES.kernel, TRIU_INDICES.shape_rule = <void*>triu_indices_kernel, <void*>triu_indices_shape
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
@@ -204,20 +277,42 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return triangle_indices(row, col, offset, True, dtype, device, "tril_indices")
+    return run_tuple(TRIL_INDICES, (row, col, offset, dtype, device))
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Indices of the upper triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns."""
-    return triangle_indices(row, col, offset, False, dtype, device, "triu_indices")
+    return run_tuple(TRIU_INDICES, (row, col, offset, dtype, device))
 
 
 # ---------------------------------------------------------------- diag_embed
-cdef Op DIAG_EMBED = Op("diag_embed(Tensor x, int offset, int dim1, int dim2) -> Tensor")
+cdef Op DIAG_EMBED = Op("diag_embed(Tensor x, int offset=0, int dim1=-2, int dim2=-1) -> Tensor")
 
 @DIAG_EMBED.derivative("x")
 def diag_embed_derivative(grad, offset, dim1, dim2):
-    return diagonal_view(grad, offset, dim1, dim2)
+    return diagonal_of(grad, offset, dim1, dim2)
+
+cdef TensorBase diag_embed_kernel(TensorBase x, object offset, object dim1, object dim2):
+    cdef int ndim = x.ndim_ + 1, first, second, i, k = 0
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize above = int_argument(offset, "diag_embed", "offset")
+    cdef TensorBase out
+    first, second = wrap_dim(dim1, ndim, "diag_embed"), wrap_dim(dim2, ndim, "diag_embed")
+    if x.ndim_ == 0 or x.ndim_ == MAX_NDIM:
+        raise ShapeError(f"diag_embed: a tensor with 1 to {MAX_NDIM - 1} dimensions is needed, not {x.ndim_}")
+    if first == second:
+        raise ShapeError(f"diag_embed: dim1 and dim2 are both dimension {first}; they must differ")
+    for i in range(ndim):
+        if i == first or i == second:
+            sizes[i] = x.sizes[x.ndim_ - 1] + (above if above >= 0 else -above)
+        else:
+            sizes[i] = x.sizes[k]
+            k += 1
+    out = zeros_beside(x, x.dtype_, ndim, sizes)
+    copy_into(diagonal_kernel(out, above, first, second), x)
+    return out
+
+DIAG_EMBED.kernel = <void*>diag_embed_kernel
 
 def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     """Matrices with the last dimension of `input` on a diagonal, and zeros elsewhere.
@@ -232,26 +327,7 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     tensor([[1, 0],
             [0, 2]])
     """
-    cdef int ndim, first, second, i, k = 0
-    cdef ssize[MAX_NDIM] sizes
-    cdef ssize above = int_argument(offset, "diag_embed", "offset")
-    cdef TensorBase out
-    dim1, dim2 = plain_ints(dim1), plain_ints(dim2)
-    ndim = input.ndim_ + 1
-    first, second = wrap_dim(dim1, ndim, "diag_embed"), wrap_dim(dim2, ndim, "diag_embed")
-    if input.ndim_ == 0 or input.ndim_ == MAX_NDIM:
-        raise ShapeError(f"diag_embed: a tensor with 1 to {MAX_NDIM - 1} dimensions is needed, not {input.ndim_}")
-    if first == second:
-        raise ShapeError(f"diag_embed: dim1 and dim2 are both dimension {first}; they must differ")
-    for i in range(ndim):
-        if i == first or i == second:
-            sizes[i] = input.sizes[input.ndim_ - 1] + (above if above >= 0 else -above)
-        else:
-            sizes[i] = input.sizes[k]
-            k += 1
-    out = zeros_beside(input, input.dtype_, ndim, sizes)
-    copy_into(diagonal_view(out, above, first, second), input)
-    return record(DIAG_EMBED, out, (input, above, first, second))
+    return run_4(DIAG_EMBED, input, int_argument(offset, "diag_embed", "offset"), plain_ints(dim1), plain_ints(dim2))
 
 
 # ---------------------------------------------------------------- diag, diagflat
@@ -266,7 +342,7 @@ def diag(TensorBase input not None, diagonal=0, *, out=None):
     if input.ndim_ == 1:
         result = diag_embed(input, diagonal)
     elif input.ndim_ == 2:
-        result = run_row_major_clone(diagonal_view(input, diagonal))
+        result = run_row_major_clone(diagonal_of(input, diagonal))
     else:
         raise ShapeError(f"diag: a vector or a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
                          f"diagonal or diag_embed for batches")
@@ -278,6 +354,16 @@ cdef Op TRACE = Op("trace(Tensor x) -> Tensor")
 @TRACE.derivative("x")
 def trace_derivative(grad, x_shape):
     return grad.new_zeros(x_shape).diagonal_scatter(grad.expand(min(x_shape)))
+
+cdef TensorBase trace_kernel(TensorBase x):
+    if x.ndim_ != 2:
+        raise ShapeError(f"trace: a matrix is needed, not a tensor with {x.ndim_} dimensions; use "
+                         f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
+    if x.dtype_ == BOOL:
+        raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
+    return sum_into(diagonal_kernel(x, 0, 0, 1), 1, False, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
+
+TRACE.kernel = <void*>trace_kernel
 
 def trace(TensorBase input not None):
     """The sum of a matrix's diagonal; of integers in int64.
@@ -291,12 +377,7 @@ def trace(TensorBase input not None):
     >>> tensorlab.trace(tensorlab.tensor([[1., 2.], [3., 4.]]))
     tensor(5.)
     """
-    if input.ndim_ != 2:
-        raise ShapeError(f"trace: a matrix is needed, not a tensor with {input.ndim_} dimensions; use "
-                         f"diagonal(dim1=-2, dim2=-1).sum(-1) for batches")
-    if input.dtype_ == BOOL:
-        raise UnsupportedDType("trace: bools cannot be summed so; convert with .to() first, or count them with diagonal().sum()")
-    return record(TRACE, diagonal_view(input.detach()).sum(), (input,))
+    return run_1(TRACE, input)
 
 
 def diagflat(TensorBase input not None, offset=0):
@@ -319,6 +400,46 @@ def block_diag_derivative(grad, shapes):
         column += columns
     return out
 
+cdef TensorBase as_matrix(TensorBase x):
+    """An alias with 2 dimensions: a vector is a row."""
+    cdef ssize[2] sizes, strides
+    if x.ndim_ > 2:
+        raise ShapeError(f"block_diag: tensors with at most 2 dimensions are needed, not {x.ndim_}")
+    if x.ndim_ == 2:
+        return x
+    sizes[0], strides[0] = 1, x.numel_
+    sizes[1], strides[1] = x.numel_, x.strides[0] if x.ndim_ == 1 else 1
+    return alias_as(x, 2, sizes, strides, x.data_)
+
+cdef TensorBase block_diag_kernel(object tensors, object shapes):
+    """`shapes` are those of the tensors, for the derivative."""
+    cdef list blocks = [as_matrix(<TensorBase>one) for one in tensors]
+    cdef ssize[2] sizes
+    cdef ssize row = 0, column = 0
+    cdef int dtype
+    cdef TensorBase x, out
+    if len(blocks) == 0:
+        sizes[0], sizes[1] = 1, 0
+        return zeros_tensor(default_float(), 2, sizes)
+    sizes[0] = sizes[1] = 0
+    dtype = (<TensorBase>blocks[0]).dtype_
+    for one in blocks:
+        x = <TensorBase>one
+        dtype = promotion[dtype][x.dtype_]
+        sizes[0] += x.sizes[0]
+        sizes[1] += x.sizes[1]
+    out = zeros_beside(<TensorBase>blocks[0], dtype, 2, sizes)
+    for one in blocks:
+        x = <TensorBase>one
+        check_same_place(out, x, "block_diag")
+        copy_into(alias_as(out, 2, x.sizes, out.strides,
+                           out.data_ + (row * out.strides[0] + column) * item_size[dtype]), x)
+        row += x.sizes[0]
+        column += x.sizes[1]
+    return out
+
+BLOCK_DIAG.kernel = <void*>block_diag_kernel
+
 def block_diag(*tensors):
     """A matrix with the given ones along its diagonal, and zeros elsewhere; vectors count as rows.
 
@@ -327,31 +448,5 @@ def block_diag(*tensors):
     tensor([[1, 2, 0],
             [0, 0, 3]])
     """
-    cdef list parts = read_tensors(tensors, "block_diag"), blocks = []
-    cdef ssize[2] sizes, size
-    cdef ssize row = 0, column = 0
-    cdef int dtype
-    cdef TensorBase x, out
-    if len(parts) == 0:
-        sizes[0], sizes[1] = 1, 0
-        return zeros_tensor(default_float(), 2, sizes)
-    sizes[0] = sizes[1] = 0
-    dtype = (<TensorBase>parts[0]).dtype_
-    for one in parts:
-        x = <TensorBase>one
-        if x.ndim_ > 2:
-            raise ShapeError(f"block_diag: tensors with at most 2 dimensions are needed, not {x.ndim_}")
-        dtype = promotion[dtype][x.dtype_]
-        size[0] = x.sizes[0] if x.ndim_ == 2 else 1
-        size[1] = x.sizes[x.ndim_ - 1] if x.ndim_ > 0 else 1
-        blocks.append(reshape_to(x.detach(), 2, size))
-        sizes[0] += size[0]
-        sizes[1] += size[1]
-    out = zeros_beside(<TensorBase>parts[0], dtype, 2, sizes)
-    for one in blocks:
-        x = <TensorBase>one
-        check_same_place(out, x, "block_diag")
-        copy_into(part_of(part_of(out, 0, row, x.sizes[0], 1), 1, column, x.sizes[1], 1), x)
-        row += x.sizes[0]
-        column += x.sizes[1]
-    return record(BLOCK_DIAG, out, (parts, tuple([one.shape for one in parts])))
+    cdef list parts = read_tensors(tensors, "block_diag")
+    return run_2(BLOCK_DIAG, parts, tuple([one.shape for one in parts]))

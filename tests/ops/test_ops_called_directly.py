@@ -109,3 +109,13 @@ def test_frequencies_scale_the_gradient_of_an_embedding():
     assert T.autograd.gradgradcheck(
         lambda weight: REGISTRY["embedding"](weight, index, 0, True), (weight,)
     )
+
+
+def test_a_fill_of_an_expanded_tensor_is_differentiated_once_for_each_place():
+    value = T.tensor(5.0, requires_grad=True)
+    x = T.zeros(3).expand(2, 3)
+    with pytest.warns(UserWarning, match="expanded"):
+        x.masked_fill_(T.tensor([[True, False, False], [True, True, False]]), value)
+    (x * T.arange(6.0).reshape(2, 3)).sum().backward()
+    assert x.tolist() == [[5, 5, 0]] * 2
+    assert value.grad.item() == 0 + 3 + 1 + 4

@@ -216,7 +216,7 @@ cdef TensorBase one_hot_zeros(TensorBase x, ssize classes):
     cdef ssize[MAX_NDIM] sizes
     cdef int d
     if classes < 1:
-        raise ShapeError(f"one_hot: num_classes is {classes}; it must be at least 1, or -1 for one more than the largest position")
+        raise ShapeError(f"one_hot: num_classes is {classes}; it must be at least 1, or -1 for the largest position and one")
     for d in range(x.ndim_):
         sizes[d] = x.sizes[d]
     sizes[x.ndim_] = classes

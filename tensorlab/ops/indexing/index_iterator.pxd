@@ -39,7 +39,7 @@ cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
 cdef TensorBase as_row(TensorBase x)
 
 cdef inline int check_meta(TensorBase x) except -1:
-    """For shape rules, which run if any argument is on "meta": without values of an index, x in memory cannot be read or written."""
+    """For shape rules, which run if any argument is on "meta": without the values of an index nothing in memory is read."""
     if not is_meta(x):
         refuse_meta()
     return 0

@@ -107,14 +107,14 @@ def masked_scatter_backward_derivative(grad, grad_shape, mask):
 cdef TensorBase masked_scatter_backward_kernel(TensorBase grad, TensorBase mask, object shape):
     """The elements of grad where the mask is True, in the shape of the source; zeros for the part that was not used."""
     cdef ssize[MAX_NDIM] sizes
-    cdef ssize one = 1
+    cdef ssize step = 1
     cdef TensorBase given = mask_like(grad, mask, "masked_scatter_backward")
     cdef TensorBase taken = index_forward(grad, [given], "masked_scatter_backward")
     cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "masked_scatter_backward"), sizes)
     if taken.numel_ > out.numel_:
         raise ShapeError(f"masked_scatter_backward: the mask has {taken.numel_} True, but a tensor of shape {tuple(shape)} has "
                          f"only {out.numel_} elements")
-    copy_into(alias_as(out, 1, taken.sizes, &one, out.data_), taken)
+    copy_into(alias_as(out, 1, taken.sizes, &step, out.data_), taken)
     return out
 
 cdef TensorBase masked_scatter_backward_shape(TensorBase grad, TensorBase mask, object shape):
@@ -136,7 +136,7 @@ cdef TensorBase mask_like(TensorBase x, TensorBase mask, str where):
 
 cdef TensorBase check_source(TensorBase x, TensorBase mask, TensorBase source, str where):
     """The source as a row of as many elements as the mask has True."""
-    cdef ssize one = 1, count
+    cdef ssize count
     if source.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: the source has type {source.dtype}, but the tensor has type {x.dtype}; convert it with .to() "
                          f"first")

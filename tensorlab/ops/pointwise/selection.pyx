@@ -6,10 +6,7 @@ from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.recording cimport OpNode, end_record_inplace
-from tensorlab._core.tensor cimport TensorBase, alias
-from tensorlab.ops.filling cimport start_overlapping
+from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math
@@ -179,9 +176,7 @@ cdef bint is_expanded(TensorBase x) noexcept:
 
 cdef object fill_expanded(TensorBase x, object mask, object value):
     """Fill each place of an expanded tensor that the mask names at least once. PyTorch allows this, and warns."""
-    cdef object place = alias(x), wide = mask.expand(x.shape)
-    cdef TensorBase filled
-    cdef OpNode node
+    cdef object place = x, wide = mask.expand(x.shape)
     cdef int i
     warnings.warn("masked_fill_: input is expanded, so that several of its elements are one place in memory; clone it first",
                   UserWarning)
@@ -189,7 +184,5 @@ cdef object fill_expanded(TensorBase x, object mask, object value):
         if x.strides[i] == 0 and x.sizes[i] > 1:
             place = place.narrow(i, 0, 1)
             wide = wide.any(i, keepdim=True)
-    filled = run_ternary(MASKED_FILL, place, wide, alias(<TensorBase>value) if isinstance(value, TensorBase) else value)
-    node = start_overlapping(MASKED_FILL, x, (x, mask, value))
-    copy_into(<TensorBase>place, filled)
-    return end_record_inplace(node, x)
+    run_ternary_inplace(MASKED_FILL, place, wide, value)
+    return x
