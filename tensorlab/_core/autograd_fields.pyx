@@ -4,12 +4,12 @@ Each function here becomes a property or a method of class Tensor; what it does 
 """
 from tensorlab._core.accumulate_grad cimport AccumulateGrad
 from tensorlab._core.anomaly cimport is_data_watched
-from tensorlab._core.dispatch cimport run_1
+from tensorlab._core.dispatch cimport run_1, run_2
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
 from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, grad_fn_of, needs_grad, retain
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.op cimport Op
+from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
 
@@ -230,6 +230,18 @@ def detach(TensorBase self not None):
     return run_1(DETACH, self) if active_layers else alias(self)        # which is all that there is to do
 
 
+cdef Op DETACH_ = inplace_op(DETACH)
+
+cdef TensorBase detach_inplace_kernel(TensorBase x):
+    if x.base is not None:
+        raise GradientError("detach_: a view cannot be detached in place, because its base stays in the graph; use detach()")
+    x.node = None
+    x.output_number = 0
+    x.wants_grad = False
+    return x
+
+DETACH_.kernel, DETACH_.records_itself = <void*>detach_inplace_kernel, True
+
 def detach_(TensorBase self not None):
     """Take this tensor out of the graph: it becomes a leaf that does not require grad.
 
@@ -238,32 +250,30 @@ def detach_(TensorBase self not None):
     RuntimeError
         If it is a view: its base would still follow it.
     """
-    if self.base is not None:
-        raise GradientError("detach_: a view cannot be detached in place, because its base stays in the graph; use detach()")
-    self.node = None
-    self.output_number = 0
-    self.wants_grad = False
-    return self
+    return run_1(DETACH_, self)
 
+
+cdef Op DATA = Op("data(Tensor(a) x) -> Tensor(a)", records_itself=True)       # not at all, either
+
+cdef TensorBase data_kernel(TensorBase x):
+    cdef TensorBase out = alias(x)
+    if not is_data_watched():
+        out.counter = VersionCounter.__new__(VersionCounter)
+    return out
+
+DATA.kernel = <void*>data_kernel
 
 def get_data(TensorBase x not None):
     """The same memory, out of autograd's sight: writes through it are *not* noticed. Prefer detach().
 
     `autograd.set_detect_data_writes(True)` makes them noticed.
     """
-    cdef TensorBase out = alias(x)
-    if is_data_watched():
-        return out
-    out.counter = VersionCounter.__new__(VersionCounter)
-    return out
+    return run_1(DATA, x) if active_layers else data_kernel(x)
 
 
-def set_data(TensorBase x not None, value):
-    """Let this tensor look at another one's memory, keeping its identity, flags and history."""
-    cdef TensorBase source
-    if not isinstance(value, TensorBase):
-        raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
-    source = <TensorBase>value
+cdef Op SET_DATA = Op("set_data(Tensor(a!) x, Tensor source) -> Tensor(a!)", records_itself=True)
+
+cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
     check_device("data", "its new data", x, source)
     if needs_grad(x) and not is_differentiable(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
@@ -278,6 +288,15 @@ def set_data(TensorBase x not None, value):
     x.data_ = source.data_
     x.dtype_ = source.dtype_
     set_layout(x, source.ndim_, source.sizes, source.strides)
+    return x
+
+SET_DATA.kernel = <void*>set_data_kernel
+
+def set_data(TensorBase x not None, value):
+    """Let this tensor look at another one's memory, keeping its identity, flags and history."""
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"data must be a Tensor, not {type(value).__name__}")
+    run_2(SET_DATA, x, value)
 
 
 def keep_data(TensorBase x not None):

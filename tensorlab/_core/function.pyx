@@ -21,7 +21,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.iterator cimport fill_with
-from tensorlab._core.modes cimport call_with_overrides, set_grad_mode, thread_state
+from tensorlab._core.modes cimport active_layers, call_with_overrides, set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor, saved_again
 from tensorlab._core.tensor cimport (
     VIEW_DEFAULT,
@@ -36,6 +36,7 @@ from tensorlab._core.tensor cimport (
 
 import warnings
 
+from tensorlab._core.autograd_fields import detach
 from tensorlab.errors import GradientError
 
 
@@ -247,7 +248,7 @@ cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_
         differentiable += has_grad
         if not has_grad:
             if is_input and needs_grad(out):
-                out = alias(out)
+                out = detach(out)
             elif is_input and not is_dirty:
                 out = self_view(out)
             elif not is_input and needs_grad(out) and out.base is None:
@@ -309,7 +310,10 @@ cdef TensorBase self_view(TensorBase x):
     cdef bint was_enabled = set_grad_mode(False)
     cdef TensorBase out
     try:
-        out = as_view(x, alias(x), VIEW_DEFAULT) if type(x) is tensor_class else x.view_as(x)
+        if type(x) is tensor_class and not active_layers:
+            out = as_view(x, alias(x), VIEW_DEFAULT)
+        else:
+            out = x.view_as(x)
     finally:
         set_grad_mode(was_enabled)
     return out

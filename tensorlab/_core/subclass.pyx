@@ -1,11 +1,16 @@
 """Tensors of another Python class: the same memory under a class that inherits Tensor."""
+from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.dtypes cimport dtype_object, is_differentiable
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport active_layers, thread_state
+from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport TensorBase, note_borrower, set_layout
 
 from tensorlab.errors import DTypeError, GradientError
 
+
+# not recorded by autograd: the result is a leaf
+cdef Op MAKE_SUBCLASS = Op("make_subclass(Tensor(a) data, Class cls, bool require_grad=False) -> Tensor(a)", records_itself=True)
 
 def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     """A leaf of class `cls` over the memory of `data`; writes through either are noticed by autograd.
@@ -22,6 +27,11 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     RuntimeError
         If a gradient is wanted and the dtype is not floating, or outside inference_mode of an inference tensor.
     """
+    return run_3(MAKE_SUBCLASS, data, cls, require_grad) if active_layers else subclass_of(data, cls, require_grad)
+
+
+cdef TensorBase subclass_of(TensorBase data, object cls, object require_grad):
+    """The kernel, for others too."""
     cdef TensorBase made
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"_make_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
@@ -40,3 +50,5 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     if made.storage_.guard == BORROWED:
         note_borrower(made)
     return made
+
+MAKE_SUBCLASS.kernel = <void*>subclass_of

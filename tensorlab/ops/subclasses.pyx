@@ -4,10 +4,10 @@ The results of ops are plain tensors; the default hook turns them into the class
 """
 from tensorlab._core.dispatch cimport run_2
 from tensorlab._core.op cimport Op
+from tensorlab._core.subclass cimport subclass_of
 from tensorlab._core.tensor cimport TensorBase, tensor_class
 
 from tensorlab._core.overrides import DisableTorchFunctionSubclass
-from tensorlab._core.subclass import make_subclass
 
 
 # ---------------------------------------------------------------- as_subclass
@@ -20,7 +20,7 @@ def as_subclass_derivative(grad):
 cdef TensorBase as_subclass_kernel(TensorBase x, object cls):
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"as_subclass: the class is {cls!r}; expected one that inherits tensorlab.Tensor")
-    return make_subclass(cls, x)
+    return subclass_of(x, cls, False)
 
 AS_SUBCLASS.kernel = <void*>as_subclass_kernel
 

@@ -15,7 +15,8 @@ OPS = [
     *("repeat_interleave", "as_subclass", "lazy_clone", "resize_", "set_", "getitem_alias"),
     *("getitem_select", "getitem_slice", "getitem_unsqueeze", "getitem_backward", "copy", "empty"),
     *("zeros", "ones", "full", "empty_strided", "empty_like", "zeros_like"),
-    *("ones_like", "full_like"),
+    *("ones_like", "full_like", "detach", "detach_", "data", "set_data"),
+    *("make_subclass",),
 ]
 
 
@@ -92,10 +93,30 @@ CALLS = {
 WRITES = {  # these without autograd
     "resize_": (lambda x: x.clone().resize_(2, 2), "clone resize_"),
     "set_": (lambda x: tensorlab.zeros(2).set_(x.clone()), "zeros clone set_"),
+    "detach_": (lambda x: x.requires_grad_().clone().detach_(), "clone detach_"),
+    "data": (lambda x: x.data.mul_(2), "data mul_"),
+    "set data": (lambda x: set_data(x.clone(), x[0]), "clone getitem_select set_data"),
+    "Parameter": (lambda x: tensorlab.nn.Parameter(x[0]), "getitem_select make_subclass"),
+    "an input that a custom function returns": (lambda x: Itself.apply(x), "view"),
     "set a row": (lambda x: put(x.clone(), 1, 5.0), "clone getitem_select fill_"),
     "set an element": (lambda x: put(x.clone(), (0, 1), 5.0), "clone getitem_select fill_"),
     "set all": (lambda x: put(x.clone(), ..., x[0]), "clone getitem_select view expand copy_"),
 }
+
+
+def set_data(x, value):
+    x.data = value
+    return x
+
+
+class Itself(tensorlab.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
 
 
 def put(x, index, value):
