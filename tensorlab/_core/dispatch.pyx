@@ -72,6 +72,9 @@ from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is
 from tensorlab._core.device import is_meta_device
 from tensorlab.errors import DTypeError, GradientError, ShapeError, UnsupportedDType
 
+ctypedef object (*kernel_12)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
+                             PyObject*, PyObject*, PyObject*)
+
 cdef enum:
     SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
     SHORT_ROW = 256             # and up to which it spreads a number to a row
@@ -180,7 +183,9 @@ cdef object call_kernel(Op op, void* kernel, PyObject** a, int n):
         return (<kernel_9>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
     elif n == 10:
         return (<kernel_10>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
-    raise ValueError(f"{op.name}: a kernel takes 1 to 10 arguments, not {n}")
+    elif n == 12:
+        return (<kernel_12>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11])
+    raise ValueError(f"{op.name}: a kernel takes 1 to 10 arguments, or 12, not {n}")
 
 
 cdef int mark_views(TensorBase x, object out, int creation) except -1:

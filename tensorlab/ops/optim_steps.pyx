@@ -1,15 +1,18 @@
 """Optimizer steps, one loop for each parameter: every array is read once and written once.
 
 Written with tensor operations, an Adam step makes some ten passes over memory and as many Python calls for each parameter;
-PyTorch, which does so, tests these loops (tests/optim/test_steps.py). Autograd does not see a step: it writes to the
-memory of the parameter and counts a version, as an in-place operation under no_grad does.
+PyTorch, which does so, tests these loops (tests/optim/test_steps.py). A step is one call of an op for all parameters of a
+group. Autograd does not see it: it writes to the memory of the parameters and counts versions, as an in-place operation
+under no_grad does. All arguments are checked before anything is written.
 """
 from libc.math cimport sqrt, sqrtf
 
+from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph cimport bump_version
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.layout cimport is_dense, ssize
+from tensorlab._core.layout cimport is_dense, shape_text, ssize
+from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_strided_beside, memory_of
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -68,9 +71,17 @@ cdef TensorBase like_param(TensorBase x, TensorBase param, str name, str op):
 
 cdef object mismatch(TensorBase x, TensorBase param, str name, str op):
     return ShapeError(
-        f"{op}: {name} is {x.dtype} of shape {tuple(x.shape)}, its parameter {param.dtype} of shape {tuple(param.shape)}; "
-        f"expected the same. Was the state loaded from another model's optimizer?"
+        f"{op}: {name} is {x.dtype} of shape {shape_text(x.ndim_, x.sizes)}, its parameter {param.dtype} of shape "
+        f"{shape_text(param.ndim_, param.sizes)}; expected the same. Was the state loaded from another model's optimizer?"
     )
+
+
+cdef list like_params(object tensors, object params, list dense_params, str name, str op):
+    """`like_param` of each; an empty list if there are no such tensors."""
+    cdef Py_ssize_t i
+    if len(tensors) != len(params):
+        raise ShapeError(f"{op}: {len(params)} parameters, but {len(tensors)} tensors for {name}; expected one for each")
+    return [like_param(<TensorBase>tensors[i], <TensorBase>dense_params[i], name, op) for i in range(len(params))]
 
 
 cdef int written(TensorBase x, TensorBase worked_on) except -1:
@@ -104,33 +115,51 @@ cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* op
         param[i] = param[i] - lr * (g + momentum * v if nesterov else v)
 
 
-def sgd_step(TensorBase param not None, TensorBase grad not None, TensorBase velocity, double lr, double momentum,
-             double dampening, double weight_decay, bint nesterov, bint maximize, bint is_first):
-    """Change a parameter, and with momentum its velocity, by one step of SGD (the formula is in optim.SGD).
+cdef Op SGD_STEP_ = Op("sgd_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] velocities, float lr, float momentum, "
+                       "float dampening, float weight_decay, bool nesterov, bool maximize, bool is_first) -> Tensor(a!)[]",
+                       records_itself=True)
+
+cdef object sgd_kernel(object params, object grads, object velocities, object lr, object momentum, object dampening,
+                       object weight_decay, object nesterov, object maximize, object is_first):
+    cdef SgdOptions options = SgdOptions(lr, momentum, 1 - dampening, weight_decay, nesterov, maximize, is_first)
+    cdef list dense_params = [dense(<TensorBase>one, "SGD") for one in params]
+    cdef list dense_grads = like_params(grads, params, dense_params, "the gradient", "SGD")
+    cdef list dense_velocities = like_params(velocities, params, dense_params, "momentum_buffer", "SGD") if velocities else None
+    cdef TensorBase p, g, v
+    cdef char* velocity_data
+    cdef Py_ssize_t i
+    for i in range(len(params)):
+        p, g = dense_params[i], dense_grads[i]
+        v = None if dense_velocities is None else <TensorBase>dense_velocities[i]
+        velocity_data = NULL if v is None else memory_of(v)
+        with nogil:
+            if p.dtype_ == FLOAT32:
+                sgd_loop(<float*>memory_of(p), <float*>memory_of(g), <float*>velocity_data, &options, p.numel_)
+            else:
+                sgd_loop(<double*>memory_of(p), <double*>memory_of(g), <double*>velocity_data, &options, p.numel_)
+        written(<TensorBase>params[i], p)
+        if v is not None:
+            written(<TensorBase>velocities[i], v)
+    return params
+
+SGD_STEP_.kernel = <void*>sgd_kernel
+
+
+def sgd_step(list params, list grads, list velocities, double lr, double momentum, double dampening, double weight_decay,
+             bint nesterov, bint maximize, bint is_first):
+    """Change parameters, and with momentum their velocities, by one step of SGD (the formula is in optim.SGD).
 
     Parameters
     ----------
-    param, grad : Tensor, float32 or float64, of one shape
-    velocity : Tensor of the same shape, or None; what it holds is ignored if `is_first`
+    params, grads : lists of Tensors, float32 or float64; a gradient for each parameter, of its shape and type
+    velocities : list of Tensors of the same shapes and types, empty without momentum; what they hold is ignored if `is_first`
 
     Raises
     ------
     ShapeError
         If shapes or dtypes differ; nothing is changed then.
     """
-    cdef SgdOptions options = SgdOptions(lr, momentum, 1 - dampening, weight_decay, nesterov, maximize, is_first)
-    cdef TensorBase p = dense(param, "SGD")
-    cdef TensorBase g = like_param(grad, p, "the gradient", "SGD")
-    cdef TensorBase v = None if velocity is None else like_param(velocity, p, "momentum_buffer", "SGD")
-    cdef char* velocity_data = NULL if v is None else memory_of(v)
-    with nogil:
-        if p.dtype_ == FLOAT32:
-            sgd_loop(<float*>memory_of(p), <float*>memory_of(g), <float*>velocity_data, &options, p.numel_)
-        else:
-            sgd_loop(<double*>memory_of(p), <double*>memory_of(g), <double*>velocity_data, &options, p.numel_)
-    written(param, p)
-    if v is not None:
-        written(velocity, v)
+    run_tuple(SGD_STEP_, (params, grads, velocities, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first))
 
 
 # ---------------------------------------------------------------- Adam
@@ -176,57 +205,84 @@ cdef inline real max_or_nan(real x, real y) noexcept nogil:
     return x if x != x else larger              # two selects; with `or` the loop would not vectorise
 
 
-def adam_step(TensorBase param not None, TensorBase grad not None, TensorBase mean not None, TensorBase square not None,
-              TensorBase largest, TensorBase step not None, double lr, double beta1, double beta2, double eps,
+cdef Op ADAM_STEP_ = Op("adam_step_(Tensor(a!)[] params, Tensor[] grads, Tensor(b!)[] means, Tensor(c!)[] squares, "
+                        "Tensor(d!)[] largest, Tensor(e!)[] steps, float lr, float[] betas, float eps, float weight_decay, "
+                        "bool is_decoupled, bool maximize) -> Tensor(a!)[]", records_itself=True)
+
+cdef object adam_kernel(object params, object grads, object means, object squares, object largest, object steps, object lr,
+                        object betas, object eps, object weight_decay, object is_decoupled, object maximize):
+    cdef list dense_params = [dense(<TensorBase>one, "Adam") for one in params]
+    cdef list dense_grads = like_params(grads, params, dense_params, "the gradient", "Adam")
+    cdef list dense_means = like_params(means, params, dense_params, "exp_avg", "Adam")
+    cdef list dense_squares = like_params(squares, params, dense_params, "exp_avg_sq", "Adam")
+    cdef list dense_largest = like_params(largest, params, dense_params, "max_exp_avg_sq", "Adam") if largest else None
+    cdef double rate = lr, decay = weight_decay, beta1, beta2, t
+    cdef TensorBase p, g, m, s, most
+    cdef char* most_data
+    cdef AdamOptions options
+    cdef Py_ssize_t i
+    beta1, beta2 = betas
+    options.beta1, options.beta2 = beta1, beta2
+    options.eps = eps
+    options.weight_decay = 0 if is_decoupled else decay
+    options.shrink = 1 - rate * decay if is_decoupled else 1
+    options.maximize = maximize
+    if len(steps) != len(params):
+        raise ShapeError(f"Adam: {len(params)} parameters, but {len(steps)} numbers of steps; expected one for each")
+    for one in steps:
+        check_step(<TensorBase>one)
+    for i in range(len(params)):
+        p, g, m, s = dense_params[i], dense_grads[i], dense_means[i], dense_squares[i]
+        most = None if dense_largest is None else <TensorBase>dense_largest[i]
+        most_data = NULL if most is None else memory_of(most)
+        t = count_step(<TensorBase>steps[i])
+        options.step_size = rate / (1 - beta1 ** t)
+        options.square_scale = 1 / sqrt(1 - beta2 ** t)
+        with nogil:
+            if p.dtype_ == FLOAT32:
+                run_adam(<float*>memory_of(p), <float*>memory_of(g), <float*>memory_of(m), <float*>memory_of(s),
+                         <float*>most_data, &options, p.numel_)
+            else:
+                run_adam(<double*>memory_of(p), <double*>memory_of(g), <double*>memory_of(m), <double*>memory_of(s),
+                         <double*>most_data, &options, p.numel_)
+        written(<TensorBase>params[i], p)
+        written(<TensorBase>means[i], m)
+        written(<TensorBase>squares[i], s)
+        if most is not None:
+            written(<TensorBase>largest[i], most)
+    return params
+
+ADAM_STEP_.kernel = <void*>adam_kernel
+
+
+def adam_step(list params, list grads, list means, list squares, list largest, list steps, double lr, tuple betas, double eps,
               double weight_decay, bint is_decoupled, bint maximize):
-    """Change a parameter and its state by one step of Adam (the formula is in optim.Adam).
+    """Change parameters and their state by one step of Adam (the formula is in optim.Adam).
 
     Parameters
     ----------
-    param, grad, mean, square : Tensor, float32 or float64, of one shape
-    largest : Tensor of the same shape, or None without amsgrad
-    step : Tensor, 0-d, float32 or float64, the steps so far; one is added
+    params, grads, means, squares : lists of Tensors, float32 or float64; those of a parameter have its shape and type
+    largest : list of Tensors of the same shapes and types, empty without amsgrad
+    steps : list of Tensors, 0-d, float32 or float64, the steps so far; one is added
+    betas : two floats
 
     Raises
     ------
     ShapeError
         If shapes or dtypes differ; nothing is changed then.
     """
-    cdef TensorBase p = dense(param, "Adam")
-    cdef TensorBase g = like_param(grad, p, "the gradient", "Adam")
-    cdef TensorBase m = like_param(mean, p, "exp_avg", "Adam")
-    cdef TensorBase s = like_param(square, p, "exp_avg_sq", "Adam")
-    cdef TensorBase most = None if largest is None else like_param(largest, p, "max_exp_avg_sq", "Adam")
-    cdef char* most_data = NULL if most is None else memory_of(most)
-    cdef double t = count_step(step)
-    cdef AdamOptions options
-    options.beta1 = beta1
-    options.beta2 = beta2
-    options.eps = eps
-    options.weight_decay = 0 if is_decoupled else weight_decay
-    options.shrink = 1 - lr * weight_decay if is_decoupled else 1
-    options.step_size = lr / (1 - beta1 ** t)
-    options.square_scale = 1 / sqrt(1 - beta2 ** t)
-    options.maximize = maximize
-    with nogil:
-        if p.dtype_ == FLOAT32:
-            run_adam(<float*>memory_of(p), <float*>memory_of(g), <float*>memory_of(m), <float*>memory_of(s),
-                     <float*>most_data, &options, p.numel_)
-        else:
-            run_adam(<double*>memory_of(p), <double*>memory_of(g), <double*>memory_of(m), <double*>memory_of(s),
-                     <double*>most_data, &options, p.numel_)
-    written(param, p)
-    written(mean, m)
-    written(square, s)
-    if most is not None:
-        written(largest, most)
+    run_tuple(ADAM_STEP_, (params, grads, means, squares, largest, steps, lr, betas, eps, weight_decay, is_decoupled, maximize))
+
+
+cdef int check_step(TensorBase step) except -1:
+    if step.numel_ != 1 or step.dtype_ != FLOAT32 and step.dtype_ != FLOAT64:
+        raise ShapeError(f"Adam: step is {step.dtype} of shape {shape_text(step.ndim_, step.sizes)}; expected one float")
+    memory_of(step)
+    return check_writable(step, "Adam")
 
 
 cdef double count_step(TensorBase step) except -1:
     """Add one to the number of steps and return it."""
-    if step.numel_ != 1 or step.dtype_ != FLOAT32 and step.dtype_ != FLOAT64:
-        raise ShapeError(f"Adam: step is {step.dtype} of shape {tuple(step.shape)}; expected one float")
-    check_writable(step, "Adam")
     bump_version(step)
     if step.dtype_ == FLOAT32:
         (<float*>memory_of(step))[0] += 1

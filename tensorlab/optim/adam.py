@@ -79,10 +79,10 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group):
-        beta1, beta2 = group["betas"]
         lr, eps, weight_decay = group["lr"], group["eps"], group["weight_decay"]
         amsgrad, maximize = group["amsgrad"], group["maximize"]
         is_decoupled = group["decoupled_weight_decay"]
+        params, grads, means, squares, largest, steps = [], [], [], [], [], []
         for param in group["params"]:
             grad = param.grad
             if grad is None:
@@ -94,16 +94,24 @@ class Adam(Optimizer):
                 state["exp_avg_sq"] = zeros_like(param)
                 if amsgrad:
                     state["max_exp_avg_sq"] = zeros_like(param)
+            params.append(param)
+            grads.append(grad)
+            means.append(state["exp_avg"])
+            squares.append(state["exp_avg_sq"])
+            if amsgrad:
+                largest.append(state["max_exp_avg_sq"])
+            steps.append(state["step"])
+        if params:
+            betas = tuple(group["betas"])
             adam_step(
-                param,
-                grad,
-                state["exp_avg"],
-                state["exp_avg_sq"],
-                state["max_exp_avg_sq"] if amsgrad else None,
-                state["step"],
+                params,
+                grads,
+                means,
+                squares,
+                largest,
+                steps,
                 lr,
-                beta1,
-                beta2,
+                betas,
                 eps,
                 weight_decay,
                 is_decoupled,

@@ -73,27 +73,20 @@ class SGD(Optimizer):
         lr, momentum, dampening = group["lr"], group["momentum"], group["dampening"]
         weight_decay, nesterov = group["weight_decay"], group["nesterov"]
         maximize = group["maximize"]
-        velocity = None
+        steps = {}  # is it the first one of a parameter: (parameters, gradients, velocities)
         for param in group["params"]:
             grad = param.grad
             if grad is None:
                 continue
-            is_first = False
+            velocity = None if momentum == 0 else self.state[param].get("momentum_buffer")
+            is_first = momentum != 0 and velocity is None
+            params, grads, velocities = steps.setdefault(is_first, ([], [], []))
+            params.append(param)
+            grads.append(grad)
             if momentum != 0:
-                state = self.state[param]
-                velocity = state.get("momentum_buffer")
-                if velocity is None:
-                    velocity = state["momentum_buffer"] = empty_like(param)
-                    is_first = True  # the step writes g there
-            sgd_step(
-                param,
-                grad,
-                velocity,
-                lr,
-                momentum,
-                dampening,
-                weight_decay,
-                nesterov,
-                maximize,
-                is_first,
-            )
+                velocities.append(empty_like(param) if is_first else velocity)
+        for is_first, tensors in steps.items():
+            sgd_step(*tensors, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first)
+            if is_first:  # the step has written g there
+                for param, velocity in zip(tensors[0], tensors[2], strict=True):
+                    self.state[param]["momentum_buffer"] = velocity

@@ -6,6 +6,7 @@ from tensorlab.ops.optim_steps import sgd_step
 
 import tensorlab
 from tensorlab import nn, optim
+from tensorlab._core.recorder import Counter
 from tests.oracle import assert_same_values, require_torch
 
 SGD_OPTIONS = [
@@ -178,7 +179,7 @@ def test_a_gradient_of_another_shape_or_type_is_refused_and_nothing_is_changed(n
 def test_an_integer_parameter_is_refused():
     param = tensorlab.ones(2, dtype=tensorlab.int64)
     with pytest.raises(RuntimeError, match=r"the parameter is tensorlab\.int64; expected float32"):
-        sgd_step(param, param, None, 0.1, 0, 0, 0, False, False, False)
+        sgd_step([param], [param], [], 0.1, 0, 0, 0, False, False, False)
 
 
 def test_a_nan_gradient_is_not_hidden_by_amsgrad():
@@ -188,3 +189,28 @@ def test_a_nan_gradient_is_not_hidden_by_amsgrad():
         param.grad = tensorlab.tensor([gradient])
         optimizer.step()
     assert param.isnan().item()
+
+
+def test_a_first_step_that_is_refused_leaves_no_momentum_behind():
+    params = [nn.Parameter(tensorlab.ones(2)), nn.Parameter(tensorlab.ones(3))]
+    optimizer = optim.SGD(params, lr=0.1, momentum=0.9)
+    params[0].grad, params[1].grad = tensorlab.ones(2), tensorlab.ones(3)
+    params[1].data = params[1].data.to(tensorlab.float64)  # so its gradient has another type
+    with pytest.raises(RuntimeError):
+        optimizer.step()
+    assert params[0].tolist() == [1.0, 1.0]  # nor does the first parameter move
+    params[1].grad = tensorlab.ones(3, dtype=tensorlab.float64)
+    optimizer.step()
+    assert optimizer.state[params[0]]["momentum_buffer"].tolist() == [1.0, 1.0]
+
+
+def test_a_step_is_one_call_of_an_op_that_layers_see():
+    params = [nn.Parameter(tensorlab.ones(2)), nn.Parameter(tensorlab.ones(3))]
+    for name, options in (("SGD", {"momentum": 0.9}), ("Adam", {"amsgrad": True})):
+        optimizer = getattr(optim, name)(params, **options)
+        for param in params:
+            param.grad = tensorlab.ones_like(param)
+        optimizer.step()
+        with Counter() as counter:
+            optimizer.step()
+        assert counter.counts == {f"{name.lower()}_step_": 1}
