@@ -239,8 +239,8 @@ cdef void nll_loop_float(void** data, ssize n, void* parameters) noexcept nogil:
 cdef void nll_loop_double(void** data, ssize n, void* parameters) noexcept nogil:
     nll_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
-cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, int ignore_index=-100, str reduction=\"mean\") -> "
-                      "Tensor")
+cdef Op NLL_LOSS = Op("nll_loss(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, str reduction=\"mean\") "
+                      "-> Tensor")
 
 cdef TensorBase nll_loss_result(TensorBase x, TensorBase target, TensorBase weight, object ignore_index, object reduction):
     return loss_result("nll_loss", x, target, weight, reduction)
@@ -371,7 +371,7 @@ cdef void cross_entropy_loop_double(void** data, ssize n, void* parameters) noex
     cross_entropy_loop[double](data, n, <ClassParameters*>parameters, NULL)
 
 # keeps_softmax: whether the second result is wanted, which is empty otherwise. Without it there is no gradient.
-cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weight=None, int ignore_index=-100, "
+cdef Op CROSS_ENTROPY = Op("cross_entropy(Tensor x, Tensor target, Tensor? weight=None, *, int ignore_index=-100, "
                            "str reduction=\"mean\", bool keeps_softmax=True) -> (Tensor loss, Tensor probabilities)",
                            node="NllLossBackward0")
 

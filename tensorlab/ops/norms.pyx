@@ -142,7 +142,7 @@ cdef finalize_loop norm_root(double p, int kernel) noexcept:
         return NULL
     return <finalize_loop>norm_root_loop[double] if kernel == FLOAT64 else <finalize_loop>norm_root_loop[float]
 
-cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+cdef Op NORM = Op("norm(Tensor x, float p=2.0, int[]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor",
                   node="LinalgVectorNormBackward0")
 
 cdef TensorBase norm_kernel(TensorBase x, object p, object dim, object keepdim, object dtype):

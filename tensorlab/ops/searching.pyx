@@ -95,7 +95,7 @@ cdef TensorBase in_type(TensorBase x, int dtype):
 
 
 # ---------------------------------------------------------------- searchsorted
-cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, bool out_int32=False, bool right=False, "
+cdef Op SEARCHSORTED = Op("searchsorted(Tensor sorted_sequence, Tensor values, *, bool out_int32=False, bool right=False, "
                           "Tensor? sorter=None) -> Tensor")
 
 cdef bint have_same_rows(TensorBase x, TensorBase y) noexcept:

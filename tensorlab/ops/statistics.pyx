@@ -126,8 +126,8 @@ cdef double correction_of(object unbiased, object correction) except? -1:
     """What is subtracted from the count: 1 unless told otherwise (Bessel's correction)."""
     return (1 if unbiased else 0) if correction is None else correction
 
-cdef Op VAR = Op("var(Tensor x, int[]? dim=None, bool keepdim=False, float correction=1.0) -> Tensor")
-cdef Op STD = Op("std(Tensor x, int[]? dim=None, bool keepdim=False, float correction=1.0) -> Tensor")
+cdef Op VAR = Op("var(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
+cdef Op STD = Op("std(Tensor x, int[]? dim=None, bool keepdim=False, *, float correction=1.0) -> Tensor")
 
 cdef TensorBase var_kernel(TensorBase x, object dim, object keepdim, object correction):
     return spread_of("var", x, dim, keepdim, correction, False)

@@ -33,7 +33,7 @@ SEES_OTHERS = {
                 "index_reduce",
                 "put",
             ),
-            *("quantile", "nanquantile", "mode"),
+            *("quantile", "nanquantile", "mode", "frexp"),
         ),
         IN_OTHER_OPS,
     ),

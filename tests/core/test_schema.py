@@ -1,9 +1,14 @@
-"""The schema language: what is parsed is spelt the same again, for every op there is."""
+"""The schema language: what is parsed is spelt the same again, for every op; public functions agree with their op."""
+
+import inspect
+from typing import NamedTuple
 
 import pytest
 from tensorlab._core.op import REGISTRY
 
+import tensorlab as torch
 from tensorlab._core.schema import in_place, parse, spell
+from tests.ops.calling_again import is_callable
 
 
 @pytest.mark.parametrize(
@@ -60,3 +65,62 @@ def test_the_schema_of_every_op_is_complete(name):
     assert signature.name == name
     assert tuple(one.name for one in signature.parameters) == op.params[: op.arity]
     assert op.writes == any(one.type.is_written for one in signature.parameters)
+
+
+# ---------------------------------------------------------------- an op and the public function of its name
+def public_forms(name):
+    """The signatures of the functions and the method that have the name of an op."""
+    for home in (torch, torch.nn.functional, torch.Tensor):
+        function = getattr(home, name, None)
+        if callable(function):
+            yield home.__name__, inspect.signature(function).parameters
+
+
+# Arguments whose default is a word of the public function for what the op has as a number.
+OTHER_DEFAULTS = {("norm", "p")}  # "fro": of all elements that is 2
+
+
+def disagreements(op):
+    """What the schema of an op says in another way than a public function of its name.
+
+    Either may have a default where the other has none, and a public function None for a value that it finds.
+    """
+    for home, arguments in public_forms(op.name):
+        takes_rest = any(one.kind is one.VAR_POSITIONAL for one in arguments.values())
+        for parameter in op.signature.parameters:
+            public = {"x": "input", "y": "other"}.get(parameter.name)
+            argument = arguments.get(parameter.name) or arguments.get(public)
+            if argument is None:
+                continue
+            where = f"{home}.{op.name}: {argument} and {op.schema}"
+            default = ... if argument.default is argument.empty else argument.default
+            is_same = default in (..., None, parameter.default) or parameter.default is ...
+            if not is_same and (op.name, parameter.name) not in OTHER_DEFAULTS:
+                yield f"{where} have different defaults"
+            is_keyword_only = argument.kind is argument.KEYWORD_ONLY
+            if is_keyword_only != parameter.is_keyword_only and not takes_rest:
+                yield f"{where} differ in what is given by name only"
+
+
+def test_schemas_have_the_defaults_and_the_forms_of_public_functions():
+    ops = [op for op in REGISTRY.values() if is_callable(op)]
+    assert [line for op in ops for line in disagreements(op)] == []
+    compared = [op for op in ops if any(True for _ in public_forms(op.name))]
+    assert len(compared) > len(ops) // 2
+
+
+def test_a_disagreement_is_found():
+    class Odd(NamedTuple):
+        name: str
+        schema: str
+
+        @property
+        def signature(self):
+            return parse(self.schema)
+
+    text = "sum(Tensor x, int[]? dim=None, bool keepdim=True, ScalarType? dtype=None) -> Tensor"
+    default, form = (line for line in disagreements(Odd("sum", text)) if "Tensor.sum" in line)
+    assert "keepdim=False" in default
+    assert "different defaults" in default
+    assert "dtype=None" in form
+    assert "by name only" in form

@@ -7,6 +7,7 @@ import importlib
 import pathlib
 import warnings
 
+import numpy as np
 import pytest
 
 import tensorlab
@@ -73,3 +74,28 @@ def other_inputs(sample):
         shapes = pointwise_shapes(sample.arrays())
         variants += [shapes.empty, shapes.zero_d, shapes.broadcast]
     return variants
+
+
+# ------------------------------------------------------------------------------------------------ derivatives
+def first_gradients(T, grad, sample, arrays, call=None):
+    """Gradients of the call by all floating inputs, weighted at random; None if it does not depend on one."""
+    tensors = [make_tensor(T, array, requires_grad=is_floating(array)) for array in arrays]
+    results = [y for y in as_tuple((call or sample.call)(T, *tensors)) if y.requires_grad]
+    rng = np.random.default_rng(1)
+    weights = [
+        make_tensor(T, np.asarray(rng.standard_normal(tuple(y.shape))), requires_grad=True)
+        for y in results
+    ]
+    leaves = [x for x in tensors if x.requires_grad]
+    grads = grad(results, leaves, grad_outputs=weights, create_graph=True, allow_unused=True)
+    return leaves + weights, grads
+
+
+def second_gradients(T, grad, inputs, grads):
+    """Gradients of those gradients, again weighted."""
+    rng = np.random.default_rng(2)
+    grads = [g for g in grads if g is not None and g.requires_grad]
+    if not grads:
+        return ()
+    weights = [make_tensor(T, np.asarray(rng.standard_normal(tuple(g.shape)))) for g in grads]
+    return grad(grads, inputs, grad_outputs=weights, allow_unused=True)

@@ -236,10 +236,8 @@ SIGNS = [
         derivatives=0,
         bad=[lambda T, x, y: T.heaviside(x, y.to(T.float32))],
     ),
-    binary("nextafter", derivatives=0),
-    form(
-        "frexp", lambda T, x: tuple(T.frexp(x)), normal(3, 4), derivatives=0, dtypes=FLOATING_DTYPES
-    ),
+    binary("nextafter"),
+    form("frexp", lambda T, x: tuple(T.frexp(x)), normal(3, 4), dtypes=FLOATING_DTYPES),
     # for negative integers PyTorch's derivative is 0, which is wrong
     pointwise("ldexp", lambda T, x, y: T.ldexp(x, y), normal(3, 4), integers(0, 4, 3, 4)),
     form("ldexp float", lambda T, x, y: T.ldexp(x, y), normal(3, 4), normal(3, 4)),

@@ -36,7 +36,7 @@ COMPOSED = {
         "scaled_dot_product_attention",
     ),
     *("cross_entropy", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pairwise_distance"),
-    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "batch_norm", "group_norm"),
+    *("binary_cross_entropy", "binary_cross_entropy_with_logits", "group_norm"),
     *(
         "sum_to_size",
         "mode",
@@ -70,6 +70,8 @@ SAVE_OTHERWISE = {
         "angle",
         "cummax",
         "cummin",
+        "frexp",
+        "batch_norm",
     ),
     *("mul number", "div number", "div reflected"),  # a number is kept as one
     *("div trunc", "div floor"),  # the gradient is 0

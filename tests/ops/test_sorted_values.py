@@ -2,6 +2,7 @@
 
 import numpy
 import pytest
+from tensorlab._core.op import REGISTRY
 
 import tensorlab
 
@@ -118,3 +119,12 @@ def test_quantile_has_the_same_value_followed_or_not():
         numpy.testing.assert_allclose(
             ours.numpy(), numpy.quantile(x.numpy().astype("float64"), 0.3, dim), rtol=1e-5
         )
+
+
+def test_the_op_differentiates_as_the_sort_does():
+    x = numbers(60, "float64").nan_to_num().reshape(3, 20).requires_grad_()
+    weights = tensorlab.rand(3, 20, dtype=tensorlab.float64)
+    for dim in (0, 1):
+        (ours,) = tensorlab.autograd.grad(REGISTRY["sorted_values"](x, dim), x, weights)
+        (theirs,) = tensorlab.autograd.grad(x.sort(dim, stable=True).values, x, weights)
+        assert_same_bits(ours, theirs)

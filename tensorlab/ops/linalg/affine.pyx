@@ -99,9 +99,9 @@ cdef int write_product(TensorBase x, TensorBase product, str where) except -1:
     copy_into(x, product)
     return 0
 
-cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, float beta=1, float alpha=1) -> Tensor",
+cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                    public={"a": "mat1", "b": "mat2"})
-cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, float beta=1, float alpha=1) -> Tensor",
+cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
 cdef tuple MATRICES = ("mat1", "mat2")
 cdef tuple BATCHES = ("batch1", "batch2")

@@ -288,7 +288,7 @@ cdef void isclose_loop(uint8_t* out, real* x, real* y, real* rtol, real* atol, s
         distance = tl_math.fabs(x[i] - y[i])
         out[i] = (x[i] == y[i]) | ((distance <= atol[i] + tl_math.fabs(rtol[i] * y[i])) & (distance < INFINITY))
 
-cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol, Scalar atol) -> Tensor", dtype="compare")
+cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol=1e-05, Scalar atol=1e-08) -> Tensor", dtype="compare")
 floating_loops(ISCLOSE, &isclose_loop[float], &isclose_loop[double])
 
 cdef object close(str where, TensorBase x, object y, double rtol, double atol, bint equal_nan):

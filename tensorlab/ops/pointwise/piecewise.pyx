@@ -28,7 +28,7 @@ cdef void hardtanh_loop(number* out, number* x, number* low, number* high, ssize
     for i in range(n):
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
-cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val, Scalar max_val) -> Tensor", dtype="promote")
+cdef Op HARDTANH = Op("hardtanh(Tensor x, Scalar min_val=-1, Scalar max_val=1) -> Tensor", dtype="promote")
 number_loops(HARDTANH, &hardtanh_loop[uint8_t], &hardtanh_loop[int8_t], &hardtanh_loop[int16_t],
              &hardtanh_loop[int32_t], &hardtanh_loop[int64_t], &hardtanh_loop[float],
              &hardtanh_loop[double])
@@ -227,7 +227,7 @@ cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
         y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
-cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False)
+cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(SOFTSHRINK, &softshrink_loop[float], &softshrink_loop[double])
 
 @SOFTSHRINK.derivative("x")
@@ -257,7 +257,7 @@ cdef void hardshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
     for i in range(n):
         out[i] = 0 if (x[i] >= -lambd[i]) & (x[i] <= lambd[i]) else x[i]
 
-cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
+cdef Op HARDSHRINK = Op("hardshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
 floating_loops(HARDSHRINK, &hardshrink_loop[float], &hardshrink_loop[double])
 
 @HARDSHRINK.derivative("x")

@@ -76,7 +76,7 @@ cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nog
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
-cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope) -> Tensor", dtype="promote", wraps_numbers=False,
+cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope=0.01) -> Tensor", dtype="promote", wraps_numbers=False,
                         inplace_node="LeakyReluBackward1")
 floating_loops(LEAKY_RELU, &leaky_relu_loop[float], &leaky_relu_loop[double])
 

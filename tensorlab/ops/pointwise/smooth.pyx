@@ -218,7 +218,7 @@ cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n
         z = x[i] * beta[i]
         out[i] = x[i] if z > threshold[i] else tl_math.softplus(z) / beta[i]
 
-cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta, Scalar threshold) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(SOFTPLUS, &softplus_loop[float], &softplus_loop[double])
 
 @SOFTPLUS.derivative("x")

@@ -27,7 +27,7 @@ cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* val
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] * b[i]
 
-cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
+cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", dtype="promote")
 number_loops(ADDCMUL, &addcmul_loop[uint8_t], &addcmul_loop[int8_t], &addcmul_loop[int16_t],
              &addcmul_loop[int32_t], &addcmul_loop[int64_t], &addcmul_loop[float],
              &addcmul_loop[double])
@@ -81,7 +81,7 @@ cdef void addcdiv_loop(real* out, real* x, real* a, real* b, real* value, ssize 
     for i in range(n):
         out[i] = x[i] + value[i] * a[i] / b[i]
 
-cdef Op ADDCDIV = Op("addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, Scalar value) -> Tensor", dtype="promote")
+cdef Op ADDCDIV = Op("addcdiv(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", dtype="promote")
 floating_loops(ADDCDIV, &addcdiv_loop[float], &addcdiv_loop[double])
 
 @ADDCDIV.derivative("x")

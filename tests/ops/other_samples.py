@@ -1,0 +1,144 @@
+"""Samples of what the shared tests cannot compare with PyTorch; the test files named here do that.
+
+Random numbers, memory that is not initialised, factories, ops that are in place in public and functional only in the
+registry, and calls that change what a tensor is over. The coverage of the ops counts these samples, too: so these ops
+are called on meta, differentiated, and called again.
+"""
+
+from tensorlab._core.op import REGISTRY
+
+from tests.ops.samples import Sample, normal, uniform
+
+
+def functional(name, *arguments):
+    """The op that a fill in place has its derivative of; only layers call it."""
+    return Sample(
+        f"{name} functional",
+        lambda T, x: REGISTRY[name](x, *arguments),
+        normal(3, 4),
+        derivatives=1,
+    )
+
+
+# tests/ops/test_random.py
+FILLS = {
+    "uniform": (),
+    "normal": (),
+    "log_normal": (),
+    "cauchy": (),
+    "exponential": (),
+    "geometric": (0.5,),
+    "bernoulli": (),
+    "random": (),
+}
+RANDOM = [
+    *[
+        Sample(
+            name + "_",
+            lambda T, x, fill=name + "_", arguments=arguments: getattr(x * 1, fill)(*arguments),
+            normal(3, 4),
+            derivatives=1,
+        )
+        for name, arguments in FILLS.items()
+    ],
+    *[functional(name, *arguments) for name, arguments in FILLS.items()],
+    Sample("bernoulli", lambda T, x: T.bernoulli(x), uniform(0, 1, 3, 4), derivatives=1),
+    *[
+        Sample(name, call, normal(3, 4), uniform(0.1, 1, 3, 4), derivatives=1)
+        for name, call in {
+            "bernoulli tensor_": lambda T, x, p: (x * 1).bernoulli_(p),
+            "bernoulli tensor": lambda T, x, p: REGISTRY["bernoulli_tensor"](x, p),
+            "normal pairs": lambda T, x, p: T.normal(x, p),
+            "normal means": lambda T, x, p: T.normal(x, 2.0) + p,
+            "normal stds": lambda T, x, p: T.normal(2.0, p) + x,
+        }.items()
+    ],
+    *[
+        Sample(name, call, uniform(0.1, 1, 3, 4), derivatives=0)
+        for name, call in {
+            "normal numbers": lambda T, x: T.normal(0.0, 2.0, (3,)),
+            "rand": lambda T, x: T.rand(3),
+            "randn": lambda T, x: T.randn(3),
+            "randint": lambda T, x: T.randint(7, (3,)),
+            "randperm": lambda T, x: T.randperm(7),
+            "rand_like": lambda T, x: T.rand_like(x),
+            "randn_like": lambda T, x: T.randn_like(x),
+            "randint_like": lambda T, x: T.randint_like(x, 7),
+            "multinomial": lambda T, x: T.multinomial(x, 2),
+        }.items()
+    ],
+]
+
+# tests/ops/test_views.py, test_getitem.py
+VIEWS = [
+    Sample("getitem alias", lambda T, x: x[...], normal(3, 4)),
+    Sample("getitem unsqueeze", lambda T, x: x[None], normal(3, 4)),
+    Sample("getitem select", lambda T, x: x[1], normal(3, 4)),
+    Sample("as_strided_", lambda T, x: (x * 1).as_strided_((2, 3), (1, 2)), normal(3, 4)),
+    Sample("view dtype", lambda T, x: x.view(T.int64), normal(3, 4), derivatives=0),
+    Sample("as_subclass", lambda T, x: x.as_subclass(T.Tensor), normal(3, 4)),
+]
+
+# tests/ops/test_copying.py, test_creation.py, test_lazy_clone.py
+MEMORY = [
+    Sample("copy", lambda T, x, y: REGISTRY["copy"](x, y), normal(3, 4), normal(4)),
+    functional("zero"),
+    Sample("lazy_clone", lambda T, x: x._lazy_clone(), normal(3, 4)),
+    Sample("empty_like", lambda T, x: T.empty_like(x), normal(3, 4), derivatives=0),
+    Sample("resize_", lambda T, x: x.clone().resize_(2, 3), normal(3, 4), derivatives=0),
+    Sample("set_", lambda T, x, y: x.clone().set_(y), normal(3, 4), normal(2), derivatives=0),
+]
+
+# tests/ops/test_creation.py
+RANGES = [
+    Sample("eye", lambda T: T.eye(3, 4), derivatives=0),
+    Sample("logspace", lambda T: T.logspace(0, 2, 5), derivatives=0),
+    Sample("arange", lambda T: T.arange(5), derivatives=0),
+    Sample("tril_indices", lambda T: T.tril_indices(3, 4), derivatives=0),
+    Sample("triu_indices", lambda T: T.triu_indices(3, 4), derivatives=0),
+    Sample("linspace", lambda T: T.linspace(0, 1, 5), derivatives=0),
+]
+
+
+def with_data(x, y):
+    x = x * 1
+    x.data = y
+    return x
+
+
+# tests/ops/test_recorded_views.py
+WITHOUT_HISTORY = [
+    Sample(name, call, normal(3, 4), derivatives=0)
+    for name, call in {
+        "data": lambda T, x: x.data,
+        "set_data": lambda T, x: with_data(x, x + 1),
+        "detach_": lambda T, x: (x * 1).detach_(),
+        "make_subclass": lambda T, x: T.nn.Parameter(x.detach()).detach(),
+    }.items()
+]
+
+# the gradients of layer_norm and batch_norm, where they have edges that their formulas do not need
+EDGES = [
+    Sample(
+        "with_edges", lambda T, x, y: REGISTRY["with_edges"](x, y, None, y), normal(3, 4), normal(2)
+    )
+]
+
+
+def stepped(T, name, x, **options):
+    """A parameter after a step of an optimizer, with its own values as gradient."""
+    parameter = T.nn.Parameter(x * 1)
+    parameter.grad = x * 1
+    getattr(T.optim, name)([parameter], lr=0.1, **options).step()
+    return parameter.detach()
+
+
+# tests/optim/test_steps.py
+STEPS = [
+    Sample(
+        "sgd_step_", lambda T, x: stepped(T, "SGD", x, momentum=0.9), normal(3, 4), derivatives=0
+    ),
+    Sample("adam_step_", lambda T, x: stepped(T, "Adam", x), normal(3, 4), derivatives=0),
+]
+
+OTHER_SAMPLES = RANGES + WITHOUT_HISTORY + EDGES + STEPS + RANDOM + VIEWS + MEMORY
