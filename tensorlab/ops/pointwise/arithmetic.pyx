@@ -11,7 +11,6 @@ from tensorlab._core.dispatch cimport (
     run_out,
     run_out_1,
     run_out_2,
-    run_reflected,
     run_ternary,
     run_ternary_inplace,
     run_unary,
@@ -239,11 +238,17 @@ def rsub(TensorBase input not None, other, *, alpha=1):
     """
     refuse_bool("rsub", input, other)
     if is_one(alpha) and is_operand(other):
-        return run_reflected(SUB, RSUB, other, input)
+        return run_binary(RSUB, input, other)
     return sub(other, input, alpha=alpha)
 
-# The same numbers as those of SUB; as a node it leads to x first, and nowhere else if y is a number.
-cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", wraps_numbers=False, node=("RsubBackward1", "RsubBackward0"))
+cdef void rsub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
+    sub_loop(out, y, x, n)
+
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote", number_edges=False,
+                  node=("RsubBackward1", "RsubBackward0"))
+floating_loops(RSUB, <void*>rsub_loop[float], <void*>rsub_loop[double])
+integer_loops(RSUB, <void*>rsub_loop[uint8_t], <void*>rsub_loop[int8_t], <void*>rsub_loop[int16_t], <void*>rsub_loop[int32_t],
+              <void*>rsub_loop[int64_t])
 
 @RSUB.derivative("x")
 def rsub_derivative_x(grad):
@@ -265,7 +270,7 @@ def sub_reflected(TensorBase y not None, x):
     if not is_operand(x):
         return NotImplemented
     refuse_bool("sub", x, y)
-    return run_reflected(SUB, RSUB, x, y)
+    return run_binary(RSUB, y, x)
 
 def sub_operator_(TensorBase x not None, y):
     """`x -= y`"""

@@ -11,7 +11,6 @@ from tensorlab._core.dispatch cimport (
     run_binary_inplace,
     run_out_1,
     run_out_2,
-    run_reflected,
     run_unary,
     run_unary_inplace,
 )
@@ -86,8 +85,14 @@ def pow_derivative_exponent(grad, x, exponent, out):
 
 
 # ---------------------------------------------------------------- pow of a number
-# The same numbers as those of POW; its node leads to the exponent and nowhere else.
-cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", node="PowBackward2")
+cdef void pow_of_number_loop(number* out, number* exponent, number* x, ssize n) noexcept nogil:
+    pow_loop(out, x, exponent, n)
+
+cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", dtype="promote", grain=4096,
+                           wraps_numbers=False, node="PowBackward2")
+floating_loops(POW_OF_NUMBER, <void*>pow_of_number_loop[float], <void*>pow_of_number_loop[double])
+integer_loops(POW_OF_NUMBER, <void*>pow_of_number_loop[uint8_t], <void*>pow_of_number_loop[int8_t],
+              <void*>pow_of_number_loop[int16_t], <void*>pow_of_number_loop[int32_t], <void*>pow_of_number_loop[int64_t])
 
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
@@ -211,7 +216,7 @@ cdef Op power_op(str where, object x, object y):
 cdef object power(str where, object x, object y):
     cdef Op op = power_op(where, x, y)
     if not isinstance(x, TensorBase) and isinstance(y, TensorBase):
-        return run_reflected(POW, POW_OF_NUMBER, x, <TensorBase>y)
+        return run_binary(POW_OF_NUMBER, y, x)
     return run_binary(POW, x, y) if op is POW else run_unary(op, <TensorBase>x)
 
 def pow(input, exponent, *, out=None):
