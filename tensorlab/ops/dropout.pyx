@@ -6,32 +6,27 @@ mean and variance).
 """
 from libc.math cimport sqrt
 
-from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.random cimport default_generator
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like
-from tensorlab.ops.random cimport BERNOULLI, fill_tensor
+from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.tensor cimport TensorBase, empty_like
+from tensorlab.ops.random cimport BERNOULLI_
 
 from tensorlab.errors import ShapeError
+from tensorlab.ops import creation
 
 cdef double ALPHA = 1.7580993408473766          # minus the limit of SELU at minus infinity, which alpha dropout puts in
 
 
 cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
     """1 with probability 1 - p and 0 otherwise, for each element or for each channel."""
-    cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase noise
-    cdef int i
-    if by_channel:
-        if x.ndim_ < 2:
-            raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not "
-                             f"{x.ndim_}")
-        for i in range(x.ndim_):
-            sizes[i] = x.sizes[i] if i < 2 else 1
-        noise = empty_beside(x, x.dtype_, x.ndim_, sizes)
+    cdef object noise
+    if not by_channel:
+        noise = creation.empty_like(x) if active_layers else empty_like(x, x.dtype_)
+    elif x.ndim_ < 2:
+        raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not {x.ndim_}")
     else:
-        noise = empty_like(x, x.dtype_)
-    fill_tensor(noise, BERNOULLI, default_generator(), 1 - p, 0)
-    return noise
+        noise = creation.new_empty(x, [x.sizes[i] if i < 2 else 1 for i in range(x.ndim_)])
+    return run_3(BERNOULLI_, noise, 1 - p, None)
 
 
 cdef object run_dropout(TensorBase x, double p, bint train, bint by_channel, bint alpha, bint in_place, str where):

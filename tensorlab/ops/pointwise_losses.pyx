@@ -2,11 +2,12 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
-from tensorlab._core.dispatch cimport run_binary, run_ternary
+from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
-from tensorlab._core.layout cimport ssize
-from tensorlab._core.tensor cimport TensorBase, is_meta
+from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.operands cimport same_numbers
+from tensorlab._core.tensor cimport TensorBase, alias
 
 import warnings
 
@@ -34,16 +35,17 @@ cdef object reduced(str where, object losses, object reduction):
 
 cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
     """Shapes that differ are broadcast, which is rarely meant."""
-    if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; they "
-                      f"are broadcast, which is rarely meant. Give them the same shape", UserWarning)
+    if input.ndim_ != target.ndim_ or not same_numbers(input.ndim_, input.sizes, target.sizes):
+        warnings.warn(f"{where}: the target has shape {shape_text(target.ndim_, target.sizes)}, but the input "
+                      f"{shape_text(input.ndim_, input.sizes)}; they are broadcast, which is rarely meant. Give them the same "
+                      f"shape", UserWarning)
     return 0
 
 
 cdef int check_same_shape(str where, TensorBase input, TensorBase target) except -1:
-    if tuple(input.shape) != tuple(target.shape):
-        raise TargetError(f"{where}: the target has shape {tuple(target.shape)}, but the input {tuple(input.shape)}; "
-                          f"they must be the same")
+    if input.ndim_ != target.ndim_ or not same_numbers(input.ndim_, input.sizes, target.sizes):
+        raise TargetError(f"{where}: the target has shape {shape_text(target.ndim_, target.sizes)}, but the input "
+                          f"{shape_text(input.ndim_, input.sizes)}; they must be the same")
     return 0
 
 
@@ -199,8 +201,25 @@ cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         no = no if no > -100 else -100
         out[i] = (y[i] - 1) * no - y[i] * yes
 
-cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
-floating_loops(BINARY_CROSS_ENTROPY, <void*>bce_loop[float], <void*>bce_loop[double])
+# The losses alone, and the op, which looks at x first:
+cdef Op BCE_OF_PROBABILITIES = Op("binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                                  grain=8192)
+floating_loops(BCE_OF_PROBABILITIES, <void*>bce_loop[float], <void*>bce_loop[double])
+
+cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
+
+cdef object binary_cross_entropy_result(TensorBase x, TensorBase y):
+    return run_binary(BCE_OF_PROBABILITIES, alias(x), alias(y))         # without their history
+
+cdef object binary_cross_entropy_kernel(TensorBase x, TensorBase y):
+    values = alias(x)
+    if not ((values >= 0) & (values <= 1)).all().item():
+        raise ShapeError("binary_cross_entropy: the input must hold probabilities, from 0 to 1; for logits use "
+                         "binary_cross_entropy_with_logits")
+    return binary_cross_entropy_result(x, y)
+
+BINARY_CROSS_ENTROPY.kernel = <void*>binary_cross_entropy_kernel
+BINARY_CROSS_ENTROPY.shape_rule = <void*>binary_cross_entropy_result
 
 @BINARY_CROSS_ENTROPY.derivative("x")
 def binary_cross_entropy_derivative_x(grad, x, y):
@@ -236,10 +255,7 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
     tensor(0.4904)
     """
     check_same_shape("binary_cross_entropy", input, target)
-    if not is_meta(input) and not ((input >= 0) & (input <= 1)).all().item():
-        raise ShapeError("binary_cross_entropy: the input must hold probabilities, from 0 to 1; for logits use "
-                         "binary_cross_entropy_with_logits")
-    losses = run_binary(BINARY_CROSS_ENTROPY, input, target)
+    losses = run_2(BINARY_CROSS_ENTROPY, input, target)
     return reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
 
 

@@ -1,4 +1,5 @@
-"""Random fills, for other families of ops too. They record nothing."""
+"""Random fills, for other families of ops too. The functions record nothing."""
+from tensorlab._core.op cimport Op
 from tensorlab._core.random cimport Generator
 from tensorlab._core.tensor cimport TensorBase
 
@@ -13,6 +14,8 @@ cdef enum:
     BERNOULLI
     GEOMETRIC
     RANDOM                      # all integers of the type
+
+cdef Op BERNOULLI_              # x, p, generator
 
 cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, double b) except -1
 cdef int fill_normally(TensorBase x, Generator generator, double mean, double std) except -1

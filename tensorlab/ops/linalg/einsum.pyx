@@ -15,13 +15,23 @@ copied: the product takes them as they are.
 """
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
-from tensorlab._core.tensor cimport TensorBase
+from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import ShapeError
 from tensorlab.ops.linalg.matrices import matmul
 
 cdef str LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 cdef str ELLIPSIS = "..."
+
+
+cdef object sizes_of(TensorBase x):
+    """Its shape, whatever a subclass says of that."""
+    return make_size(x.ndim_, x.sizes)
+
+
+cdef Py_ssize_t size_of(TensorBase x, int d) except -1:
+    """Its size in dimension d, which it has."""
+    return x.sizes[d]
 
 
 # ---------------------------------------------------------------- reading the equation
@@ -130,8 +140,8 @@ cdef tuple take_diagonals(object x, list names):
         name = names[i]
         if name in out:
             j = out.index(name)
-            if x.shape[i] != x.shape[j]:
-                raise ShapeError(f"einsum: subscript {name} is repeated for sizes {x.shape[j]} and {x.shape[i]}")
+            if size_of(x, i) != size_of(x, j):
+                raise ShapeError(f"einsum: subscript {name} is repeated for sizes {size_of(x, j)} and {size_of(x, i)}")
             x = x.diagonal(0, j, i).movedim(-1, j)
             names = names[:i] + names[i + 1:]
         else:
@@ -144,7 +154,7 @@ cdef int check_sizes(list operands, list names) except -1:
     """Each name must mean the same size everywhere; 1 gives way to others."""
     cdef dict sizes = {}
     for number, (x, own) in enumerate(zip(operands, names)):
-        for name, size in zip(own, x.shape):
+        for name, size in zip(own, sizes_of(x)):
             known = sizes.get(name, 1)
             if known != 1 and size != 1 and size != known:
                 raise ShapeError(f"einsum: subscript {name} has size {size} in operand {number}, but size {known} before")
@@ -172,23 +182,23 @@ cdef long product_of(object sizes):
 
 cdef object as_matrices(object x, list batch, list rows, list columns, list rest):
     """x permuted to (batch, rows, columns), the latter two joined to one dimension each; there is always a batch."""
-    shape = [x.shape[d] for d in batch] or [1]
-    shape += [product_of([x.shape[d] for d in rows]), product_of([x.shape[d] for d in columns])]
+    shape = [size_of(x, d) for d in batch] or [1]
+    shape += [product_of([size_of(x, d) for d in rows]), product_of([size_of(x, d) for d in columns])]
     return x.permute(batch + rows + columns + rest).reshape(shape)
 
 
 cdef object multiply_pair(object x, object y, list summed):
     """The product of two operands, summed over the dimensions `summed`, which keep size 1."""
     cdef list batch = [], left = [], right = [], order
-    cdef int d, ndim = x.ndim
+    cdef int d, ndim = (<TensorBase?>x).ndim_
     if not summed:
         return x * y
     for d in range(ndim):
         if d in summed:
             continue
-        if x.shape[d] != 1 and y.shape[d] != 1:
+        if size_of(x, d) != 1 and size_of(y, d) != 1:
             batch.append(d)
-        elif x.shape[d] != 1:
+        elif size_of(x, d) != 1:
             left.append(d)
         else:
             right.append(d)
@@ -196,7 +206,7 @@ cdef object multiply_pair(object x, object y, list summed):
         x, y, left, right = y, x, right, left
     out = matmul(as_matrices(x, batch, left, summed, right), as_matrices(y, batch, summed, right, left))
     order = batch + left + summed + right
-    out = out.reshape([x.shape[d] for d in batch + left] + [1] * len(summed) + [y.shape[d] for d in right])
+    out = out.reshape([size_of(x, d) for d in batch + left] + [1] * len(summed) + [size_of(y, d) for d in right])
     return out.permute([order.index(d) for d in range(ndim)])
 
 
@@ -207,14 +217,14 @@ cdef object combine(object x, object y, list uses, int kept):
     """
     cdef list summed = [], x_alone = [], y_alone = []
     cdef int d
-    for d in range(kept, x.ndim):
-        if x.shape[d] != 1 and y.shape[d] != 1:
+    for d in range(kept, (<TensorBase?>x).ndim_):
+        if size_of(x, d) != 1 and size_of(y, d) != 1:
             uses[d] -= 1
             if uses[d] == 1:
                 summed.append(d)
                 uses[d] = 0
-        elif uses[d] == 1 and (x.shape[d] != 1 or y.shape[d] != 1):
-            (x_alone if x.shape[d] != 1 else y_alone).append(d)
+        elif uses[d] == 1 and (size_of(x, d) != 1 or size_of(y, d) != 1):
+            (x_alone if size_of(x, d) != 1 else y_alone).append(d)
             uses[d] = 0
     if x_alone:
         x = x.sum(x_alone, keepdim=True)
@@ -275,7 +285,7 @@ def einsum(*args):
         [name for name in rest if isinstance(name, str)])
     for i in range(len(operands)):
         operands[i] = arrange(operands[i], names[i], order)
-    uses = [sum([x.shape[d] != 1 for x in operands]) for d in range(len(order))]
+    uses = [sum([size_of(x, d) != 1 for x in operands]) for d in range(len(order))]
     out = operands[0]
     for i in range(1, len(operands)):
         out = combine(out, operands[i], uses, kept)
@@ -283,7 +293,7 @@ def einsum(*args):
         return out
     if len(operands) == 1:
         return out.sum(list(range(kept, len(order))))
-    return out.reshape(out.shape[:kept])                # what was summed over has size 1 now
+    return out.reshape(sizes_of(out)[:kept])            # what was summed over has size 1 now
 
 
 # ---------------------------------------------------------------- tensordot and kron
@@ -325,20 +335,20 @@ def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None)
     if len(a_dims) != len(b_dims) or len(set(a_dims)) != len(a_dims) or len(set(b_dims)) != len(b_dims):
         raise ShapeError(f"tensordot: dims {a_dims} and {b_dims} must be equally many and all different")
     for i, j in zip(a_dims, b_dims):
-        if a.shape[i] != b.shape[j] and a.shape[i] != 1 and b.shape[j] != 1:
-            raise ShapeError(f"tensordot: dimension {i} of the first has size {a.shape[i]}, but dimension {j} of the second has "
-                             f"{b.shape[j]}")
+        if size_of(a, i) != size_of(b, j) and size_of(a, i) != 1 and size_of(b, j) != 1:
+            raise ShapeError(f"tensordot: dimension {i} of the first has size {size_of(a, i)}, but dimension {j} of the second "
+                             f"has {size_of(b, j)}")
     x, y = a, b
     for i, j in zip(a_dims, b_dims):                    # a size of 1 is broadcast: sum the other one first
-        if x.shape[i] != y.shape[j]:
+        if size_of(x, i) != size_of(y, j):
             x = x.sum(i, keepdim=True)
             y = y.sum(j, keepdim=True)
     a_free = [i for i in range(a.ndim_) if i not in a_dims]
     b_free = [i for i in range(b.ndim_) if i not in b_dims]
-    inner = product_of([x.shape[i] for i in a_dims])
-    result = matmul(x.permute(a_free + a_dims).reshape(product_of([a.shape[i] for i in a_free]), inner),
-                    y.permute(b_dims + b_free).reshape(inner, product_of([b.shape[i] for i in b_free])))
-    result = result.reshape([a.shape[i] for i in a_free] + [b.shape[i] for i in b_free])
+    inner = product_of([size_of(x, i) for i in a_dims])
+    result = matmul(x.permute(a_free + a_dims).reshape(product_of([size_of(a, i) for i in a_free]), inner),
+                    y.permute(b_dims + b_free).reshape(inner, product_of([size_of(b, i) for i in b_free])))
+    result = result.reshape([size_of(a, i) for i in a_free] + [size_of(b, i) for i in b_free])
     return store_out("tensordot", result, out, (a, b))
 
 
@@ -354,8 +364,8 @@ def kron(TensorBase input not None, TensorBase other not None, *, out=None):
     tensor([ 1,  2, 10, 20])
     """
     cdef int ndim = max(input.ndim_, other.ndim_)
-    x_shape = [1] * (ndim - input.ndim_) + list(input.shape)
-    y_shape = [1] * (ndim - other.ndim_) + list(other.shape)
+    x_shape = [1] * (ndim - input.ndim_) + list(sizes_of(input))
+    y_shape = [1] * (ndim - other.ndim_) + list(sizes_of(other))
     x = input.reshape([size for one in x_shape for size in (one, 1)])
     y = other.reshape([size for one in y_shape for size in (1, one)])
     result = (x * y).reshape([a * b for a, b in zip(x_shape, y_shape)])
