@@ -211,7 +211,7 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
     if sorter is not None and not isinstance(sorter, TensorBase):
         raise DTypeError("searchsorted: the sorter must be a Tensor of type int64, such as argsort gives")
     result = run_tuple(SEARCHSORTED, (sorted_sequence, values, out_int32, right, sorter))
-    return store_out("searchsorted", result, out, (sorted_sequence, input), NO_DERIVATIVE)
+    return result if out is None else store_out("searchsorted", result, out, (sorted_sequence, input), NO_DERIVATIVE)
 
 
 def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bint right=False, out=None):
@@ -227,7 +227,7 @@ def bucketize(input, TensorBase boundaries not None, *, bint out_int32=False, bi
                          f"{shape_text(boundaries.ndim_, boundaries.sizes)}")
     boundaries, values = common_type(boundaries, input, "bucketize")
     result = run_tuple(SEARCHSORTED, (boundaries, values, out_int32, right, None))
-    return store_out("bucketize", result, out, (input, boundaries), NO_DERIVATIVE)
+    return result if out is None else store_out("bucketize", result, out, (input, boundaries), NO_DERIVATIVE)
 
 
 # ---------------------------------------------------------------- isin

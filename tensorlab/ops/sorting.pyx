@@ -244,4 +244,4 @@ def argsort(TensorBase input not None, dim=-1, bint descending=False, *, bint st
     tensor([0, 2, 1])
     """
     result = run_3(SORT, input, dim_of(dim, input, "argsort"), descending)[1]
-    return store_out("argsort", result, out, (input,), NO_PARTIAL_OVERLAP | NO_DERIVATIVE)
+    return result if out is None else store_out("argsort", result, out, (input,), NO_PARTIAL_OVERLAP | NO_DERIVATIVE)

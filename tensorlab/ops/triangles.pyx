@@ -250,8 +250,10 @@ cdef TensorBase triangle_indices_shape(object row, object col, object offset, bi
     return meta_tensor(triangle.dtype, 2, sizes, NULL)
 
 
-cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
-cdef Op TRIU_INDICES = Op("triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op TRIL_INDICES = Op("tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) "
+                          "-> Tensor")
+cdef Op TRIU_INDICES = Op("triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None, Device? device=None) "
+                          "-> Tensor")
 
 cdef TensorBase tril_indices_kernel(object row, object col, object offset, object dtype, object device):
     return triangle_indices(row, col, offset, True, dtype, "tril_indices")

@@ -1,10 +1,10 @@
 """Ops of indexing and sorting, called without their public functions: they check what they are given themselves."""
 
 import pytest
+from tensorlab._core.op import REGISTRY
 
 import tensorlab as T
 from tensorlab import testing
-from tensorlab._core.op import REGISTRY
 
 INDEX = T.tensor([0, 2])
 MATRIX = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])

@@ -8,6 +8,7 @@
 The iterator is that of indexing by tensors (index_iterator.pyx) with one index. index_select and index_add are each other's
 gradients.
 """
+from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
@@ -16,7 +17,7 @@ from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, write_number
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, is_floating, kernel_dtype, number
 from tensorlab._core.graph cimport bump_version, dim_of
-from tensorlab._core.layout cimport MAX_NDIM, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, memory_of
@@ -268,15 +269,16 @@ cdef TensorBase add_slices(TensorBase x, object dim, TensorBase index, TensorBas
     cdef int d = dim_of(dim, x, where)
     cdef TensorBase vector = index_vector(index, where)
     check_slices(x, d, vector, source, ShapeError, where)
-    alpha = as_number(alpha)
-    if alpha is None:
-        raise TypeError(f"{where}: alpha must be a number")
+    if not isinstance(alpha, (int, float)) and as_number(alpha) is None:
+        raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
     if not computes:
         check_meta(x)
         return x
     refuse_negative(x, d, vector, PositionOutOfRange, where)
-    alpha = alpha if is_floating(x.dtype_) else int(alpha)
-    source = apart_from(x, source if alpha == 1 else scaled(source, alpha), where, "the source")
+    if not PyLong_CheckExact(alpha) or alpha != 1:
+        alpha = as_number(alpha) if is_floating(x.dtype_) else int(alpha)
+        source = source if alpha == 1 else scaled(source, alpha)
+    source = apart_from(x, source, where, "the source")
     write_slices(x, d, apart_from(x, vector, where, "the index"), source, ADD, where)
     return x
 
@@ -299,11 +301,7 @@ INDEX_ADD_.kernel, INDEX_ADD_.shape_rule = <void*>index_add_inplace_kernel, <voi
 cdef object run_index_add(Op op, TensorBase x, object dim, object index, object source, object alpha, str where):
     check_tensor(where, "index", index)
     check_tensor(where, "source", source)
-    if as_number(alpha) is None:
-        raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
-    if not is_floating(x.dtype_):
-        alpha = int(alpha)
-    return run_tuple(op, (x, dim_of(dim, x, where), index, source, alpha))
+    return run_tuple(op, (x, plain_ints(dim), index, source, alpha))
 
 def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=None):
     """A copy of `input` with slices of `source`, times `alpha`, added to those that a vector of indices names.
@@ -539,4 +537,5 @@ def take(TensorBase input not None, index, *, out=None):
     tensor([4, 1])
     """
     check_tensor("take", "index", index)
-    return store_out("take", run_2(TAKE_OP, input, index), out, (input, index), NO_OVERLAP)
+    result = run_2(TAKE_OP, input, index)
+    return result if out is None else store_out("take", result, out, (input, index), NO_OVERLAP)

@@ -84,7 +84,8 @@ def masked_select(TensorBase input not None, mask, *, out=None):
     tensor([1, 3])
     """
     check_tensor("masked_select", "mask", mask)
-    return store_out("masked_select", run_2(MASKED_SELECT, input, mask), out, (input, mask), NO_OVERLAP)
+    result = run_2(MASKED_SELECT, input, mask)
+    return result if out is None else store_out("masked_select", result, out, (input, mask), NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- masked_scatter

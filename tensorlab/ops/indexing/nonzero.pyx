@@ -50,13 +50,19 @@ cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out, ssize count) noe
         k += 1
 
 
-cdef TensorBase flat_nonzero(TensorBase x):
-    """Positions of what is not zero (nan is not), counted in row-major order: int64, 1-d."""
-    cdef TensorBase out, mask = x
-    cdef ssize n
+cdef TensorBase as_mask(TensorBase x):
+    """A byte for each element, other than 0 where the element is (nan is): x itself, if it is that already."""
+    cdef TensorBase mask = x
     if not x.is_contiguous_ or (x.dtype_ != BOOL and x.dtype_ != UINT8):
         mask = empty_beside(x, BOOL, x.ndim_, x.sizes)
         copy_into(mask, x)                              # a cast to bool asks whether an element differs from 0
+    return mask
+
+
+cdef TensorBase flat_nonzero(TensorBase x):
+    """Positions of what is not zero, counted in row-major order: int64, 1-d."""
+    cdef TensorBase out, mask = as_mask(x)
+    cdef ssize n
     with nogil:
         n = count_nonzero(<uint8_t*>memory_of(mask), mask.numel_)
     out = empty_tensor(INT64, 1, &n)
@@ -85,19 +91,37 @@ cdef TensorBase unravel(TensorBase positions, TensorBase x, int dim):
 
 
 # ---------------------------------------------------------------- nonzero
+cdef void split_column(int64_t* positions, int64_t* out, ssize n, ssize size) noexcept nogil:
+    """The remainders of ascending positions go to `out`, their quotients stay. Few of them need a division: the quotient is
+    mostly that of the position before, or the next."""
+    cdef ssize i, at, quotient = 0, start = 0           # start = quotient * size
+    for i in range(n):
+        at = positions[i] - start
+        if at >= size or at < 0:                        # below 0 only what another thread's writes have left at the end
+            quotient = quotient + 1 if size <= at < 2 * size else positions[i] // size
+            start = quotient * size
+            at = positions[i] - start
+        out[i] = at
+        positions[i] = quotient
+
+
 cdef TensorBase nonzero_columns(TensorBase x):
     """One row for each dimension: the indices of all elements that are not zero. A 0-d tensor has no dimension."""
-    cdef TensorBase positions = flat_nonzero(x), out
+    cdef TensorBase mask = as_mask(x), out
     cdef ssize[2] sizes
-    cdef ssize inner = 1
+    cdef int64_t* first
     cdef int d
-    sizes[0] = x.ndim_
-    sizes[1] = positions.numel_
-    out = empty_tensor(INT64, 2, sizes)
     with nogil:
-        for d in range(x.ndim_ - 1, -1, -1):
-            unravel_column(<int64_t*>memory_of(out) + d * sizes[1], <int64_t*>memory_of(positions), sizes[1], inner, x.sizes[d])
-            inner *= x.sizes[d]
+        sizes[1] = count_nonzero(<uint8_t*>memory_of(mask), mask.numel_)
+    sizes[0] = x.ndim_
+    out = empty_tensor(INT64, 2, sizes)
+    if out.numel_ == 0:
+        return out
+    first = <int64_t*>memory_of(out)
+    with nogil:                                         # the positions are found in the first row, and split from the last on
+        find_nonzero(<uint8_t*>mask.data_, mask.numel_, first, sizes[1])
+        for d in range(x.ndim_ - 1, 0, -1):
+            split_column(first, first + d * sizes[1], sizes[1], x.sizes[d])
     return out
 
 
@@ -149,7 +173,8 @@ def nonzero(TensorBase input not None, *, out=None, bint as_tuple=False):
             [3]])
     """
     if not as_tuple:
-        return store_out("nonzero", run_1(NONZERO, input), out, (input,), NO_DERIVATIVE)
+        result = run_1(NONZERO, input)
+        return result if out is None else store_out("nonzero", result, out, (input,), NO_DERIVATIVE)
     if out is not None:
         raise TypeError("nonzero: out= takes one matrix; leave it out, or as_tuple")
     return run_1(NONZERO_NUMPY, input)
