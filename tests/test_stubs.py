@@ -71,6 +71,7 @@ WORDS = {
     "ScalarType": "_dtype",
     "MemoryFormat": "_memory_format",
     "Device": "_Device",
+    "Layout": "_layout",
 }
 
 
