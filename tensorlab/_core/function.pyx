@@ -366,7 +366,7 @@ def delay_error(str message, tensors, kind=GradientError, inputs=()):
     for i, x in enumerate(tensors):
         out = None
         if x is not None:
-            out = alias(<TensorBase?>x)
+            out = detach(<TensorBase?>x)
             set_history(out, node, <int>i)
         outputs.append(out)
     set_input_metadata(node, outputs)

@@ -5,7 +5,6 @@ Copying is where dtypes meet: a copy casts, and the engine casts its gradient ba
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, refuse_internal_overlap, refuse_overlap
 from tensorlab._core.dtypes cimport (
@@ -155,15 +154,13 @@ cdef TensorBase to_copy_kernel(TensorBase x, object dtype, object device, object
 
 TO_COPY.kernel = <void*>to_copy_kernel
 
+# the same to types that have no gradient: it ends the history
+cdef Op TO_INTEGERS = Op("to_integers(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
+                         "MemoryFormat? memory_format=None) -> Tensor")
+TO_INTEGERS.kernel = <void*>to_copy_kernel
+
 cdef TensorBase cast_to(TensorBase x, int dtype, object device, object memory_format):
-    cdef bint was_enabled
-    if is_differentiable(dtype):
-        return run_4(TO_COPY, x, dtype_object(dtype), device, memory_format)
-    was_enabled = set_grad_mode(False)                  # a cast to integers ends the history
-    try:
-        return run_4(TO_COPY, x, dtype_object(dtype), device, memory_format)
-    finally:
-        set_grad_mode(was_enabled)
+    return run_4(TO_COPY if is_differentiable(dtype) else TO_INTEGERS, x, dtype_object(dtype), device, memory_format)
 
 
 cdef TensorBase run_cast(TensorBase x, int dtype):

@@ -84,6 +84,8 @@ CALLS = {
     "new_ones": (lambda x: x.new_ones(2), "ones"),
     "new_full": (lambda x: x.new_full((2,), 4), "full"),
     "zeros into out": (lambda x: tensorlab.zeros(2, out=tensorlab.ones(2)), "ones zeros copy_"),
+    "cast": (lambda x: x.double(), "to_copy"),
+    "cast to integers": (lambda x: x.long(), "to_integers"),
     "squeeze_": (lambda x: x[:1].clone().squeeze_(), "getitem_slice clone squeeze_"),
     "unsqueeze_": (lambda x: x.clone().unsqueeze_(-1), "clone unsqueeze_"),
     "t_": (lambda x: x.clone().t_(), "clone t_"),
@@ -203,6 +205,13 @@ def test_backward_is_recorded_too(name):
     y = matrix().requires_grad_()
     copy = replay(recorder.calls, [(x, y)])(gradient)
     assert tensorlab.equal(gradient, copy)
+
+
+def test_a_result_that_says_it_has_no_derivative_is_recorded():
+    x = tensorlab.tensor([1.0, 1.0, 3.0], requires_grad=True)
+    with Recorder() as recorder:
+        result = tensorlab.unique(x)
+    assert any(result is call.result for call in recorder.calls)
 
 
 def test_repeat_interleave_is_an_op_of_the_numbers_of_repetitions():
