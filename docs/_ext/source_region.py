@@ -57,16 +57,11 @@ class SourceDirective(Directive):
             )
         environment = self.state.document.settings.env
         environment.note_dependency(str(learn.PACKAGE_FOLDER.parent / path))
-        pages = environment.__dict__.setdefault("source_region_pages", {})
-        pages.setdefault(environment.docname, set()).add(path)
-        return [self.figure(region, path, name, environment.docname)]
+        return [self.figure(region, path, name, address(environment, path, region.first))]
 
-    def figure(self, region, path, name, docname):
+    def figure(self, region, path, name, target):
         """Return the code block under a caption that links to the whole file."""
-        target = posixpath.relpath(page_name(path), posixpath.dirname(docname)) + ".html"
-        link = nodes.reference(
-            "", "", nodes.literal(text=path), refuri=f"{target}#line-{region.first}", internal=True
-        )
+        link = nodes.reference("", "", nodes.literal(text=path), refuri=target, internal=True)
         caption = nodes.caption("", "", link, nodes.Text(f" · {name}"))
         text = str(region)  # a plain string: the page is pickled
         block = nodes.literal_block(text, text)
@@ -80,6 +75,14 @@ class SourceDirective(Directive):
 
 def page_name(path):
     return f"source/{path}"
+
+
+def address(environment, path, line):
+    """Return where the page being read finds a line of a file, and see to it that the file gets a page."""
+    pages = environment.__dict__.setdefault("source_region_pages", {})
+    pages.setdefault(environment.docname, set()).add(path)
+    target = posixpath.relpath(page_name(path), posixpath.dirname(environment.docname))
+    return f"{target}.html#line-{line}"
 
 
 def pages_of_files(app):
