@@ -141,4 +141,16 @@ STEPS = [
     Sample("adam_step_", lambda T, x: stepped(T, "Adam", x), normal(3, 4), derivatives=0),
 ]
 
-OTHER_SAMPLES = RANGES + WITHOUT_HISTORY + EDGES + STEPS + RANDOM + VIEWS + MEMORY
+# Ops that run inside of a kernel, and forms of ops that no public function calls
+INSIDE = [
+    Sample(
+        "binary_cross_entropy_of_probabilities",
+        lambda T, x, y: REGISTRY["binary_cross_entropy_of_probabilities"](x, y),
+        uniform(0.1, 0.9, 3, 4),
+        uniform(0, 1, 3, 4),
+        derivatives=0,
+    ),
+    Sample("rsub of tensors", lambda T, x, y: REGISTRY["rsub"](x, y), normal(3, 4), normal(4)),
+]
+
+OTHER_SAMPLES = RANGES + WITHOUT_HISTORY + EDGES + STEPS + INSIDE + RANDOM + VIEWS + MEMORY
