@@ -6,14 +6,13 @@ from collections import namedtuple
 from operator import index
 from collections.abc import Mapping
 
-from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_differentiable
-from tensorlab._core.engine cimport edge_of, execute
-from tensorlab._core.graph cimport InputMetadata, Node, grad_fn_of, needs_grad, retain, write_metadata
-from tensorlab._core.iterator cimport fill_with
+from tensorlab._core.dtypes cimport dtype_object, is_differentiable
+from tensorlab._core.engine cimport edge_of, execute, filled_gradient
+from tensorlab._core.graph cimport InputMetadata, Node, grad_fn_of, has_shape_of, needs_grad, retain, write_metadata
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport set_overrides_disabled
 from tensorlab._core.overrides cimport find_overrides
-from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
+from tensorlab._core.tensor cimport TensorBase
 
 import warnings
 
@@ -93,24 +92,13 @@ cdef object first_gradient(object grad, InputMetadata* form, object end, str whe
             if form.sizes[i] != 1:
                 raise GradientError(f"{where}: the tensor has shape {shape_text(form.ndim, form.sizes)}; a gradient can be "
                                     f"made up only for one element. Reduce it, as in .sum(), or pass gradient=")
-        return filled(form, 1, end)
+        return filled_gradient(form, 1, end)
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{where}: gradients must be Tensors or None, not {type(grad).__name__}")
-    if grad.shape != make_size(form.ndim, form.sizes):
-        raise GradientError(f"{where}: the gradient has shape {tuple(grad.shape)}, but the tensor has shape "
-                            f"{shape_text(form.ndim, form.sizes)}")
+    if not has_shape_of(<TensorBase>grad, form):
+        raise GradientError(f"{where}: the gradient has shape {shape_text((<TensorBase>grad).ndim_, (<TensorBase>grad).sizes)}, "
+                            f"but the tensor has shape {shape_text(form.ndim, form.sizes)}")
     return grad if (<TensorBase>grad).dtype_ == form.dtype else grad.to(dtype_object(form.dtype))
-
-
-cdef TensorBase filled(InputMetadata* form, double value, object end):
-    """A number everywhere, on the device of the tensor (or GradientEdge, which does not know of one) `end`."""
-    cdef TensorBase out
-    if isinstance(end, TensorBase):
-        out = empty_beside(<TensorBase>end, form.dtype, form.ndim, form.sizes)
-    else:
-        out = empty_tensor(form.dtype, form.ndim, form.sizes)
-    fill_with(out, &value, FLOAT64)
-    return out
 
 
 cdef bint as_flag(object value, str name, str where) except -1:
@@ -261,7 +249,7 @@ cdef TensorBase zeros_for(object target, bint wants_grad):
     cdef InputMetadata form
     cdef TensorBase out
     form_of(target, &form)
-    out = filled(&form, 0, target)
+    out = filled_gradient(&form, 0, target)
     out.wants_grad = wants_grad
     return out
 

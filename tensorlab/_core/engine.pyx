@@ -17,15 +17,25 @@ from threading import Thread
 
 from tensorlab._core.accumulate_grad cimport AccumulateGrad, gradient_edge, transfer_lock
 from tensorlab._core.anomaly cimport find_nan, is_anomaly_on, tell_where
-from tensorlab._core.dtypes cimport dtype_object, is_differentiable
+from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_differentiable
 from tensorlab._core.graph cimport GraphTask, InputMetadata, Node, has_shape_of, is_wanted
 from tensorlab._core.graph_task cimport ReadyQueue, Task, count, select, start_task
+from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.layout cimport is_dense, shape_text
-from tensorlab._core.modes cimport ThreadState, call_with_overrides, set_grad_mode, set_overrides_disabled, thread_state
+from tensorlab._core.modes cimport (
+    ThreadState,
+    active_layers,
+    call_with_overrides,
+    set_grad_mode,
+    set_overrides_disabled,
+    thread_state,
+)
 from tensorlab._core.node_hooks cimport run_leaf_hooks, run_posthooks, run_prehooks, run_tensor_hooks
-from tensorlab._core.tensor cimport TensorBase, make_size
+from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_tensor, make_size
 
+from tensorlab._core.device import CPU
 from tensorlab._core.modes import in_forked_children
+from tensorlab._core.op import REGISTRY
 from tensorlab.errors import GradientError
 
 cdef extern from *:
@@ -45,6 +55,20 @@ in_forked_children(count_tasks_again)
 
 
 # ---------------------------------------------------------------- gradients on their way
+cdef TensorBase filled_gradient(InputMetadata* metadata, double value, object like):
+    """A gradient with the same number everywhere, on the device of `like` (which need be no tensor)."""
+    cdef TensorBase out
+    if active_layers:                   # they see the op that makes it
+        return <TensorBase?>REGISTRY["full"](make_size(metadata.ndim, metadata.sizes), value, dtype_object(metadata.dtype),
+                                             like.device if isinstance(like, TensorBase) else CPU)
+    if isinstance(like, TensorBase):
+        out = empty_beside(<TensorBase>like, metadata.dtype, metadata.ndim, metadata.sizes)
+    else:
+        out = empty_tensor(metadata.dtype, metadata.ndim, metadata.sizes)
+    fill_with(out, &value, FLOAT64)
+    return out
+
+
 cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
     """The gradient in the shape and type of the forward output it belongs to: summed over what was broadcast."""
     cdef TensorBase g

@@ -7,6 +7,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from tensorlab._core.arrays cimport is_ndarray, tensor_over
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.operands cimport as_number, check_fits, number_dtype, write_number
+from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -28,6 +29,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
     TensorBase,
@@ -289,6 +291,13 @@ cdef TensorBase number_tensor(object number, int dtype):
 
 
 # ---------------------------------------------------------------- tensor, as_tensor, frombuffer
+cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
+
+cdef TensorBase tensor_kernel(object data, object dtype, object device):
+    return placed(tensor_from(data, dtype_code(dtype, NO_DTYPE)), is_meta_device(device, "tensor"))
+
+TENSOR.kernel = <void*>tensor_kernel
+
 def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memory=False):
     """A new tensor with a copy of the values of `data`.
 
@@ -310,7 +319,7 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
                       "wanted", UserWarning)
         if device is None and is_meta(<TensorBase>data):
             device = "meta"
-    out = placed(tensor_from(data, dtype_code(dtype, NO_DTYPE)), is_meta_device(device, "tensor"))
+    out = run_3(TENSOR, data, dtype, device)
     if requires_grad:
         (<object>out).requires_grad_(True)
     return out
@@ -319,15 +328,14 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
 def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type)."""
     cdef int code = dtype_code(dtype, NO_DTYPE)
+    cdef bint on_meta = is_meta_device(device, "as_tensor")
     cdef TensorBase x
     if isinstance(data, TensorBase):
         return data.to(device=device, dtype=None if code == NO_DTYPE else dtype_object(code))
-    if is_ndarray(data):
-        x = tensor_over(data)
-        x = x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code))
-    else:
-        x = tensor_from(data, code)
-    return placed(x, is_meta_device(device, "as_tensor"))
+    if not is_ndarray(data):
+        return run_3(TENSOR, data, dtype, device)
+    x = tensor_over(data)
+    return placed(x if code == NO_DTYPE or x.dtype_ == code else x.to(dtype_object(code)), on_meta)
 
 
 cdef TensorBase placed(TensorBase x, bint on_meta):

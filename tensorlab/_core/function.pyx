@@ -5,7 +5,8 @@ The node is what the user knows as `ctx`. Each Function class gets a node class 
 cimport cython
 
 from tensorlab._core.accumulate_grad cimport set_edges
-from tensorlab._core.dtypes cimport FLOAT64, is_differentiable
+from tensorlab._core.dtypes cimport is_differentiable
+from tensorlab._core.engine cimport filled_gradient
 from tensorlab._core.graph cimport (
     GraphTask,
     Node,
@@ -20,7 +21,6 @@ from tensorlab._core.graph cimport (
     set_sequence_number,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
-from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.modes cimport active_layers, call_with_overrides, set_grad_mode, thread_state
 from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor, saved_again
 from tensorlab._core.tensor cimport (
@@ -30,7 +30,6 @@ from tensorlab._core.tensor cimport (
     TensorBase,
     VersionCounter,
     alias,
-    empty_tensor,
     tensor_class,
 )
 
@@ -154,13 +153,9 @@ cdef class FunctionNode(Node):
         return tuple([out[i] for i in self.tensor_places])
 
     cdef TensorBase zeros_for_output(self, Py_ssize_t i):
-        cdef TensorBase out
-        cdef double zero = 0
         if self.input_metadata[i].ndim < 0:  # that output is no tensor
             return None
-        out = empty_tensor(self.input_metadata[i].dtype, self.input_metadata[i].ndim, self.input_metadata[i].sizes)
-        fill_with(out, &zero, FLOAT64)
-        return out
+        return filled_gradient(&self.input_metadata[i], 0, None)
 
 
 cdef int check_marked(str where, tuple tensors) except -1:

@@ -3,11 +3,14 @@ from cpython.object cimport PyObject
 from tensorlab._core.op cimport Op
 
 cdef enum:
-    AUTOGRAD = 4000             # the position of autograd among the layers (layers.pyx draws them)
+    # positions among the layers (layers.pyx draws them)
+    AUTOGRAD = 4000
+    ABOVE_RECORDERS = 7000
 
 cdef class Layer:
     cdef readonly str place     # a name from PLACES
     cdef readonly int position  # larger: nearer to the caller; 0 while it is not entered
 
+cdef int show_recorders() noexcept
 cdef Layer topmost(PyObject** arguments, int n)
 cdef object handle(Layer layer, Op op, PyObject** arguments, int n)

@@ -19,7 +19,7 @@ its relatives in dispatch.pyx), and below it the layers that are active, in this
 
 A layer handles a call, or passes it on by calling the op again, `op(*arguments)`: while it handles a call it sees neither its own
 calls nor those of the layers above it, because the thread's `ceiling` is then its own position. So whatever it calls goes to the
-layers below. Within one place, a layer entered later lies higher.
+layers below. (Autograd has nothing to hide from recorders: see `show_recorders`.) Within one place, a layer entered later lies higher.
 
 A program without layers pays for one test of a C int in each call, `active_layers`. docs/decisions/0040 compares this with other
 ways.
@@ -112,6 +112,17 @@ def entered_layers():
     """The layers of this thread, from the top."""
     entered = [] if thread_state().layers == NULL else list(<list>thread_state().layers)
     return tuple(sorted(entered, key=lambda layer: -layer.position))
+
+
+cdef int show_recorders() noexcept:
+    """Let recorders see the calls that autograd makes for a call of its own accord, such as the copy of what is overwritten.
+
+    Returns the thread's ceiling, which the caller puts back.
+    """
+    cdef ThreadState* state = thread_state()
+    cdef int ceiling = state.ceiling
+    state.ceiling = max(ceiling, <int>ABOVE_RECORDERS)
+    return ceiling
 
 
 # ---------------------------------------------------------------- which layer is next

@@ -28,6 +28,7 @@ from tensorlab._core.graph cimport (
     write_metadata,
 )
 from tensorlab._core.inplace cimport check_inplace, rebase_history
+from tensorlab._core.layers cimport show_recorders
 from tensorlab._core.modes cimport set_overrides_disabled, thread_state
 from tensorlab._core.no_instances cimport forbid_new
 from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, Op
@@ -434,7 +435,7 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     cdef PyObject* packing = thread_state().packing
     cdef object pair = None if packing == NULL else <object>packing
     cdef bint wanted = False, were_disabled
-    cdef int j
+    cdef int j, ceiling
     cdef str where = op.twin.name if op.twin is not None else op.name + "_"
     refuse_internal_overlap(x, where)
     if op.derivative_count == 0 and is_differentiable(x.dtype_):
@@ -454,9 +455,11 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     if node.saved_tensors & 1:
         # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
         were_disabled = set_overrides_disabled(True)
+        ceiling = show_recorders()
         try:
             copied = <TensorBase?>x.clone()     # a subclass's own clone may return anything
         finally:
+            thread_state().ceiling = ceiling
             set_overrides_disabled(were_disabled)
         node.saved = (copied,) + (<tuple>node.saved)[1:]
         node.versions[0] = saved_version(copied)
