@@ -19,7 +19,7 @@ its relatives in dispatch.pyx), and below it the layers that are active, in this
 
 A layer handles a call, or passes it on by calling the op again, `op(*arguments)`: while it handles a call it sees neither its own
 calls nor those of the layers above it, because the thread's `ceiling` is then its own position. So whatever it calls goes to the
-layers below. (Autograd has nothing to hide from recorders: see `show_recorders`.) Within one place, a layer entered later lies higher.
+layers below. (Autograd hides nothing from recorders: see `show_recorders`.) Within one place, a layer entered later lies higher.
 
 A program without layers pays for one test of a C int in each call, `active_layers`. docs/decisions/0040 compares this with other
 ways.

@@ -7,8 +7,7 @@ mean and variance).
 from libc.math cimport sqrt
 
 from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.modes cimport active_layers
-from tensorlab._core.tensor cimport TensorBase, empty_like
+from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.random cimport BERNOULLI_
 
 from tensorlab.errors import ShapeError
@@ -21,7 +20,7 @@ cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
     """1 with probability 1 - p and 0 otherwise, for each element or for each channel."""
     cdef object noise
     if not by_channel:
-        noise = creation.empty_like(x) if active_layers else empty_like(x, x.dtype_)
+        noise = creation.empty_like(x)
     elif x.ndim_ < 2:
         raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not {x.ndim_}")
     else:
