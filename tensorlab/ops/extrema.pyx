@@ -22,9 +22,9 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.graph cimport dim_of, ndim_of
-from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
-from tensorlab._core.iterator cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, alias_as
+from tensorlab._core.layout cimport plain_ints, shape_text, ssize, wrap_dim
+from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
 from tensorlab.ops.reduction_iterator cimport Reducer, read_dims, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport keep_dims, set_reducer, share_among, to_sources
@@ -34,7 +34,9 @@ from tensorlab.errors import DimensionError, DTypeError, ShapeError
 
 cdef enum:
     LANES = 64
+    FEW = 8
     BLOCK = 64                  # elements that are searched at a time
+    NOGIL_WORK = 8192           # elements from which the GIL is let go
     STRETCH = 4096              # of a line whose index is wanted: it stays in the L1 cache until it is searched
 
 cdef extern from *:
@@ -51,17 +53,30 @@ cdef inline number select(number best, number x, bint is_min) noexcept nogil:
     return x if x != x else best
 
 cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
-    cdef number[LANES] lane
-    cdef number best
-    cdef ssize i = 1
+    """The last block overlaps the one before it, which changes no extreme: no element is left to be taken singly."""
+    cdef number[64] lane                                # LANES
+    cdef number best = x[0]
+    cdef ssize i
     cdef int k
+    if n < FEW:
+        for i in range(1, n):
+            best = select(best, x[i], is_min)
+        return best
     if n < LANES:
-        best = x[0]
+        for k in range(FEW):
+            lane[k] = x[k]
+        i = FEW
+        while i < n:
+            i = i if i < n - FEW else n - FEW
+            for k in range(FEW):
+                lane[k] = select(lane[k], x[i + k], is_min)
+            i += FEW
     else:
         for k in range(LANES):
             lane[k] = x[k]
         i = LANES
-        while i + LANES <= n:
+        while i < n:
+            i = i if i < n - LANES else n - LANES
             for k in range(LANES):
                 lane[k] = select(lane[k], x[i + k], is_min)
             i += LANES
@@ -69,13 +84,11 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
             lane[k] = select(lane[k], lane[k + 32], is_min)
         for k in range(16):
             lane[k] = select(lane[k], lane[k + 16], is_min)
-        best = lane[0]
-        for k in range(1, 16):
-            best = select(best, lane[k], is_min)
-    while i < n:
-        best = select(best, x[i], is_min)
-        i += 1
-    return best
+        for k in range(FEW):
+            lane[k] = select(lane[k], lane[k + FEW], is_min)
+    for k in range(4):
+        lane[k] = select(lane[k], lane[k + 4], is_min)
+    return select(select(lane[0], lane[2], is_min), select(lane[1], lane[3], is_min), is_min)
 
 cdef void max_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
@@ -228,20 +241,32 @@ def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None
 
 
 # ---------------------------------------------------------------- index of an extreme: loops
+cdef inline int first_in_block(number* x, number value, int size) noexcept nogil:
+    """Where `value` stands first (for nan: the first nan); `size` if nowhere. Without a branch, so that it is vectorised."""
+    cdef int k, at, found = size
+    for k in range(size):
+        at = k if (x[k] == value) | ((value != value) & (x[k] != x[k])) else size
+        found = at if at < found else found
+    return found
+
 cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
-    """Where `value` stands first (for nan: the first nan). Blocks without it are left in a few instructions."""
+    """Where a value that is there stands first. The last block overlaps the one before it, in which it was not found."""
     cdef ssize i = 0
-    cdef int k, hits = 0
-    while i + BLOCK <= n:
-        hits = 0
-        for k in range(BLOCK):
-            hits += (x[i + k] == value) | ((value != value) & (x[i + k] != x[i + k]))
-        if hits:
-            break
+    cdef int found
+    if n < FEW:
+        return first_in_block(x, value, <int>n)
+    while n >= BLOCK:
+        i = i if i < n - BLOCK else n - BLOCK
+        found = first_in_block(x + i, value, BLOCK)
+        if found < BLOCK:
+            return i + found
         i += BLOCK
-    while i < n and not (x[i] == value or (value != value and x[i] != x[i])):
-        i += 1
-    return i
+    while True:
+        i = i if i < n - FEW else n - FEW
+        found = first_in_block(x + i, value, FEW)
+        if found < FEW or i + FEW >= n:
+            return i + found
+        i += FEW
 
 cdef inline void extreme_loop(void** data, ssize n, bint is_min, number* as_this) noexcept nogil:
     """The best of each stretch, and where it stands in the stretch that has the best of all: the others are read once."""
@@ -455,34 +480,52 @@ def min(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
 cdef Op ARGMAX = Op("argmax(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
 cdef Op ARGMIN = Op("argmin(Tensor x, int? dim=None, bool keepdim=False) -> Tensor")
 
+cdef TensorBase index_result(TensorBase x, object dim, object keepdim, str where):
+    cdef unsigned int mask = read_dims(None, x.ndim_, where)
+    if x.dtype_ == BOOL:
+        raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
+    if dim is not None:
+        mask = <unsigned int>1 << wrap_dim(dim, x.ndim_, where)
+        refuse_empty(x, mask, True, where)
+    elif x.numel_ == 0:
+        raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
+                             "not empty")
+    return reduced_tensor(INT64, x, mask, keepdim)
+
+cdef TensorBase argmax_result(TensorBase x, object dim, object keepdim):
+    return index_result(x, dim, keepdim, "argmax")
+
+cdef TensorBase argmin_result(TensorBase x, object dim, object keepdim):
+    return index_result(x, dim, keepdim, "argmin")
+
 cdef TensorBase argmax_kernel(TensorBase x, object dim, object keepdim):
     return index_of_extreme("argmax", x, dim, keepdim, False)
 
 cdef TensorBase argmin_kernel(TensorBase x, object dim, object keepdim):
     return index_of_extreme("argmin", x, dim, keepdim, True)
 
-ARGMAX.kernel, ARGMIN.kernel = <void*>argmax_kernel, <void*>argmin_kernel
-
 cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
-    cdef TensorBase flat, result
-    cdef ssize[MAX_NDIM] ones
-    cdef ssize stride = 1
-    cdef int i
-    if x.dtype_ == BOOL:
-        raise DTypeError(f"{where}: not defined for bool; convert with .int() first")
-    if dim is not None:
+    cdef TensorBase out, row = x
+    cdef void* data[3]
+    cdef double value                                   # of any type: only its place is wanted
+    cdef int kernel = kernel_dtype(x.dtype_)
+    cdef dim_loop loop = min_loops[kernel] if is_min else max_loops[kernel]
+    if dim is not None and x.dtype_ != BOOL:
         return extreme_and_index(where, x, wrap_dim(dim, x.ndim_, where), keepdim, is_min)[1]
-    if x.numel_ == 0:
-        raise DimensionError(f"{where}: a tensor without elements has no extreme; give dim, a dimension that is "
-                             "not empty")
-    flat = x if x.is_contiguous_ else contiguous_copy(x)
-    flat = alias_as(flat, 1, &x.numel_, &stride, flat.data_)
-    result = extreme_and_index(where, flat, 0, False, is_min)[1]
-    if not keepdim:
-        return result
-    for i in range(x.ndim_):
-        ones[i] = 1
-    return alias_as(result, x.ndim_, ones, ones, result.data_)
+    out = index_result(x, dim, keepdim, where)
+    if not x.is_contiguous_ or x.dtype_ != kernel:
+        row = empty_beside(x, kernel, x.ndim_, x.sizes)
+        copy_into(row, x)
+    data[0], data[1], data[2] = memory_of(row), &value, memory_of(out)
+    if row.numel_ < NOGIL_WORK:
+        loop(data, row.numel_, NULL)
+    else:
+        with nogil:
+            loop(data, row.numel_, NULL)
+    return out
+
+ARGMAX.kernel, ARGMAX.shape_rule = <void*>argmax_kernel, <void*>argmax_result
+ARGMIN.kernel, ARGMIN.shape_rule = <void*>argmin_kernel, <void*>argmin_result
 
 def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the largest element, in the flattened tensor or along a dimension; the first among equal ones.
