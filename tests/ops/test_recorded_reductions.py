@@ -87,7 +87,9 @@ def test_what_was_recorded_can_be_replayed(name, requires_grad):
     x = matrix().requires_grad_(requires_grad)
     with Recorder() as recorder:
         expected = function(x)
-    assert [call.op.name for call in recorder.calls] == names.split()
+    copies = ["clone"] if name == "cumprod_" and requires_grad else []  # of what is written over
+    recorded = [call.op.name for call in recorder.calls]
+    assert sorted(recorded) == sorted(names.split() + copies)
     y = matrix().requires_grad_(requires_grad)
     renewed = replay(recorder.calls, [(x, y)])
     plain = function(matrix().requires_grad_(requires_grad))  # without layers
@@ -100,8 +102,7 @@ def test_what_was_recorded_can_be_replayed(name, requires_grad):
             assert type(one.grad_fn).__name__ == type(copy.grad_fn).__name__
 
 
-# cumprod_ keeps a copy of what it writes over, which is made below the recorder
-@pytest.mark.parametrize("name", [name for name in CALLS if name != "cumprod_"])
+@pytest.mark.parametrize("name", CALLS)
 def test_backward_is_recorded_too(name):
     function, _ = CALLS[name]
     x, y = matrix().requires_grad_(), matrix().requires_grad_()
