@@ -5,8 +5,11 @@ from tensorlab._core.dispatch cimport run_out_3, run_ternary, run_ternary_inplac
 from tensorlab._core.op cimport Op, floating_loops, integer_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
+from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport ssize
+from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase
+from tensorlab.ops.filling cimport start_overlapping
 from tensorlab.ops.pointwise.common cimport check_tensor
 
 import math
@@ -177,12 +180,16 @@ cdef bint is_expanded(TensorBase x) noexcept:
 cdef object fill_expanded(TensorBase x, object mask, object value):
     """Fill each place of an expanded tensor that the mask names at least once. PyTorch allows this, and warns."""
     cdef object place = x, wide = mask.expand(x.shape)
+    cdef OpNode node = None
     cdef int i
     warnings.warn("masked_fill_: input is expanded, so that several of its elements are one place in memory; clone it first",
                   UserWarning)
+    if should_record(x):                # a write to the whole of x: as in PyTorch, no gradient leads through it
+        node = start_overlapping(MASKED_FILL, x, (x, mask, value))
+        place, value = x.data, value.detach() if isinstance(value, TensorBase) else value
     for i in range(x.ndim_):
         if x.strides[i] == 0 and x.sizes[i] > 1:
             place = place.narrow(i, 0, 1)
             wide = wide.any(i, keepdim=True)
     run_ternary_inplace(MASKED_FILL, place, wide, value)
-    return x
+    return end_record_inplace(node, x) if node is not None else x
