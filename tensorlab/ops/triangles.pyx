@@ -125,19 +125,27 @@ cdef TensorBase tril_inplace_kernel(TensorBase x, object diagonal):
 cdef TensorBase triu_inplace_kernel(TensorBase x, object diagonal):
     return keep_triangle(x, diagonal, False, "triu_")
 
-cdef TensorBase triangle_shape(TensorBase x, object diagonal):
-    check_matrix(x, "tril, triu")
+cdef TensorBase tril_shape(TensorBase x, object diagonal):
+    check_matrix(x, "tril")
     return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase triangle_inplace_shape(TensorBase x, object diagonal):
-    check_matrix(x, "tril_, triu_")
+cdef TensorBase triu_shape(TensorBase x, object diagonal):
+    check_matrix(x, "triu")
+    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
+
+cdef TensorBase tril_inplace_shape(TensorBase x, object diagonal):
+    check_matrix(x, "tril_")
+    return x
+
+cdef TensorBase triu_inplace_shape(TensorBase x, object diagonal):
+    check_matrix(x, "triu_")
     return x
 
 cdef Op TRIL_ = inplace_op(TRIL), TRIU_ = inplace_op(TRIU)
 TRIL.kernel, TRIU.kernel = <void*>tril_kernel, <void*>triu_kernel
 TRIL_.kernel, TRIU_.kernel = <void*>tril_inplace_kernel, <void*>triu_inplace_kernel
-TRIL.shape_rule = TRIU.shape_rule = <void*>triangle_shape
-TRIL_.shape_rule = TRIU_.shape_rule = <void*>triangle_inplace_shape
+TRIL.shape_rule, TRIU.shape_rule = <void*>tril_shape, <void*>triu_shape
+TRIL_.shape_rule, TRIU_.shape_rule = <void*>tril_inplace_shape, <void*>triu_inplace_shape
 
 
 def tril(TensorBase input not None, diagonal=0, *, out=None):
