@@ -1,0 +1,210 @@
+"""Products of matrices, layers and losses are ops through and through.
+
+What a recorder saw of a call, of its gradients and of theirs can be replayed with other numbers.
+"""
+
+import warnings
+
+import pytest
+from tensorlab._core.op import REGISTRY
+
+import tensorlab
+from tensorlab._core.recorder import Recorder
+from tests.ops import samples_convolution, samples_linalg, samples_losses, samples_networks
+from tests.ops.every_sample import as_tuple, identifier
+from tests.ops.samples import is_floating, make_tensor
+
+FAMILIES = (samples_convolution, samples_linalg, samples_losses, samples_networks)
+SAMPLES = [sample for family in FAMILIES for sample in family.SAMPLES]
+
+
+def make_inputs(sample, factor):
+    return [
+        make_tensor(tensorlab, array * factor if is_floating(array) else array)
+        for array in sample.arrays()
+    ]
+
+
+def run(sample, inputs, orders):
+    """The results of a call; with `orders` also its gradients, and theirs."""
+    tensorlab.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        everything = list(as_tuple(sample.call(tensorlab, *inputs)))
+    outputs = everything
+    leaves = [x for x in inputs if x.requires_grad]
+    for _ in range(orders):
+        outputs = [
+            out for out in outputs if isinstance(out, tensorlab.Tensor) and out.requires_grad
+        ]
+        if not outputs or not leaves:
+            break
+        total = sum((out * out).sum() for out in outputs)
+        one = tensorlab.ones((), dtype=total.dtype)
+        outputs = tensorlab.autograd.grad(total, leaves, one, create_graph=True, allow_unused=True)
+        outputs = [grad for grad in outputs if grad is not None]
+        everything += outputs
+    return everything
+
+
+def replay(calls, olds, news):
+    """Run the calls with other tensors in the place of `olds`; return what takes the place of each."""
+    known = {id(old): new for old, new in zip(olds, news, strict=True)}
+
+    def renewed(value):
+        if isinstance(value, (tuple, list)):
+            return type(value)([renewed(one) for one in value])
+        if isinstance(value, tensorlab.Tensor):
+            assert id(value) in known, "an argument was made by no call that the recorder saw"
+            return known[id(value)]
+        return value
+
+    for call in calls:
+        result = call.op(*renewed(call.arguments))
+        for old, new in zip(as_tuple(call.result), as_tuple(result), strict=True):
+            known[id(old)] = new
+    return renewed
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=identifier)
+def test_a_recorded_call_and_its_gradients_can_be_replayed(sample):
+    inputs = make_inputs(sample, 1)
+    for x in inputs:
+        x.requires_grad_(x.is_floating_point() and sample.derivatives > 0)
+    with Recorder() as recorder:
+        recorded = run(sample, inputs, sample.derivatives)
+    assert recorder.calls
+    others = make_inputs(sample, 0.9)
+    for x, other in zip(inputs, others, strict=True):
+        other.requires_grad_(x.requires_grad)
+    with tensorlab.no_grad():
+        tensorlab.manual_seed(0)
+        renewed = replay(recorder.calls, inputs, [other.detach() for other in others])
+    for old, expected in zip(recorded, run(sample, others, sample.derivatives), strict=True):
+        if isinstance(old, tensorlab.Tensor):
+            assert tensorlab.allclose(renewed(old), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_noise_of_dropout_is_seen():
+    x, other = tensorlab.ones(3, 4), tensorlab.full((3, 4), 2.0)
+    for dropout in (tensorlab.dropout, tensorlab.feature_dropout, tensorlab.alpha_dropout):
+        tensorlab.manual_seed(0)
+        with Recorder() as recorder:
+            recorded = dropout(x, 0.5, True)
+        tensorlab.manual_seed(0)
+        renewed = replay(recorder.calls, [x], [other])(recorded)
+        tensorlab.manual_seed(0)
+        assert renewed.equal(dropout(other, 0.5, True))
+
+
+def test_running_averages_are_written_by_an_op():
+    x, mean, variance = tensorlab.rand(5, 3), tensorlab.zeros(3), tensorlab.ones(3)
+    with Recorder() as recorder:
+        tensorlab.nn.functional.batch_norm(x, mean, variance, training=True)
+    assert [call.op.name for call in recorder.calls] == [
+        *("batch_norm", "update_average_", "mul", "update_average_"),
+    ]
+    assert (mean._version, variance._version) == (1, 1)
+
+
+# ------------------------------------------------------------------------------------------------ called by themselves
+def rows():
+    return tensorlab.ones(2, 3)
+
+
+BAD_CALLS = {
+    "mm": lambda: (rows(), rows()),
+    "dot": lambda: (rows(), rows()),
+    "mv": lambda: (rows(), tensorlab.ones(2)),
+    "vm": lambda: (tensorlab.ones(3), rows()),
+    "bmm": lambda: (rows(), rows()),
+    "matmul": lambda: (tensorlab.ones(3), rows()),
+    "addmm": lambda: (rows(), rows(), rows()),
+    "addmm_": lambda: (rows(), rows(), tensorlab.ones(3, 2)),
+    "baddbmm": lambda: (rows(), rows(), rows()),
+    "linear": lambda: (rows(), rows(), tensorlab.ones(5)),
+    "softmax": lambda: (rows(), 2),
+    "softmax_backward": lambda: (rows(), tensorlab.ones(2), 0),
+    "log_softmax_backward": lambda: (tensorlab.ones(2), rows(), 0),
+    "nll_loss": lambda: (rows(), tensorlab.tensor([0, 3])),
+    "cross_entropy": lambda: (rows(), tensorlab.tensor([0, 3])),
+    "max_pool2d": lambda: (rows(), (2, 2), (1, 1), (0, 0), (1, 1), False),
+    "avg_pool2d": lambda: (rows(), (2, 2), (1, 1), (0, 0), False, True, None),
+    "avg_pool2d_backward": lambda: (
+        *(tensorlab.ones(1, 4, 4), (4, 4), (2, 2), (2, 2), (0, 0), False, True, None),
+    ),
+    "adaptive_avg_pool2d": lambda: (tensorlab.ones(1, 4, 4), (-1, 2)),
+    "adaptive_avg_pool2d_backward": lambda: (tensorlab.ones(1, 4, 4), (4, 4), (2, 2)),
+    "layer_norm": lambda: (rows(), (2,)),
+    "layer_norm_backward": lambda: (
+        *(rows(), rows(), (3,), None, 1e-5, tensorlab.ones(1), tensorlab.ones(2)),
+    ),
+    "layer_norm_backward_weight": lambda: (
+        *(rows(), tensorlab.ones(3, 3), (3,), 1e-5, tensorlab.ones(3), tensorlab.ones(3)),
+    ),
+    "batch_norm": lambda: (rows(), tensorlab.ones(2), None, 1e-5),
+    "batch_norm_with": lambda: (rows(), None, None, tensorlab.ones(2), tensorlab.ones(3), 1e-5),
+    "batch_norm_backward": lambda: (
+        *(rows(), rows(), None, 1e-5, tensorlab.ones(2), tensorlab.ones(3)),
+    ),
+    "batch_norm_backward_weight": lambda: (
+        *(tensorlab.ones(3), rows(), 1e-5, tensorlab.ones(3), tensorlab.ones(3)),
+    ),
+    "update_average_": lambda: (tensorlab.ones(2), tensorlab.ones(3), 0.1),
+    "conv": lambda: (
+        *(tensorlab.ones(1, 2, 5), tensorlab.ones(4, 3, 3), None, (1, 4, 3), (1,), (0,), (1,), 1),
+    ),
+    "conv_input": lambda: (
+        *(tensorlab.ones(1, 4, 3), tensorlab.ones(4, 3, 3), (1, 3, 5), (0,), (0,), (1,), 1),
+    ),
+    "conv_weight": lambda: (
+        *(tensorlab.ones(1, 2, 5), tensorlab.ones(1, 4, 3), (4, 2, 3), (1,), (0,), (1,), 0),
+    ),
+    "sgd_step_": lambda: (
+        *([rows()], [rows(), rows()], [], 0.1, 0.0, 0.0, 0.0, False, False, False),
+    ),
+    "adam_step_": lambda: (
+        *([rows()], [rows()], [rows()], [], [], [tensorlab.zeros(())], 0.1, (0.9, 0.99), 1e-8),
+        *(0.0, False, False),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_CALLS)
+def test_an_op_checks_what_it_is_called_with(name):
+    with pytest.raises((RuntimeError, IndexError, ValueError)):
+        REGISTRY[name](*BAD_CALLS[name]())
+
+
+class Boasting(tensorlab.Tensor):
+    """Tells a shape that is none of its own."""
+
+    @property
+    def shape(self):
+        return tensorlab.Size([7, 7, 7, 7, 7])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: tensorlab.einsum("ii,ij->j", x, x),
+        lambda x: tensorlab.tensordot(x, x, 1),
+        lambda x: tensorlab.kron(x, x),
+        lambda x: tensorlab.inner(x, x),
+        lambda x: tensorlab.nn.functional.conv1d(x, tensorlab.ones(2, 4, 2)),
+        lambda x: tensorlab.nn.functional.batch_norm(x, None, None, training=True),
+        lambda x: tensorlab.nn.functional.layer_norm(x, (4,), tensorlab.ones(4)),
+        lambda x: tensorlab.nn.functional.group_norm(x, 2),
+        lambda x: tensorlab.nn.functional.mse_loss(x, x * 2),
+        lambda x: tensorlab.nn.functional.cross_entropy(x, tensorlab.tensor([0, 1, 2, 3])),
+    ],
+)
+def test_what_a_subclass_says_of_its_shape_leads_no_op_astray(call):
+    x = tensorlab.arange(16.0).reshape(4, 4)
+    boasting = x.as_subclass(Boasting).requires_grad_()
+    x.requires_grad_()
+    out, expected = call(boasting), call(x)
+    out.sum().backward()
+    expected.sum().backward()
+    assert out.tolist() == expected.tolist()
+    assert boasting.grad.tolist() == x.grad.tolist()
