@@ -6,7 +6,7 @@ from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport same_numbers
+from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, alias
 
 import warnings
@@ -209,6 +209,7 @@ floating_loops(BCE_OF_PROBABILITIES, <void*>bce_loop[float], <void*>bce_loop[dou
 cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
 
 cdef object binary_cross_entropy_result(TensorBase x, TensorBase y):
+    check_same_place(x, y, "binary_cross_entropy")
     return run_binary(BCE_OF_PROBABILITIES, alias(x), alias(y))         # without their history
 
 cdef object binary_cross_entropy_kernel(TensorBase x, TensorBase y):

@@ -10,6 +10,7 @@ from tensorlab._core.op import REGISTRY
 
 import tensorlab
 from tensorlab._core.recorder import Recorder
+from tensorlab.errors import DeviceError
 from tests.ops import samples_convolution, samples_linalg, samples_losses, samples_networks
 from tests.ops.every_sample import as_tuple, identifier
 from tests.ops.samples import is_floating, make_tensor
@@ -174,6 +175,26 @@ BAD_CALLS = {
 def test_an_op_checks_what_it_is_called_with(name):
     with pytest.raises((RuntimeError, IndexError, ValueError)):
         REGISTRY[name](*BAD_CALLS[name]())
+
+
+def test_operands_on_several_devices_are_refused():
+    x, away = tensorlab.ones(2, 3), tensorlab.ones(3, device="meta")
+    functional = tensorlab.nn.functional
+    labels = tensorlab.tensor([0, 1])
+    for call in (
+        lambda: functional.linear(x, x, away[:2]),
+        lambda: functional.linear(tensorlab.ones(2, 3, device="meta"), away.expand(2, 3), x[0, :2]),
+        lambda: tensorlab.addmm(away, x, tensorlab.ones(3, 3)),
+        lambda: functional.layer_norm(x, (3,), away),
+        lambda: functional.batch_norm(x, away, None, training=True),
+        lambda: functional.batch_norm(x, x[0], away),
+        lambda: functional.cross_entropy(x, labels, away),
+        lambda: functional.nll_loss(x, labels, away),
+        lambda: functional.binary_cross_entropy(x[0], away),
+        lambda: functional.conv1d(x, tensorlab.ones(3, 2, 1), away),
+    ):
+        with pytest.raises(DeviceError, match="they must be on one device"):
+            call()
 
 
 class Boasting(tensorlab.Tensor):

@@ -8,7 +8,7 @@ What is added is written into the result first; BLAS then adds the product to it
 from tensorlab._core.dispatch cimport run_3, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, same_numbers
+from tensorlab._core.operands cimport as_number, check_same_place, same_numbers
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
@@ -43,6 +43,7 @@ cdef int check_sizes(TensorBase a, TensorBase b, str where) except -1:
 cdef int check_added(TensorBase x, TensorBase out, str where, str name) except -1:
     """Can x, of the type of the result, be broadcast to its shape?"""
     cdef int d, shift = out.ndim_ - x.ndim_
+    check_same_place(x, out, where)
     if x.dtype_ != out.dtype_:
         raise DTypeError(f"{where}: {name} has type {x.dtype}, but the product has type {out.dtype}; convert one with .to()")
     for d in range(x.ndim_):
