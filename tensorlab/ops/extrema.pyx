@@ -52,6 +52,26 @@ cdef inline number select(number best, number x, bint is_min) noexcept nogil:
         best = x if x > best else best
     return x if x != x else best
 
+cdef inline number better(number x, number y, bint is_min) noexcept nogil:
+    """The better of two numbers, neither of which is nan."""
+    if is_min:
+        return x if x < y else y
+    return x if x > y else y
+
+cdef inline number extreme_of_few(number* x, bint is_min) noexcept nogil:
+    """The extreme of FEW elements. One look for nan at all of them, instead of one at each."""
+    cdef int k, nans = 0
+    if number is float or number is double:
+        for k in range(FEW):
+            nans += x[k] != x[k]
+        if nans:
+            k = 0
+            while x[k] == x[k]:
+                k += 1
+            return x[k]
+    return better(better(better(x[0], x[1], is_min), better(x[2], x[3], is_min), is_min),
+                  better(better(x[4], x[5], is_min), better(x[6], x[7], is_min), is_min), is_min)
+
 cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
     """The last block overlaps the one before it, which changes no extreme: no element is left to be taken singly."""
     cdef number[64] lane                                # LANES
@@ -86,9 +106,7 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
             lane[k] = select(lane[k], lane[k + 16], is_min)
         for k in range(FEW):
             lane[k] = select(lane[k], lane[k + FEW], is_min)
-    for k in range(4):
-        lane[k] = select(lane[k], lane[k + 4], is_min)
-    return select(select(lane[0], lane[2], is_min), select(lane[1], lane[3], is_min), is_min)
+    return extreme_of_few(lane, is_min)
 
 cdef void max_rows(number* totals, number* x, ssize m, ssize row_stride, ssize n, const void* extra) noexcept nogil:
     cdef ssize i
@@ -244,9 +262,14 @@ def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None
 cdef inline int first_in_block(number* x, number value, int size) noexcept nogil:
     """Where `value` stands first (for nan: the first nan); `size` if nowhere. Without a branch, so that it is vectorised."""
     cdef int k, at, found = size
-    for k in range(size):
-        at = k if (x[k] == value) | ((value != value) & (x[k] != x[k])) else size
-        found = at if at < found else found
+    if value == value:
+        for k in range(size):
+            at = k if x[k] == value else size
+            found = at if at < found else found
+    else:
+        for k in range(size):
+            at = k if x[k] != x[k] else size
+            found = at if at < found else found
     return found
 
 cdef inline ssize first_equal(number* x, ssize n, number value) noexcept nogil:
