@@ -59,15 +59,15 @@ def test_the_value_is_the_element_at_the_index_to_its_sign(n):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "int64"])
 def test_rows_of_every_length_have_numpys_extremes_and_indices(dtype):
-    rng = np.random.default_rng(5)
+    rng = numpy.random.default_rng(5)
     for n in range(1, 200):
         values = rng.integers(-9, 9, (3, n)).astype(dtype)  # with equal ones
         if dtype.startswith("float"):
-            values[0, rng.integers(n)] = np.nan
-            values[0, rng.integers(n)] = np.nan
+            values[0, rng.integers(n)] = numpy.nan
+            values[0, rng.integers(n)] = numpy.nan
         x = tensorlab.tensor(values)
         for ours, theirs in ((x.argmax, values.argmax), (x.argmin, values.argmin)):
             assert ours(1).tolist() == theirs(1).tolist(), n
             assert [ours().item(), ours(0).tolist()] == [theirs(), theirs(0).tolist()], n
-        assert np.array_equal(x.amax(1).numpy(), values.max(1), equal_nan=True), n
-        assert np.array_equal(x[1:].min().numpy(), values[1:].min()), n
+        assert numpy.array_equal(x.amax(1).numpy(), values.max(1), equal_nan=True), n
+        assert numpy.array_equal(x[1:].min().numpy(), values[1:].min()), n
