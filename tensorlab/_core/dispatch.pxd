@@ -56,7 +56,6 @@ cdef inline object run_tuple(Op op, tuple arguments):
 
 cdef object run_unary(Op op, TensorBase x, object out=*)
 cdef object run_binary(Op op, object x, object y, object out=*)
-cdef object run_reflected(Op op, Op recorded, object x, TensorBase y)
 cdef object run_ternary(Op op, object x, object y, object z, object out=*)
 cdef object run_quaternary(Op op, object x, object y, object z, object w, object out=*)
 cdef object run_pointwise(Op op, PyObject** operands, int n)

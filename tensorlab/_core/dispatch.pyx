@@ -34,7 +34,7 @@ from tensorlab._core.iterator cimport (
 )
 from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
-from tensorlab._core.modes cimport active_layers, set_grad_mode, thread_state
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
 from tensorlab._core.operands cimport (
     broadcast_operands,
@@ -64,7 +64,6 @@ from tensorlab._core.recording cimport (
     begin_record_inplace,
     end_record,
     end_record_inplace,
-    record,
 )
 from tensorlab._core.saved cimport SavedTensor, save_tensor
 from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
@@ -414,16 +413,6 @@ cdef object run_binary(Op op, object a, object b, object out=None):
         if node is not None:
             end_record(node, result)
     return result
-
-
-cdef object run_reflected(Op op, Op recorded, object x, TensorBase y):
-    """op(x, y), recorded as the op that takes y first: PyTorch has one for a number in front, whose node leads to y alone."""
-    cdef bint was_enabled = set_grad_mode(False)
-    try:
-        out = run_binary(op, x, y)
-    finally:
-        set_grad_mode(was_enabled)
-    return record(recorded, out, (y, x))
 
 
 cdef inline TensorBase short_binary(Op op, object a, object b, TensorBase out):

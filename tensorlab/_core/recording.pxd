@@ -28,7 +28,5 @@ cdef class OpNode(Node):
 # Recording. `arguments` are the op's arguments in the order of its parameters.
 cdef OpNode begin_record(Op op, PyObject** arguments, int n)
 cdef int end_record(OpNode node, object outputs) except -1
-cdef object record(Op op, object outputs, tuple arguments)
 cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments)
 cdef object end_record_inplace(OpNode node, TensorBase x)
-cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=*)

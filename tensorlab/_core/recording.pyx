@@ -1,8 +1,8 @@
 """Recording: what a call of an op writes down, so that backward can run through it.
 
 An OpNode holds the op, the edges to the nodes of the inputs, and the arguments that the wanted formulas ask for. A call that
-makes something new is recorded afterwards (`record`); one that writes in place needs its old arguments, so its node is
-started before the write (`begin_record_inplace`) and joined to the history after it (`end_record_inplace`).
+makes something new is recorded afterwards (`begin_record`, `end_record`); one that writes in place needs its old arguments, so
+its node is started before the write (`begin_record_inplace`) and joined to the history after it (`end_record_inplace`).
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -17,7 +17,6 @@ from tensorlab._core.graph cimport (
     InputMetadata,
     Node,
     already_released,
-    as_view,
     bump_version,
     has_shape_of,
     is_wanted,
@@ -43,7 +42,7 @@ from tensorlab._core.saved cimport (
     saved_version,
     unpack_value,
 )
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, make_size
+from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import GradientError
 
@@ -383,22 +382,6 @@ cdef int refuse_integers(OpNode node) except -1:
     """A result of integers can have no history; but something that requires grad went in, and its history would be lost."""
     raise GradientError(f"{node.op.name}: an operand requires grad, but the result is of integers, which have no gradient (a "
                         f"tensor that requires grad was written into integers); detach the operand first")
-
-
-cdef object record(Op op, object outputs, tuple arguments):
-    """Record a call that made new results, and return them."""
-    cdef OpNode node
-    if op.derivative_count > 0 and thread_state().grad_enabled:
-        node = begin_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
-        if node is not None:
-            end_record(node, outputs)
-    return outputs
-
-
-cdef object run_view(Op op, TensorBase x, TensorBase out, tuple arguments, int creation=VIEW_DEFAULT):
-    """Make `out`, an alias of x, a differentiable view of it, and record the call unless `arguments` is None."""
-    as_view(x, out, creation)
-    return record(op, out, arguments) if arguments is not None else out
 
 
 # ---------------------------------------------------------------- in place: check, save, write, bump, rebase
