@@ -221,8 +221,8 @@ OPS_AND_MODULES = [
     Bug(
         "the momentum of SGD is the gradient itself",
         "tensorlab/optim/sgd.py",
-        'velocity = state["momentum_buffer"] = empty_like(param)',
-        'velocity = state["momentum_buffer"] = grad',
+        "velocities.append(empty_like(param) if is_first else velocity)",
+        "velocities.append(grad if is_first else velocity)",
     ),
     Bug(
         "loading with strict lets dotted names pass",

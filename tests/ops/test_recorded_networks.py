@@ -1,9 +1,4 @@
-"""Products of matrices, layers and losses are ops through and through.
-
-What a recorder saw of a call, of its gradients and of theirs can be replayed with other numbers.
-"""
-
-import warnings
+"""Products of matrices, layers, losses and steps of optimizers as ops: what is seen of them, and what they refuse."""
 
 import pytest
 from tensorlab._core.op import REGISTRY
@@ -11,79 +6,7 @@ from tensorlab._core.op import REGISTRY
 import tensorlab
 from tensorlab._core.recorder import Recorder
 from tensorlab.errors import DeviceError
-from tests.ops import samples_convolution, samples_linalg, samples_losses, samples_networks
-from tests.ops.every_sample import as_tuple, identifier
-from tests.ops.samples import is_floating, make_tensor
-
-FAMILIES = (samples_convolution, samples_linalg, samples_losses, samples_networks)
-SAMPLES = [sample for family in FAMILIES for sample in family.SAMPLES]
-
-
-def make_inputs(sample, factor):
-    return [
-        make_tensor(tensorlab, array * factor if is_floating(array) else array)
-        for array in sample.arrays()
-    ]
-
-
-def run(sample, inputs, orders):
-    """The results of a call; with `orders` also its gradients, and theirs."""
-    tensorlab.manual_seed(0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        everything = list(as_tuple(sample.call(tensorlab, *inputs)))
-    outputs = everything
-    leaves = [x for x in inputs if x.requires_grad]
-    for _ in range(orders):
-        outputs = [
-            out for out in outputs if isinstance(out, tensorlab.Tensor) and out.requires_grad
-        ]
-        if not outputs or not leaves:
-            break
-        total = sum((out * out).sum() for out in outputs)
-        one = tensorlab.ones((), dtype=total.dtype)
-        outputs = tensorlab.autograd.grad(total, leaves, one, create_graph=True, allow_unused=True)
-        outputs = [grad for grad in outputs if grad is not None]
-        everything += outputs
-    return everything
-
-
-def replay(calls, olds, news):
-    """Run the calls with other tensors in the place of `olds`; return what takes the place of each."""
-    known = {id(old): new for old, new in zip(olds, news, strict=True)}
-
-    def renewed(value):
-        if isinstance(value, (tuple, list)):
-            return type(value)([renewed(one) for one in value])
-        if isinstance(value, tensorlab.Tensor):
-            assert id(value) in known, "an argument was made by no call that the recorder saw"
-            return known[id(value)]
-        return value
-
-    for call in calls:
-        result = call.op(*renewed(call.arguments))
-        for old, new in zip(as_tuple(call.result), as_tuple(result), strict=True):
-            known[id(old)] = new
-    return renewed
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=identifier)
-def test_a_recorded_call_and_its_gradients_can_be_replayed(sample):
-    inputs = make_inputs(sample, 1)
-    for x in inputs:
-        x.requires_grad_(x.is_floating_point() and sample.derivatives > 0)
-    with Recorder() as recorder:
-        recorded = run(sample, inputs, sample.derivatives)
-    assert recorder.calls
-    others = make_inputs(sample, 0.9)
-    for x, other in zip(inputs, others, strict=True):
-        other.requires_grad_(x.requires_grad)
-    with tensorlab.no_grad():
-        tensorlab.manual_seed(0)
-        renewed = replay(recorder.calls, inputs, [other.detach() for other in others])
-    for old, expected in zip(recorded, run(sample, others, sample.derivatives), strict=True):
-        if isinstance(old, tensorlab.Tensor):
-            assert tensorlab.allclose(renewed(old), expected, rtol=1e-9, atol=1e-12)
+from tests.ops.replay import replay
 
 
 def test_the_noise_of_dropout_is_seen():
@@ -93,7 +16,7 @@ def test_the_noise_of_dropout_is_seen():
         with Recorder() as recorder:
             recorded = dropout(x, 0.5, True)
         tensorlab.manual_seed(0)
-        renewed = replay(recorder.calls, [x], [other])(recorded)
+        renewed = replay(recorder.calls, [(x, other)])(recorded)
         tensorlab.manual_seed(0)
         assert renewed.equal(dropout(other, 0.5, True))
 
