@@ -499,27 +499,6 @@ cdef object run_out(Op op, PyObject** operands, int n, object out):
     return out
 
 
-cdef object run_out_1(Op op, object x, object out):
-    cdef PyObject* operands[1]
-    operands[0] = <PyObject*>x
-    return run_out(op, operands, 1, out)
-
-
-cdef object run_out_2(Op op, object x, object y, object out):
-    cdef PyObject* operands[2]
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>y
-    return run_out(op, operands, 2, out)
-
-
-cdef object run_out_3(Op op, object x, object y, object z, object out):
-    cdef PyObject* operands[3]
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>y
-    operands[2] = <PyObject*>z
-    return run_out(op, operands, 3, out)
-
-
 cdef int refuse_recorded_out(Op op, PyObject** operands, int n, TensorBase out) except -1:
     cdef int k
     cdef bint wanted = needs_grad(out)

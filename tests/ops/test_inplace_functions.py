@@ -26,7 +26,7 @@ MADE = {
 
 
 def test_there_are_such_functions():
-    assert {"exp_", "eq_", "hypot_"} <= set(MADE)
+    assert {"exp_", "mul_", "eq_", "hypot_"} <= set(MADE)
 
 
 @pytest.mark.parametrize("name", MADE)

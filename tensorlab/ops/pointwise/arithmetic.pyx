@@ -2,21 +2,17 @@
 
 Division has its own file, and so have powers, absolute values and signs, and sums that scale what they add (addcmul, lerp).
 """
-from cpython.object cimport PyObject
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,
-    run_out,
-    run_out_1,
-    run_out_2,
     run_ternary,
     run_ternary_inplace,
     run_unary,
     run_unary_inplace,
 )
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, number_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport BOOL, number
 from tensorlab._core.layout cimport ssize
@@ -25,24 +21,21 @@ from tensorlab.ops.pointwise.common cimport is_bool, old_order
 
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError
+from tensorlab.ops.pointwise.common import inplace_function
 
 
 # ---------------------------------------------------------------- add
 cdef void add_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] + y[i]
 
 cdef void add_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] | y[i]
 
 cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(ADD, <void*>add_loop[float], <void*>add_loop[double])
-integer_loops(ADD, <void*>add_loop[uint8_t], <void*>add_loop[int8_t], <void*>add_loop[int16_t], <void*>add_loop[int32_t],
-              <void*>add_loop[int64_t])
-ADD.loops[BOOL] = <void*>add_bool_loop
+number_loops(ADD, &add_loop[uint8_t], &add_loop[int8_t], &add_loop[int16_t], &add_loop[int32_t],
+             &add_loop[int64_t], &add_loop[float], &add_loop[double], &add_bool_loop)
 
 @ADD.derivative("x")
 def add_derivative_x(grad):
@@ -80,8 +73,8 @@ def add(input, other, late=None, *, alpha=1, out=None):
     if late is not None:
         alpha, other = old_order("add", "alpha", other, alpha), late
     if is_one(alpha):
-        return run_binary(ADD, input, other) if out is None else run_out_2(ADD, input, other, out)
-    return run_scaled(ADD_SCALED, input, other, checked_alpha("add", input, other, alpha), out)
+        return run_binary(ADD, input, other, out)
+    return run_ternary(ADD_SCALED, input, other, checked_alpha("add", input, other, alpha), out)
 
 def add_(TensorBase input not None, other, late=None, *, alpha=1):
     """`add`, written over `input`."""
@@ -102,21 +95,18 @@ def add_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- add_scaled
 cdef void add_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] + alpha[i] * y[i]
 
 cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* alpha, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] | (alpha[i] & y[i])
 
 cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="AddBackward0",
                         number_edges=True)
-floating_loops(ADD_SCALED, <void*>add_scaled_loop[float], <void*>add_scaled_loop[double])
-integer_loops(ADD_SCALED, <void*>add_scaled_loop[uint8_t], <void*>add_scaled_loop[int8_t], <void*>add_scaled_loop[int16_t],
-              <void*>add_scaled_loop[int32_t], <void*>add_scaled_loop[int64_t])
-ADD_SCALED.loops[BOOL] = <void*>add_scaled_bool_loop
+number_loops(ADD_SCALED, &add_scaled_loop[uint8_t], &add_scaled_loop[int8_t],
+             &add_scaled_loop[int16_t], &add_scaled_loop[int32_t], &add_scaled_loop[int64_t],
+             &add_scaled_loop[float], &add_scaled_loop[double], &add_scaled_bool_loop)
 
 @ADD_SCALED.derivative("x")
 def add_scaled_derivative_x(grad):
@@ -141,28 +131,17 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
         raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; alpha must then be an integer")
     return bool(alpha) if kind.name == "bool" else alpha
 
-cdef object run_scaled(Op op, object x, object y, object alpha, object out):
-    """x + alpha * y, or x - alpha * y"""
-    cdef PyObject* operands[3]
-    if out is None:
-        return run_ternary(op, x, y, alpha)
-    operands[0] = <PyObject*>x
-    operands[1] = <PyObject*>y
-    operands[2] = <PyObject*>alpha
-    return run_out(op, operands, 3, out)
-
 
 # ---------------------------------------------------------------- sub_scaled
 cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] - alpha[i] * y[i]
 
 cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0",
                         number_edges=True)
-floating_loops(SUB_SCALED, <void*>sub_scaled_loop[float], <void*>sub_scaled_loop[double])
-integer_loops(SUB_SCALED, <void*>sub_scaled_loop[uint8_t], <void*>sub_scaled_loop[int8_t], <void*>sub_scaled_loop[int16_t],
-              <void*>sub_scaled_loop[int32_t], <void*>sub_scaled_loop[int64_t])
+number_loops(SUB_SCALED, &sub_scaled_loop[uint8_t], &sub_scaled_loop[int8_t],
+             &sub_scaled_loop[int16_t], &sub_scaled_loop[int32_t], &sub_scaled_loop[int64_t],
+             &sub_scaled_loop[float], &sub_scaled_loop[double])
 
 @SUB_SCALED.derivative("x")
 def sub_scaled_derivative_x(grad):
@@ -175,14 +154,12 @@ def sub_scaled_derivative_y(grad, alpha):
 
 # ---------------------------------------------------------------- sub
 cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] - y[i]
 
 cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(SUB, <void*>sub_loop[float], <void*>sub_loop[double])
-integer_loops(SUB, <void*>sub_loop[uint8_t], <void*>sub_loop[int8_t], <void*>sub_loop[int16_t], <void*>sub_loop[int32_t],
-              <void*>sub_loop[int64_t])
+number_loops(SUB, &sub_loop[uint8_t], &sub_loop[int8_t], &sub_loop[int16_t], &sub_loop[int32_t],
+             &sub_loop[int64_t], &sub_loop[float], &sub_loop[double])
 
 @SUB.derivative("x")
 def sub_derivative_x(grad):
@@ -217,8 +194,8 @@ def sub(input, other, late=None, *, alpha=1, out=None):
         alpha, other = old_order("sub", "alpha", other, alpha), late
     refuse_bool("sub", input, other)
     if is_one(alpha):
-        return run_binary(SUB, input, other) if out is None else run_out_2(SUB, input, other, out)
-    return run_scaled(SUB_SCALED, input, other, checked_alpha("sub", input, other, alpha), out)
+        return run_binary(SUB, input, other, out)
+    return run_ternary(SUB_SCALED, input, other, checked_alpha("sub", input, other, alpha), out)
 
 def sub_(TensorBase input not None, other, late=None, *, alpha=1):
     """`sub`, written over `input`."""
@@ -246,9 +223,8 @@ cdef void rsub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
 
 cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote", number_edges=False,
                   node=("RsubBackward1", "RsubBackward0"))
-floating_loops(RSUB, <void*>rsub_loop[float], <void*>rsub_loop[double])
-integer_loops(RSUB, <void*>rsub_loop[uint8_t], <void*>rsub_loop[int8_t], <void*>rsub_loop[int16_t], <void*>rsub_loop[int32_t],
-              <void*>rsub_loop[int64_t])
+number_loops(RSUB, &rsub_loop[uint8_t], &rsub_loop[int8_t], &rsub_loop[int16_t],
+             &rsub_loop[int32_t], &rsub_loop[int64_t], &rsub_loop[float], &rsub_loop[double])
 
 @RSUB.derivative("x")
 def rsub_derivative_x(grad):
@@ -282,20 +258,16 @@ def sub_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- mul
 cdef void mul_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * y[i]
 
 cdef void mul_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] & y[i]
 
 cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MUL, <void*>mul_loop[float], <void*>mul_loop[double])
-integer_loops(MUL, <void*>mul_loop[uint8_t], <void*>mul_loop[int8_t], <void*>mul_loop[int16_t], <void*>mul_loop[int32_t],
-              <void*>mul_loop[int64_t])
-MUL.loops[BOOL] = <void*>mul_bool_loop
+number_loops(MUL, &mul_loop[uint8_t], &mul_loop[int8_t], &mul_loop[int16_t], &mul_loop[int32_t],
+             &mul_loop[int64_t], &mul_loop[float], &mul_loop[double], &mul_bool_loop)
 
 @MUL.derivative("x")
 def mul_derivative_x(grad, y):
@@ -326,13 +298,9 @@ def mul(input, other, *, out=None):
     >>> tensorlab.mul(tensorlab.tensor([1., 2.]), 3)
     tensor([3., 6.])
     """
-    if out is not None:
-        return run_out_2(MUL, input, other, out)
-    return run_binary(MUL, input, other)
+    return run_binary(MUL, input, other, out)
 
-def mul_(TensorBase input not None, other):
-    """`mul`, written over `input`."""
-    return run_binary_inplace(MUL, input, other)
+mul_ = inplace_function(MUL, mul)
 
 def mul_operator(TensorBase x not None, y):
     """`x * y`; leaves foreign operands to their own class."""
@@ -345,14 +313,12 @@ def mul_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- neg, positive
 cdef void neg_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = -x[i]
 
 cdef Op NEG = Op("neg(Tensor x) -> Tensor", dtype="promote", exact_out=True)
-floating_loops(NEG, <void*>neg_loop[float], <void*>neg_loop[double])
-integer_loops(NEG, <void*>neg_loop[uint8_t], <void*>neg_loop[int8_t], <void*>neg_loop[int16_t], <void*>neg_loop[int32_t],
-              <void*>neg_loop[int64_t])
+number_loops(NEG, &neg_loop[uint8_t], &neg_loop[int8_t], &neg_loop[int16_t], &neg_loop[int32_t],
+             &neg_loop[int64_t], &neg_loop[float], &neg_loop[double])
 
 @NEG.derivative("x")
 def neg_derivative(grad):
@@ -376,7 +342,7 @@ def neg(TensorBase input not None, *, out=None):
     tensor([-1.,  2.])
     """
     refuse_bool_sign("neg", input)
-    return run_unary(NEG, input) if out is None else run_out_1(NEG, input, out)
+    return run_unary(NEG, input, out)
 
 def neg_(TensorBase input not None):
     """`neg`, written over `input`."""

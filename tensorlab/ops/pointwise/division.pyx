@@ -6,15 +6,8 @@ an integer by zero has no answer, so the divisor is searched for zeros before an
 from libc.math cimport copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport (
-    run_binary,
-    run_binary_inplace,
-    run_out_1,
-    run_out_2,
-    run_unary,
-    run_unary_inplace,
-)
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
@@ -25,6 +18,7 @@ from tensorlab.ops.pointwise.common cimport is_floating_operand
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DivisionByZero
 from tensorlab.ops.creation import zeros_like
+from tensorlab.ops.pointwise.common import inplace_function
 
 
 cdef enum:
@@ -33,12 +27,11 @@ cdef enum:
 
 # ---------------------------------------------------------------- div
 cdef void div_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] / y[i]
 
 cdef Op DIV = Op("div(Tensor x, Tensor y) -> Tensor", dtype="floating")
-floating_loops(DIV, <void*>div_loop[float], <void*>div_loop[double])
+floating_loops(DIV, &div_loop[float], &div_loop[double])
 
 @DIV.derivative("x")
 def div_derivative_x(grad, y):
@@ -85,7 +78,7 @@ def div(input, other, *, rounding_mode=None, out=None):
     if rounding_mode is not None:
         op = rounded("div", rounding_mode)
         refuse_zero("div", input, other)
-    return run_binary(op, input, other) if out is None else run_out_2(op, input, other, out)
+    return run_binary(op, input, other, out)
 
 def div_(TensorBase input not None, other, *, rounding_mode=None):
     """`div`, written over `input`."""
@@ -101,7 +94,7 @@ def true_divide(input, other, *, out=None):
     >>> tensorlab.true_divide(tensorlab.tensor([1, 2]), 2)
     tensor([0.5000, 1.0000])
     """
-    return run_binary(DIV, input, other) if out is None else run_out_2(DIV, input, other, out)
+    return run_binary(DIV, input, other, out)
 
 def div_operator(TensorBase x not None, y):
     """`x / y`; leaves foreign operands to their own class."""
@@ -118,12 +111,11 @@ def div_operator_(TensorBase x not None, y):
 
 # ---------------------------------------------------------------- reciprocal
 cdef void reciprocal_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>1 / x[i]
 
 cdef Op RECIPROCAL = Op("reciprocal(Tensor x) -> Tensor", dtype="floating")
-floating_loops(RECIPROCAL, <void*>reciprocal_loop[float], <void*>reciprocal_loop[double])
+floating_loops(RECIPROCAL, &reciprocal_loop[float], &reciprocal_loop[double])
 
 @RECIPROCAL.derivative("x")
 def reciprocal_derivative(grad, out):
@@ -136,16 +128,13 @@ def reciprocal(TensorBase input not None, *, out=None):
     >>> tensorlab.reciprocal(tensorlab.tensor([2., -4.]))
     tensor([ 0.5000, -0.2500])
     """
-    return run_unary(RECIPROCAL, input) if out is None else run_out_1(RECIPROCAL, input, out)
+    return run_unary(RECIPROCAL, input, out)
 
-def reciprocal_(TensorBase input not None):
-    """`reciprocal`, written over `input`."""
-    return run_unary_inplace(RECIPROCAL, input)
+reciprocal_ = inplace_function(RECIPROCAL, reciprocal)
 
 
 # ---------------------------------------------------------------- zero divisors
 cdef bint has_zero(integer* x, ssize n) noexcept nogil:
-    cdef ssize i
     cdef bint found = False
     for i in range(n):
         found |= x[i] == 0
@@ -185,7 +174,6 @@ cdef int refuse_zero(str where, object x, object y) except -1:
 # ---------------------------------------------------------------- the rest of a floating division
 cdef bint has_small_quotients(float* x, float* y, ssize n) noexcept nogil:
     """Are all quotients finite and below 2**24?"""
-    cdef ssize i
     cdef bint found = False
     for i in range(n):
         found |= not fabs(<double>x[i] / y[i]) < 16777216.0
@@ -197,7 +185,6 @@ cdef void rest_block(real* rest, real* x, real* y, ssize n) noexcept nogil:
     For floats with quotients below 2**24, double is wide enough: the quotient cannot round up to a whole number, because the
     distance to the next one is at least 2**-24, and x - quotient * y has no rounding at all.
     """
-    cdef ssize i
     if real is float:
         if has_small_quotients(x, y, n):
             for i in range(n):
@@ -242,9 +229,9 @@ cdef void div_floor_loop(number* out, number* x, number* y, ssize n) noexcept no
             out[i] = div_floor_integer(x[i], y[i])
 
 cdef Op DIV_FLOOR = Op("div_floor(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2", grain=8192)
-floating_loops(DIV_FLOOR, <void*>div_floor_loop[float], <void*>div_floor_loop[double])
-integer_loops(DIV_FLOOR, <void*>div_floor_loop[uint8_t], <void*>div_floor_loop[int8_t], <void*>div_floor_loop[int16_t],
-              <void*>div_floor_loop[int32_t], <void*>div_floor_loop[int64_t])
+number_loops(DIV_FLOOR, &div_floor_loop[uint8_t], &div_floor_loop[int8_t],
+             &div_floor_loop[int16_t], &div_floor_loop[int32_t], &div_floor_loop[int64_t],
+             &div_floor_loop[float], &div_floor_loop[double])
 
 @DIV_FLOOR.derivative("x")
 def div_floor_derivative_x(grad):
@@ -267,7 +254,7 @@ def floor_divide(input, other, *, out=None):
     tensor([ 3, -4])
     """
     refuse_zero("floor_divide", input, other)
-    return run_binary(DIV_FLOOR, input, other) if out is None else run_out_2(DIV_FLOOR, input, other, out)
+    return run_binary(DIV_FLOOR, input, other, out)
 
 def floor_divide_(TensorBase input not None, other):
     """`floor_divide`, written over `input`."""
@@ -297,14 +284,13 @@ cdef inline number div_trunc_scalar(number x, number y) noexcept nogil:
         return <number>(y * x) if y == 0 or y == -1 else x / y
 
 cdef void div_trunc_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = div_trunc_scalar(x[i], y[i])
 
 cdef Op DIV_TRUNC = Op("div_trunc(Tensor x, Tensor y) -> Tensor", dtype="promote", node="DivBackward2")
-floating_loops(DIV_TRUNC, <void*>div_trunc_loop[float], <void*>div_trunc_loop[double])
-integer_loops(DIV_TRUNC, <void*>div_trunc_loop[uint8_t], <void*>div_trunc_loop[int8_t], <void*>div_trunc_loop[int16_t],
-              <void*>div_trunc_loop[int32_t], <void*>div_trunc_loop[int64_t])
+number_loops(DIV_TRUNC, &div_trunc_loop[uint8_t], &div_trunc_loop[int8_t],
+             &div_trunc_loop[int16_t], &div_trunc_loop[int32_t], &div_trunc_loop[int64_t],
+             &div_trunc_loop[float], &div_trunc_loop[double])
 
 @DIV_TRUNC.derivative("x")
 def div_trunc_derivative_x(grad):
@@ -343,9 +329,9 @@ cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept no
 
 cdef Op REMAINDER = Op("remainder(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192,
                        node=("RemainderBackward0", "RemainderBackward1"), number_edges=False)
-floating_loops(REMAINDER, <void*>remainder_loop[float], <void*>remainder_loop[double])
-integer_loops(REMAINDER, <void*>remainder_loop[uint8_t], <void*>remainder_loop[int8_t], <void*>remainder_loop[int16_t],
-              <void*>remainder_loop[int32_t], <void*>remainder_loop[int64_t])
+number_loops(REMAINDER, &remainder_loop[uint8_t], &remainder_loop[int8_t],
+             &remainder_loop[int16_t], &remainder_loop[int32_t], &remainder_loop[int64_t],
+             &remainder_loop[float], &remainder_loop[double])
 
 @REMAINDER.derivative("x")
 def remainder_derivative_x(grad):
@@ -368,7 +354,7 @@ def remainder(input, other, *, out=None):
     tensor([1, 2])
     """
     refuse_zero("remainder", input, other)
-    return run_binary(REMAINDER, input, other) if out is None else run_out_2(REMAINDER, input, other, out)
+    return run_binary(REMAINDER, input, other, out)
 
 def remainder_(TensorBase input not None, other):
     """`remainder`, written over `input`."""
@@ -402,9 +388,8 @@ cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
 
 cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"),
                   number_edges=False)
-floating_loops(FMOD, <void*>fmod_loop[float], <void*>fmod_loop[double])
-integer_loops(FMOD, <void*>fmod_loop[uint8_t], <void*>fmod_loop[int8_t], <void*>fmod_loop[int16_t],
-              <void*>fmod_loop[int32_t], <void*>fmod_loop[int64_t])
+number_loops(FMOD, &fmod_loop[uint8_t], &fmod_loop[int8_t], &fmod_loop[int16_t],
+             &fmod_loop[int32_t], &fmod_loop[int64_t], &fmod_loop[float], &fmod_loop[double])
 
 @FMOD.derivative("x")
 def fmod_derivative_x(grad):
@@ -427,7 +412,7 @@ def fmod(TensorBase input not None, other, *, out=None):
     tensor([ 1, -1])
     """
     refuse_zero("fmod", input, other)
-    return run_binary(FMOD, input, other) if out is None else run_out_2(FMOD, input, other, out)
+    return run_binary(FMOD, input, other, out)
 
 def fmod_(TensorBase input not None, other):
     """`fmod`, written over `input`."""

@@ -6,40 +6,44 @@ goes through logarithm and exponential.
 from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,
-    run_out_1,
-    run_out_2,
     run_unary,
     run_unary_inplace,
 )
 from tensorlab._core.out_argument cimport check_out_dtype
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
-from tensorlab._core.dtypes cimport BOOL, FLOAT64, UINT8, dtype_object, integer, is_floating, item_size, number, real
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT64,
+    UINT8,
+    dtype_object,
+    integer,
+    is_floating,
+    item_size,
+    number,
+    real,
+)
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 
 import math
 
 from tensorlab.errors import DTypeError
+from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "tl_math.h" nogil:
-    double tl_exp(double)
-    double tl_log(double)
     double tl_power(double, double)
-    float tl_sqrtf(float)
-    double tl_sqrt(double)
-    float tl_rsqrtf(float)
-    double tl_rsqrt(double)
 
 
 # ---------------------------------------------------------------- pow
 cdef inline real pow_real(real x, real y) noexcept nogil:
     """Without branches, so that loops become SIMD code; float through double, whose logarithm leaves enough bits."""
     cdef double size = fabs(x)
-    cdef double power = tl_exp(y * tl_log(size)) if real is float else tl_power(size, y)
+    cdef double power = tl_math.exp(y * tl_math.log(size)) if real is float else tl_power(size, y)
     cdef real half = y * <real>0.5
     cdef bint is_whole = rint(y) == y                           # true for inf
     cdef bint is_odd = is_whole & (rint(half) != half)
@@ -60,7 +64,6 @@ cdef inline integer pow_integer(integer x, integer y) noexcept nogil:
     return power
 
 cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         if number is float or number is double:
             out[i] = pow_real[number](x[i], y[i])
@@ -69,9 +72,8 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
 
 cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
                  node=("PowBackward0", "PowBackward1"))
-floating_loops(POW, <void*>pow_loop[float], <void*>pow_loop[double])
-integer_loops(POW, <void*>pow_loop[uint8_t], <void*>pow_loop[int8_t], <void*>pow_loop[int16_t], <void*>pow_loop[int32_t],
-              <void*>pow_loop[int64_t])
+number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &pow_loop[int32_t],
+             &pow_loop[int64_t], &pow_loop[float], &pow_loop[double])
 
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
@@ -90,9 +92,10 @@ cdef void pow_of_number_loop(number* out, number* exponent, number* x, ssize n) 
 
 cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", dtype="promote", grain=4096,
                            wraps_numbers=False, node="PowBackward2")
-floating_loops(POW_OF_NUMBER, <void*>pow_of_number_loop[float], <void*>pow_of_number_loop[double])
-integer_loops(POW_OF_NUMBER, <void*>pow_of_number_loop[uint8_t], <void*>pow_of_number_loop[int8_t],
-              <void*>pow_of_number_loop[int16_t], <void*>pow_of_number_loop[int32_t], <void*>pow_of_number_loop[int64_t])
+number_loops(POW_OF_NUMBER, &pow_of_number_loop[uint8_t], &pow_of_number_loop[int8_t],
+             &pow_of_number_loop[int16_t], &pow_of_number_loop[int32_t],
+             &pow_of_number_loop[int64_t], &pow_of_number_loop[float],
+             &pow_of_number_loop[double])
 
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
@@ -103,77 +106,70 @@ def pow_of_number_derivative(grad, exponent, x, out):
 
 # ---------------------------------------------------------------- fixed powers
 cdef void square_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * x[i]
 
 cdef Op SQUARE = Op("square(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 2})
-floating_loops(SQUARE, <void*>square_loop[float], <void*>square_loop[double])
-integer_loops(SQUARE, <void*>square_loop[uint8_t], <void*>square_loop[int8_t], <void*>square_loop[int16_t],
-              <void*>square_loop[int32_t], <void*>square_loop[int64_t])
+number_loops(SQUARE, &square_loop[uint8_t], &square_loop[int8_t], &square_loop[int16_t],
+             &square_loop[int32_t], &square_loop[int64_t], &square_loop[float],
+             &square_loop[double])
 
 @SQUARE.derivative("x")
 def square_derivative(grad, x):
     return grad * (x * 2)
 
 cdef void cube_loop(number* out, number* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] * x[i] * x[i]
 
 cdef Op CUBE = Op("pow_3(Tensor x) -> Tensor", dtype="promote", node="PowBackward0", constants={"exponent": 3})
-floating_loops(CUBE, <void*>cube_loop[float], <void*>cube_loop[double])
-integer_loops(CUBE, <void*>cube_loop[uint8_t], <void*>cube_loop[int8_t], <void*>cube_loop[int16_t],
-              <void*>cube_loop[int32_t], <void*>cube_loop[int64_t])
+number_loops(CUBE, &cube_loop[uint8_t], &cube_loop[int8_t], &cube_loop[int16_t],
+             &cube_loop[int32_t], &cube_loop[int64_t], &cube_loop[float], &cube_loop[double])
 
 @CUBE.derivative("x")
 def cube_derivative(grad, x):
     return grad * (run_unary(SQUARE, x) * 3)
 
 cdef void root_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_sqrtf(x[i]) if real is float else tl_sqrt(x[i])
+        out[i] = tl_math.sqrt(x[i])
 
 cdef Op ROOT = Op("pow_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": 0.5})
-floating_loops(ROOT, <void*>root_loop[float], <void*>root_loop[double])
+floating_loops(ROOT, &root_loop[float], &root_loop[double])
 
 @ROOT.derivative("x")
 def root_derivative(grad, x):
     return grad * (run_unary(INVERSE_ROOT, x) * 0.5)
 
 cdef void inverse_root_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        out[i] = tl_rsqrtf(x[i]) if real is float else tl_rsqrt(x[i])
+        out[i] = tl_math.rsqrt(x[i])
 
 cdef Op INVERSE_ROOT = Op("pow_minus_half(Tensor x) -> Tensor", dtype="floating", node="PowBackward0",
                           constants={"exponent": -0.5})
-floating_loops(INVERSE_ROOT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
+floating_loops(INVERSE_ROOT, &inverse_root_loop[float], &inverse_root_loop[double])
 
 @INVERSE_ROOT.derivative("x")
 def inverse_root_derivative(grad, x):
     return grad * (x ** -1.5 * -0.5)
 
 cdef void inverse_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>1 / x[i]
 
 cdef Op INVERSE = Op("pow_minus_1(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -1})
-floating_loops(INVERSE, <void*>inverse_loop[float], <void*>inverse_loop[double])
+floating_loops(INVERSE, &inverse_loop[float], &inverse_loop[double])
 
 @INVERSE.derivative("x")
 def inverse_derivative(grad, x):
     return grad * -run_unary(INVERSE_SQUARE, x)
 
 cdef void inverse_square_loop(real* out, real* x, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = <real>1 / (x[i] * x[i])
 
 cdef Op INVERSE_SQUARE = Op("pow_minus_2(Tensor x) -> Tensor", dtype="floating", node="PowBackward0", constants={"exponent": -2})
-floating_loops(INVERSE_SQUARE, <void*>inverse_square_loop[float], <void*>inverse_square_loop[double])
+floating_loops(INVERSE_SQUARE, &inverse_square_loop[float], &inverse_square_loop[double])
 
 @INVERSE_SQUARE.derivative("x")
 def inverse_square_derivative(grad, x):
@@ -247,7 +243,7 @@ def pow(input, exponent, *, out=None):
         raise TypeError(f"pow: input is {type(input).__name__} and exponent {type(exponent).__name__}; one must be a Tensor")
     if out is None:
         return power("pow", input, exponent)
-    return run_out_2(POW, input, exponent, out) if op is POW else run_out_1(op, input, out)
+    return run_binary(POW, input, exponent, out) if op is POW else run_unary(op, input, out)
 
 def pow_(TensorBase input not None, exponent):
     """`pow`, written over `input`."""
@@ -307,7 +303,7 @@ def square_(TensorBase input not None):
 
 # ---------------------------------------------------------------- sqrt
 cdef Op SQRT = Op("sqrt(Tensor x) -> Tensor", dtype="floating")
-floating_loops(SQRT, <void*>root_loop[float], <void*>root_loop[double])
+floating_loops(SQRT, &root_loop[float], &root_loop[double])
 
 @SQRT.derivative("x")
 def sqrt_derivative(grad, out):
@@ -320,16 +316,14 @@ def sqrt(TensorBase input not None, *, out=None):
     >>> tensorlab.sqrt(tensorlab.tensor([4., 9.]))
     tensor([2., 3.])
     """
-    return run_unary(SQRT, input) if out is None else run_out_1(SQRT, input, out)
+    return run_unary(SQRT, input, out)
 
-def sqrt_(TensorBase input not None):
-    """`sqrt`, written over `input`."""
-    return run_unary_inplace(SQRT, input)
+sqrt_ = inplace_function(SQRT, sqrt)
 
 
 # ---------------------------------------------------------------- rsqrt
 cdef Op RSQRT = Op("rsqrt(Tensor x) -> Tensor", dtype="floating")
-floating_loops(RSQRT, <void*>inverse_root_loop[float], <void*>inverse_root_loop[double])
+floating_loops(RSQRT, &inverse_root_loop[float], &inverse_root_loop[double])
 
 @RSQRT.derivative("x")
 def rsqrt_derivative(grad, out):
@@ -342,8 +336,6 @@ def rsqrt(TensorBase input not None, *, out=None):
     >>> tensorlab.rsqrt(tensorlab.tensor([4., 16.]))
     tensor([0.5000, 0.2500])
     """
-    return run_unary(RSQRT, input) if out is None else run_out_1(RSQRT, input, out)
+    return run_unary(RSQRT, input, out)
 
-def rsqrt_(TensorBase input not None):
-    """`rsqrt`, written over `input`."""
-    return run_unary_inplace(RSQRT, input)
+rsqrt_ = inplace_function(RSQRT, rsqrt)

@@ -1,8 +1,8 @@
 """Choosing between elements by a mask: where and masked_fill."""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_out_3, run_ternary, run_ternary_inplace
-from tensorlab._core.op cimport Op, floating_loops, integer_loops
+from tensorlab._core.dispatch cimport run_ternary, run_ternary_inplace
+from tensorlab._core.op cimport Op, number_loops
 from tensorlab._core.operands cimport as_number, is_operand
 from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
 from tensorlab._core.graph cimport should_record
@@ -20,17 +20,15 @@ from tensorlab.errors import DTypeError, ShapeError
 
 # ---------------------------------------------------------------- where
 cdef void where_loop(number* out, number* condition, number* x, number* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = x[i] if condition[i] != 0 else y[i]
 
 # A bool promotes to every type, so the condition does not change the type of the result.
 cdef Op WHERE = Op("where(Tensor condition, Tensor x, Tensor y) -> Tensor", dtype="promote", wraps_numbers=True,
                    exact_out=True)
-floating_loops(WHERE, <void*>where_loop[float], <void*>where_loop[double])
-integer_loops(WHERE, <void*>where_loop[uint8_t], <void*>where_loop[int8_t], <void*>where_loop[int16_t],
-              <void*>where_loop[int32_t], <void*>where_loop[int64_t])
-WHERE.loops[BOOL] = <void*>where_loop[uint8_t]
+number_loops(WHERE, &where_loop[uint8_t], &where_loop[int8_t], &where_loop[int16_t],
+             &where_loop[int32_t], &where_loop[int64_t], &where_loop[float],
+             &where_loop[double], &where_loop[uint8_t])
 
 @WHERE.derivative("x")
 def where_derivative_x(grad, condition):
@@ -72,7 +70,7 @@ def where(TensorBase condition not None, input=None, other=None, *, out=None):
         condition = condition != 0
     if condition.dtype_ != BOOL:
         raise DTypeError(f"where: condition is {condition.dtype}; it must be a tensor of bools. Did you mean condition != 0?")
-    return run_ternary(WHERE, condition, input, other) if out is None else run_out_3(WHERE, condition, input, other, out)
+    return run_ternary(WHERE, condition, input, other, out)
 
 def where_method(TensorBase self not None, TensorBase condition not None, other):
     """`where` as a method: elements of `self` where `condition` is True, and of `other` elsewhere."""
@@ -81,16 +79,14 @@ def where_method(TensorBase self not None, TensorBase condition not None, other)
 
 # ---------------------------------------------------------------- masked_fill
 cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = value[i] if mask[i] != 0 else x[i]
 
 cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor", dtype="promote",
                          node=("MaskedFillBackward0", "MaskedFillBackward1"))
-floating_loops(MASKED_FILL, <void*>masked_fill_loop[float], <void*>masked_fill_loop[double])
-integer_loops(MASKED_FILL, <void*>masked_fill_loop[uint8_t], <void*>masked_fill_loop[int8_t],
-              <void*>masked_fill_loop[int16_t], <void*>masked_fill_loop[int32_t], <void*>masked_fill_loop[int64_t])
-MASKED_FILL.loops[BOOL] = <void*>masked_fill_loop[uint8_t]
+number_loops(MASKED_FILL, &masked_fill_loop[uint8_t], &masked_fill_loop[int8_t],
+             &masked_fill_loop[int16_t], &masked_fill_loop[int32_t], &masked_fill_loop[int64_t],
+             &masked_fill_loop[float], &masked_fill_loop[double], &masked_fill_loop[uint8_t])
 
 @MASKED_FILL.derivative("x")
 def masked_fill_derivative_x(grad, mask):
