@@ -25,6 +25,7 @@ from libc.math cimport (
 )
 from libc.stdint cimport uint8_t, uint32_t
 
+from tensorlab._core cimport c_math
 from tensorlab._core.random cimport draw, draw_word
 
 cdef extern from "tl_math.h" nogil:
@@ -81,7 +82,7 @@ cdef void fill_uniform(real* out, ssize n, Generator generator, double low,
         count = min(n, <ssize>CHUNK)
         fill_unit(out, count, generator)
         for i in range(count):
-            value = fmaf(out[i], width, first) if real is float else fma(out[i], width, first)
+            value = c_math.fma(out[i], width, first)
             out[i] = first if value == last else value
         out += count
         n -= count

@@ -1,24 +1,7 @@
-"""The functions of tl_math.h, and of the C library, for both floating types: `tl_math.exp(x)` has the type of x.
+"""The functions of tl_math.h for both floating types: `tl_math.exp(x)` has the type of x.
 
 The functions are inlined, so a loop over one of them is vectorised as a loop over the C function is.
 """
-from libc.math cimport (
-    atan2 as c_atan2,
-    atan2f,
-    copysign as c_copysign,
-    copysignf,
-    fabs as c_fabs,
-    fabsf,
-    fma as c_fma,
-    fmaf,
-    hypot as c_hypot,
-    hypotf,
-    nextafter as c_nextafter,
-    nextafterf,
-    pow as c_pow,
-    powf,
-)
-
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 
@@ -53,7 +36,6 @@ cdef extern from "tl_math.h" nogil:
     void tl_cos_array(const double*, ssize, double*, ssize, ssize)
 
 
-# ---------------------------------------------------------------- tl_math.h
 cdef inline real exp(real x) noexcept nogil:
     return tl_expf(x) if real is float else tl_exp(x)
 
@@ -101,26 +83,3 @@ cdef inline void cos_array(real* out, const real* x, ssize n) noexcept nogil:
         tl_cosf_array(x, 1, out, 1, n)
     else:
         tl_cos_array(x, 1, out, 1, n)
-
-
-# ---------------------------------------------------------------- the C library
-cdef inline real fabs(real x) noexcept nogil:
-    return fabsf(x) if real is float else c_fabs(x)
-
-cdef inline real atan2(real y, real x) noexcept nogil:
-    return atan2f(y, x) if real is float else c_atan2(y, x)
-
-cdef inline real copysign(real x, real y) noexcept nogil:
-    return copysignf(x, y) if real is float else c_copysign(x, y)
-
-cdef inline real hypot(real x, real y) noexcept nogil:
-    return hypotf(x, y) if real is float else c_hypot(x, y)
-
-cdef inline real nextafter(real x, real y) noexcept nogil:
-    return nextafterf(x, y) if real is float else c_nextafter(x, y)
-
-cdef inline real pow(real x, real y) noexcept nogil:
-    return powf(x, y) if real is float else c_pow(x, y)
-
-cdef inline real fma(real x, real y, real z) noexcept nogil:
-    return fmaf(x, y, z) if real is float else c_fma(x, y, z)

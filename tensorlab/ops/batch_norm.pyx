@@ -7,9 +7,9 @@ normalization.pyx), along the other dimensions.
 
 The running averages are written by an op of their own, so that batch_norm itself makes new tensors only.
 """
-from libc.math cimport sqrt, sqrtf
 from libc.string cimport memset
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport bump_version, ndim_of, should_record
@@ -136,7 +136,7 @@ cdef void forward_coefficients(Planes* planes, real* mean, real* variance, real*
     cdef real* c = <real*>planes.c
     cdef ssize k
     for k in range(planes.channels):
-        rstd[k] = 1 / (sqrtf(variance[k] + eps) if real is float else sqrt(variance[k] + eps))
+        rstd[k] = 1 / c_math.sqrt(variance[k] + eps)
         a[k] = rstd[k] if weight == NULL else rstd[k] * weight[k]
         c[k] = (<real>0 if bias == NULL else bias[k]) - mean[k] * a[k]
 

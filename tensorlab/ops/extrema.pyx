@@ -134,10 +134,8 @@ cdef Reducer[NUM_DTYPES] max_reducers, min_reducers
 
 cdef void set_reducers(int dtype, number lowest, number highest) noexcept:
     """Reducers start from the value that every other one beats."""
-    set_reducer(&max_reducers[dtype], dtype, dtype, <void*>max_rows[number], <void*>max_columns[number],
-                <void*>max_columns[number], &lowest, sizeof(number))
-    set_reducer(&min_reducers[dtype], dtype, dtype, <void*>min_rows[number], <void*>min_columns[number],
-                <void*>min_columns[number], &highest, sizeof(number))
+    set_reducer(&max_reducers[dtype], dtype, &max_rows[number], &max_columns[number], &lowest)
+    set_reducer(&min_reducers[dtype], dtype, &min_rows[number], &min_columns[number], &highest)
 
 set_reducers[uint8_t](BOOL, 0, 1)
 set_reducers[uint8_t](UINT8, 0, 255)

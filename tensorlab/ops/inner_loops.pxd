@@ -7,13 +7,11 @@ grows with log n (Higham 1993, "The accuracy of floating point summation").
 """
 from libc.stdint cimport int64_t, uint32_t
 
+from tensorlab._core cimport tl_math
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 
 cdef extern from "tl_math.h" nogil:
-    double tl_exp(double)
-    float tl_logf(float)
-    double tl_log(double)
     float tl_exp_splitf(float, float, uint32_t*)
     float tl_float_of_bits(uint32_t)
 
@@ -127,10 +125,7 @@ cdef inline real exp_nonpositive(real x) noexcept nogil:
         p = tl_exp_splitf(x, <float>12582912.0 + <float>127.0, &k_bits)     # k_bits ends in k + 127
         return <float>0.0 if x < <float>-87.33654 else (<float>1.0 + p) * tl_float_of_bits(k_bits << 23)
     else:
-        return tl_exp(x)
-
-cdef inline real log_of(real x) noexcept nogil:
-    return tl_logf(x) if real is float else tl_log(x)
+        return tl_math.exp(x)
 
 cdef inline void exp_shifted(real* out, real* x, real shift, ssize n) noexcept nogil:
     """out = exp(x - shift), where no element is above shift"""

@@ -9,6 +9,7 @@ gradient differentiates again.
 cimport cython
 from libc.stdint cimport int64_t
 
+from tensorlab._core cimport tl_math
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport run_3, run_tuple
 from tensorlab._core.op cimport Op
@@ -21,7 +22,7 @@ from tensorlab._core.modes cimport active_layers
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, make_size, memory_of
 from tensorlab.ops.dim_iterator cimport DimIterator, add_operand, add_point_operand, dim_apply, start_iterator
 from tensorlab.ops.reductions cimport sum_into
-from tensorlab.ops.inner_loops cimport exp_shifted, largest, log_of, pairwise_sum
+from tensorlab.ops.inner_loops cimport exp_shifted, largest, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
 
 from tensorlab.errors import DTypeError, GradientError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
@@ -119,7 +120,6 @@ cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -
 cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_index, ssize n) except? -1:
     """Weights of n samples, and their sum; ignored classes become 0."""
     cdef double total = 0
-    cdef ssize i
     for i in range(n):
         if classes[i] == ignore_index:
             classes[i] = 0
@@ -301,7 +301,6 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
 # ---------------------------------------------------------------- nll_loss_backward
 cdef void nll_backward_loop(void** data, ssize n, real scale) noexcept nogil:
     cdef real* out = <real*>data[0]
-    cdef ssize i
     for i in range(n):
         out[i] = 0
     out[(<int64_t*>data[2])[0]] = -(<real*>data[1])[0] * (<real*>data[3])[0] * scale
@@ -355,10 +354,9 @@ cdef void cross_entropy_loop(void** data, ssize n, ClassParameters* parameters, 
     cdef real* x = <real*>data[0]
     cdef real* probabilities = <real*>data[4]           # the last operand, or the scratch memory
     cdef real shift = largest(x, n), total, factor, weight = (<real*>data[3])[0]
-    cdef ssize i
     exp_shifted(probabilities, x, shift, n)
     total = pairwise_sum(probabilities, n)
-    (<real*>data[1])[0] = weight * (log_of(total) + (shift - x[(<int64_t*>data[2])[0]])) if weight != 0 else <real>0
+    (<real*>data[1])[0] = weight * (tl_math.log(total) + (shift - x[(<int64_t*>data[2])[0]])) if weight != 0 else <real>0
     if parameters.keeps_softmax:
         factor = 1 / total
         for i in range(n):
@@ -510,7 +508,6 @@ cdef void cross_entropy_backward_loop(void** data, ssize n, real scale) noexcept
     cdef real* out = <real*>data[0]
     cdef real* probabilities = <real*>data[1]
     cdef real factor = (<real*>data[2])[0] * (<real*>data[4])[0] * scale
-    cdef ssize i
     for i in range(n):
         out[i] = probabilities[i] * factor
     out[(<int64_t*>data[3])[0]] -= factor

@@ -4,9 +4,10 @@ layer_norm's gradient. With xhat = (x - mean) * r, r = 1 / sqrt(variance + eps),
 times the weight, the gradient by x is r * (g - mean(g) - xhat * mean(g * xhat)): what is left of g when its share along
 the ones and its share along xhat are taken away, because neither shifting nor scaling a row changes the result.
 """
-from libc.math cimport fma, fmaf, sqrt
+from libc.math cimport sqrt
 from libc.string cimport memset
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_4, run_tuple
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.graph cimport needs_grad
@@ -182,7 +183,6 @@ cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
 
 cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, real mean, real rstd,
                                ssize n) noexcept nogil:
-    cdef ssize i
     if weight == NULL and bias == NULL:
         for i in range(n):
             out[i] = (x[i] - mean) * rstd
@@ -195,10 +195,6 @@ cdef inline void normalize_row(real* out, real* x, real* weight, real* bias, rea
     else:
         for i in range(n):
             out[i] = (x[i] - mean) * rstd * weight[i] + bias[i]
-
-cdef inline real fused(real x, real y, real z) noexcept nogil:
-    """x * y + z, rounded once."""
-    return fmaf(x, y, z) if real is float else fma(x, y, z)
 
 cdef inline real moments(real* x, ssize n, real* mean) noexcept nogil:
     """The mean of a short row, and the sum of squares of what is left without it, in one pass (Welford 1962).
@@ -223,14 +219,14 @@ cdef inline real moments(real* x, ssize n, real* mean) noexcept nogil:
         share = <real>1 / (i + 1)
         for k in range(width):
             delta = x[i * width + k] - lane_mean[k]
-            lane_mean[k] = fused(delta, share, lane_mean[k])
-            lane_squares[k] = fused(delta, x[i * width + k] - lane_mean[k], lane_squares[k])
+            lane_mean[k] = c_math.fma(delta, share, lane_mean[k])
+            lane_squares[k] = c_math.fma(delta, x[i * width + k] - lane_mean[k], lane_squares[k])
     n -= registers * width
     for k in range(width):
         share = <real>registers / (n + registers)
         delta = lane_mean[k] - mean[0]
-        mean[0] = fused(share, delta, mean[0])
-        squares += fused(delta * delta * share, <real>n, lane_squares[k])
+        mean[0] = c_math.fma(share, delta, mean[0])
+        squares += c_math.fma(delta * delta * share, <real>n, lane_squares[k])
         n += registers
     return squares
 

@@ -1,7 +1,7 @@
 """Norms: the length of a vector, measured in several ways."""
-from libc.math cimport fabs, fabsf, pow, powf, sqrt, sqrtf
 from libc.stdint cimport int64_t
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
@@ -24,16 +24,6 @@ cdef extern from *:
 cdef int64_t zero = 0
 
 
-cdef inline real absolute(real x) noexcept nogil:
-    return fabsf(x) if real is float else fabs(x)
-
-cdef inline real power(real x, real p) noexcept nogil:
-    return powf(x, p) if real is float else pow(x, p)
-
-cdef inline real root(real x) noexcept nogil:
-    return sqrtf(x) if real is float else sqrt(x)
-
-
 # ---------------------------------------------------------------- norm: loops
 cdef enum:                      # kinds of norm, which have loops of their own
     SQUARES = 0
@@ -51,16 +41,16 @@ cdef inline real fold_one(real total, real x, int kind, real p) noexcept nogil:
     if kind == SQUARES:
         return total + x * x
     if kind == ABSOLUTES:
-        return total + absolute(x)
+        return total + c_math.fabs(x)
     if kind == LARGEST:
-        total = absolute(x) if absolute(x) > total else total
+        total = c_math.fabs(x) if c_math.fabs(x) > total else total
         return x if x != x else total
     if kind == SMALLEST:
-        total = absolute(x) if absolute(x) < total else total
+        total = c_math.fabs(x) if c_math.fabs(x) < total else total
         return x if x != x else total
     if kind == NONZEROS:
         return total + (x != 0)
-    return total + power(absolute(x), p)
+    return total + c_math.pow(c_math.fabs(x), p)
 
 cdef inline real merge_one(real total, real x, int kind) noexcept nogil:
     """Totals are not negative, so sums of absolute values merge all sums."""
@@ -117,19 +107,16 @@ cdef void norm_merge(real* totals, real* x, ssize m, ssize row_stride, ssize n, 
             totals[j] = merge_one(totals[j], x[i * row_stride + j], kind)
 
 cdef void norm_root_loop(real* totals, ssize n, double p) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        totals[i] = root(totals[i]) if p == 2 else power(totals[i], <real>(1 / p))
+        totals[i] = c_math.sqrt(totals[i]) if p == 2 else c_math.pow(totals[i], <real>(1 / p))
 
 cdef Reducer[2] norm_reducers, smallest_reducers    # of float32, of float64; those for p = -inf start from infinity
 cdef float infinite_float = INFINITY
 cdef double infinite_double = INFINITY
 
 cdef void set_norm_reducers(int k, int dtype, const real* infinite) noexcept:
-    set_reducer(&norm_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
-                <void*>norm_merge[real], &zero, 8)
-    set_reducer(&smallest_reducers[k], dtype, dtype, <void*>norm_rows[real], <void*>norm_columns[real],
-                <void*>norm_merge[real], infinite, sizeof(real))
+    set_reducer(&norm_reducers[k], dtype, &norm_rows[real], &norm_columns[real], &zero, &norm_merge[real])
+    set_reducer(&smallest_reducers[k], dtype, &norm_rows[real], &norm_columns[real], infinite, &norm_merge[real])
 
 set_norm_reducers[float](0, FLOAT32, &infinite_float)
 set_norm_reducers[double](1, FLOAT64, &infinite_double)

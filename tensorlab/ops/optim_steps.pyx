@@ -5,8 +5,9 @@ PyTorch, which does so, tests these loops (tests/optim/test_steps.py). A step is
 group. Autograd does not see it: it writes to the memory of the parameters and counts versions, as an in-place operation
 under no_grad does. All arguments are checked before anything is written.
 """
-from libc.math cimport sqrt, sqrtf
+from libc.math cimport sqrt
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph cimport bump_version
@@ -98,7 +99,6 @@ cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* op
     cdef real weight_decay = <real>options.weight_decay, sign = -1 if options.maximize else 1
     cdef bint nesterov = options.nesterov, is_first = options.is_first
     cdef real g, v
-    cdef ssize i
     if velocity == NULL:
         for i in range(n):
             g = sign * grad[i]
@@ -170,7 +170,6 @@ cdef inline void adam_loop(real* param, const real* grad, real* mean, real* squa
     cdef real sign = -1 if options.maximize else 1
     cdef real step_size = <real>options.step_size, square_scale = <real>options.square_scale, eps = <real>options.eps
     cdef real g, m, s
-    cdef ssize i
     for i in range(n):
         g = sign * grad[i]
         if weight_decay != 0:
@@ -182,7 +181,7 @@ cdef inline void adam_loop(real* param, const real* grad, real* mean, real* squa
         if amsgrad:
             s = max_or_nan(largest[i], s)
             largest[i] = s
-        param[i] = shrink * param[i] - step_size * m / (square_root(s) * square_scale + eps)
+        param[i] = shrink * param[i] - step_size * m / (c_math.sqrt(s) * square_scale + eps)
 
 
 cdef void run_adam(real* param, const real* grad, real* mean, real* square, real* largest, AdamOptions* options,
@@ -193,10 +192,6 @@ cdef void run_adam(real* param, const real* grad, real* mean, real* square, real
         adam_loop(param, grad, mean, square, largest, options, n, False)
     else:
         adam_loop(param, grad, mean, square, largest, options, n, True)
-
-
-cdef inline real square_root(real x) noexcept nogil:
-    return sqrtf(x) if real is float else sqrt(x)
 
 
 cdef inline real max_or_nan(real x, real y) noexcept nogil:

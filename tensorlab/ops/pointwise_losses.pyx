@@ -2,6 +2,7 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
+from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
@@ -12,14 +13,6 @@ from tensorlab._core.tensor cimport TensorBase, alias
 import warnings
 
 from tensorlab.errors import ShapeError, TargetError
-
-cdef extern from "tl_math.h" nogil:
-    float tl_logf(float)
-    double tl_log(double)
-    float tl_log1pf(float)
-    double tl_log1p(double)
-    float tl_softplusf(float)
-    double tl_softplus(double)
 
 
 cdef object reduced(str where, object losses, object reduction):
@@ -55,12 +48,11 @@ cdef inline real size_of(real x) noexcept nogil:
 
 # ---------------------------------------------------------------- mse_loss
 cdef void mse_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = (x[i] - y[i]) * (x[i] - y[i])
 
 cdef Op MSE_LOSS = Op("mse_loss(Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MSE_LOSS, <void*>mse_loop[float], <void*>mse_loop[double])
+floating_loops(MSE_LOSS, &mse_loop[float], &mse_loop[double])
 
 @MSE_LOSS.derivative("x")
 def mse_loss_derivative_x(grad, x, y):
@@ -88,12 +80,11 @@ def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction
 
 # ---------------------------------------------------------------- mse_loss_backward
 cdef void mse_backward_loop(real* out, real* grad, real* x, real* y, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] * (2 * (x[i] - y[i]))
 
 cdef Op MSE_LOSS_BACKWARD = Op("mse_loss_backward(Tensor grad, Tensor x, Tensor y) -> Tensor", dtype="promote")
-floating_loops(MSE_LOSS_BACKWARD, <void*>mse_backward_loop[float], <void*>mse_backward_loop[double])
+floating_loops(MSE_LOSS_BACKWARD, &mse_backward_loop[float], &mse_backward_loop[double])
 
 @MSE_LOSS_BACKWARD.derivative("grad")
 def mse_loss_backward_derivative_grad(grad, x, y):
@@ -127,14 +118,13 @@ def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction=
 
 # ---------------------------------------------------------------- huber_loss
 cdef void huber_loop(real* out, real* x, real* y, real* delta, ssize n) noexcept nogil:
-    cdef ssize i
     cdef real size
     for i in range(n):
         size = size_of(x[i] - y[i])
         out[i] = <real>0.5 * size * size if size < delta[i] else delta[i] * (size - <real>0.5 * delta[i])
 
 cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, *, float delta=1.0) -> Tensor", dtype="promote")
-floating_loops(HUBER_LOSS, <void*>huber_loop[float], <void*>huber_loop[double])
+floating_loops(HUBER_LOSS, &huber_loop[float], &huber_loop[double])
 
 @HUBER_LOSS.derivative("x")
 def huber_loss_derivative_x(grad, x, y, delta):
@@ -192,11 +182,10 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, *, red
 # ---------------------------------------------------------------- binary_cross_entropy
 cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     """The logarithms are kept above -100, so that a wrong certainty costs a lot but not infinitely much."""
-    cdef ssize i
     cdef real yes, no
     for i in range(n):
-        yes = tl_logf(x[i]) if real is float else tl_log(x[i])
-        no = tl_log1pf(-x[i]) if real is float else tl_log1p(-x[i])
+        yes = tl_math.log(x[i])
+        no = tl_math.log1p(-x[i])
         yes = yes if yes > -100 else -100
         no = no if no > -100 else -100
         out[i] = (y[i] - 1) * no - y[i] * yes
@@ -204,7 +193,7 @@ cdef void bce_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
 # The losses alone, and the op, which looks at x first:
 cdef Op BCE_OF_PROBABILITIES = Op("binary_cross_entropy_of_probabilities(Tensor x, Tensor y) -> Tensor", dtype="promote",
                                   grain=8192)
-floating_loops(BCE_OF_PROBABILITIES, <void*>bce_loop[float], <void*>bce_loop[double])
+floating_loops(BCE_OF_PROBABILITIES, &bce_loop[float], &bce_loop[double])
 
 cdef Op BINARY_CROSS_ENTROPY = Op("binary_cross_entropy(Tensor x, Tensor y) -> Tensor")
 
@@ -263,16 +252,14 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
 # ---------------------------------------------------------------- binary_cross_entropy_with_logits
 cdef void bce_logits_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     """log(1 + exp(x)) - x * y, where log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), whose exp cannot overflow."""
-    cdef ssize i
     cdef real size
     for i in range(n):
         size = size_of(x[i])
-        out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + (tl_softplusf(-size) if real is float else
-                                                                    tl_softplus(-size))
+        out[i] = ((x[i] if x[i] > 0 else <real>0) - x[i] * y[i]) + tl_math.softplus(-size)
 
 cdef Op BCE_WITH_LOGITS = Op("binary_cross_entropy_with_logits(Tensor x, Tensor y) -> Tensor", dtype="promote",
                              grain=8192)
-floating_loops(BCE_WITH_LOGITS, <void*>bce_logits_loop[float], <void*>bce_logits_loop[double])
+floating_loops(BCE_WITH_LOGITS, &bce_logits_loop[float], &bce_logits_loop[double])
 
 @BCE_WITH_LOGITS.derivative("x")
 def binary_cross_entropy_with_logits_derivative_x(grad, x, y):

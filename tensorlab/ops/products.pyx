@@ -65,12 +65,9 @@ cdef Reducer[NUM_DTYPES] prod_reducers              # by the type that is multip
 cdef float one_float = 1
 cdef double one_double = 1
 cdef int64_t one_integer = 1
-set_reducer(&prod_reducers[FLOAT32], FLOAT32, FLOAT32, <void*>prod_rows[float], <void*>prod_columns[float],
-            <void*>prod_columns[float], &one_float, 4)
-set_reducer(&prod_reducers[FLOAT64], FLOAT64, FLOAT64, <void*>prod_rows[double], <void*>prod_columns[double],
-            <void*>prod_columns[double], &one_double, 8)
-set_reducer(&prod_reducers[INT64], INT64, INT64, <void*>prod_rows[int64_t], <void*>prod_columns[int64_t],
-            <void*>prod_columns[int64_t], &one_integer, 8)
+set_reducer(&prod_reducers[FLOAT32], FLOAT32, &prod_rows[float], &prod_columns[float], &one_float)
+set_reducer(&prod_reducers[FLOAT64], FLOAT64, &prod_rows[double], &prod_columns[double], &one_double)
+set_reducer(&prod_reducers[INT64], INT64, &prod_rows[int64_t], &prod_columns[int64_t], &one_integer)
 
 
 # ---------------------------------------------------------------- prod
@@ -190,8 +187,8 @@ cdef void all_columns(uint8_t* totals, uint8_t* x, ssize m, ssize row_stride, ss
 
 cdef Reducer any_reducer, all_reducer
 cdef uint8_t no = 0, yes = 1
-set_reducer(&any_reducer, BOOL, BOOL, <void*>any_rows, <void*>any_columns, <void*>any_columns, &no, 1)
-set_reducer(&all_reducer, BOOL, BOOL, <void*>all_rows, <void*>all_columns, <void*>all_columns, &yes, 1)
+set_reducer(&any_reducer, BOOL, &any_rows, &any_columns, &no)
+set_reducer(&all_reducer, BOOL, &all_rows, &all_columns, &yes)
 
 cdef TensorBase truth(str where, const Reducer* reducer, TensorBase x, object dim, bint keepdim):
     cdef unsigned int mask = read_dims(dim, x.ndim_, where)

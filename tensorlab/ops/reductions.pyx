@@ -14,6 +14,7 @@ from tensorlab._core.dtypes cimport (
     dtype_code,
     dtype_object,
     is_floating,
+    item_size,
     kernel_dtype,
     real,
 )
@@ -43,14 +44,13 @@ cdef enum:
     SMALL = 64                  # and columns up to which a few rows are
 
 
-cdef void set_reducer(Reducer* reducer, int dtype, int total_dtype, void* rows, void* columns, void* merge,
-                      const void* start, int start_size) noexcept:
-    reducer.dtype = dtype
-    reducer.total_dtype = total_dtype
+cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=NULL) noexcept:
+    """Totals of the elements' type, each from `start` on; those of several threads are folded as columns, or by `merge`."""
+    reducer.dtype = reducer.total_dtype = dtype
     reducer.rows = <fold_loop>rows
     reducer.columns = <fold_loop>columns
-    reducer.merge = <fold_loop>merge
-    memcpy(reducer.start, start, start_size)
+    reducer.merge = <fold_loop>(columns if merge == NULL else merge)
+    memcpy(reducer.start, start, item_size[dtype])
 
 
 # ---------------------------------------------------------------- sum: loops
@@ -196,12 +196,9 @@ cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride, 
 
 cdef Reducer[NUM_DTYPES] sum_reducers           # by the type that is summed in
 cdef int64_t zero = 0
-set_reducer(&sum_reducers[FLOAT32], FLOAT32, FLOAT32, <void*>sum_rows[float], <void*>sum_columns[float],
-            <void*>sum_columns[float], &zero, 8)
-set_reducer(&sum_reducers[FLOAT64], FLOAT64, FLOAT64, <void*>sum_rows[double], <void*>sum_columns[double],
-            <void*>sum_columns[double], &zero, 8)
-set_reducer(&sum_reducers[INT64], INT64, INT64, <void*>sum_rows[int64_t], <void*>sum_columns[int64_t],
-            <void*>sum_columns[int64_t], &zero, 8)
+set_reducer(&sum_reducers[FLOAT32], FLOAT32, &sum_rows[float], &sum_columns[float], &zero)
+set_reducer(&sum_reducers[FLOAT64], FLOAT64, &sum_rows[double], &sum_columns[double], &zero)
+set_reducer(&sum_reducers[INT64], INT64, &sum_rows[int64_t], &sum_columns[int64_t], &zero)
 
 
 # ---------------------------------------------------------------- count: loops
@@ -237,7 +234,8 @@ cdef void count_columns(int64_t* totals, uint8_t* x, ssize m, ssize row_stride, 
             totals[j] += x[i * row_stride + j]
 
 cdef Reducer count_reducer
-set_reducer(&count_reducer, BOOL, INT64, <void*>count_rows, <void*>count_columns, <void*>sum_columns[int64_t], &zero, 8)
+set_reducer(&count_reducer, BOOL, &count_rows, &count_columns, &zero, &sum_columns[int64_t])
+count_reducer.total_dtype = INT64
 
 
 # ---------------------------------------------------------------- sum
@@ -260,7 +258,7 @@ cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtyp
         x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
     return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keeps, code, NULL, 0)
 
-SUM.kernel = <void*>sum_kernel
+SUM.kernel = &sum_kernel
 
 @SUM.derivative("x")
 def sum_derivative(grad, x_shape, dim, keepdim):
@@ -335,7 +333,6 @@ def sum(TensorBase input not None, dim=None, keepdim=False, *, dtype=None, out=N
 
 # ---------------------------------------------------------------- mean
 cdef void divide_loop(real* totals, ssize n, double parameter) noexcept nogil:
-    cdef ssize i
     cdef real divisor = <real>parameter
     for i in range(n):
         totals[i] /= divisor
@@ -362,7 +359,7 @@ cdef TensorBase mean_kernel(TensorBase x, object dim, object keepdim, object dty
     cdef unsigned int mask = read_dims(dim, ndim_of(x), "mean")
     return sum_into(x, mask, keeps, code, divide_totals(code), reduced_count(x, mask))
 
-MEAN.kernel = <void*>mean_kernel
+MEAN.kernel = &mean_kernel
 
 @MEAN.derivative("x")
 def mean_derivative(grad, x_shape, dim, keepdim):
@@ -436,7 +433,7 @@ cdef TensorBase count_nonzero_kernel(TensorBase x, object dim):
     run_reduction(&count_reducer, out, x, mask, None, NULL, 0)
     return out
 
-COUNT_NONZERO.kernel = <void*>count_nonzero_kernel
+COUNT_NONZERO.kernel = &count_nonzero_kernel
 
 def count_nonzero(TensorBase input not None, dim=None):
     """How many elements are not 0, of all or along dimensions, as int64.
@@ -469,7 +466,7 @@ cdef TensorBase sum_to_size_kernel(TensorBase x, object size):
     cdef unsigned int mask = dims_to_sum(x, read_sizes(size, sizes, "sum_to_size"), sizes)
     return sum_into(x, mask, True, x.dtype_ if is_floating(x.dtype_) else INT64, NULL, 0)
 
-SUM_TO_SIZE.kernel = <void*>sum_to_size_kernel
+SUM_TO_SIZE.kernel = &sum_to_size_kernel
 
 @SUM_TO_SIZE.derivative("x")
 def sum_to_size_derivative(grad, x_shape):

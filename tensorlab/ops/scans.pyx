@@ -79,7 +79,6 @@ cdef void cumsum_loop(void** data, ssize n, total* as_this) noexcept nogil:
     cdef total* x = <total*>data[1]
     cdef double wide = 0
     cdef int64_t whole = 0
-    cdef ssize i
     for i in range(n):
         if total is int64_t:
             whole += x[i]
@@ -273,7 +272,6 @@ cdef void cumprod_loop(void** data, ssize n, total* as_this) noexcept nogil:
     cdef total* x = <total*>data[1]
     cdef double wide = 1
     cdef int64_t whole = 1
-    cdef ssize i
     for i in range(n):
         if total is int64_t:
             whole *= x[i]

@@ -3,6 +3,7 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
+from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
@@ -12,7 +13,7 @@ from tensorlab._core.layout cimport plain_ints, shape_text, ssize
 from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside
 from tensorlab.ops.dim_iterator cimport STRIP, DimIterator, add_operand, dim_apply, dim_loop, start_iterator, strip_loop
-from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, log_of, pairwise_sum, sum_of_products
+from tensorlab.ops.inner_loops cimport INFINITY, exp_nonpositive, exp_shifted, largest, pairwise_sum, sum_of_products
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -94,7 +95,6 @@ cdef void softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
     cdef real* out = <real*>data[0]
     cdef real* x = <real*>data[1]
     cdef real factor
-    cdef ssize i
     exp_shifted(out, x, largest(x, n), n)
     factor = 1 / pairwise_sum(out, n)
     for i in range(n):
@@ -164,7 +164,6 @@ cdef void softmax_backward_loop(void** data, ssize n, real* as_this) noexcept no
     cdef real* grad = <real*>data[1]
     cdef real* y = <real*>data[2]
     cdef real shared = sum_of_products(grad, y, n)
-    cdef ssize i
     for i in range(n):
         out[i] = (grad[i] - shared) * y[i]
 
@@ -210,9 +209,8 @@ cdef void log_softmax_loop(void** data, ssize n, real* as_this) noexcept nogil:
     cdef real* out = <real*>data[0]
     cdef real* x = <real*>data[1]
     cdef real shift = largest(x, n), log_of_sum
-    cdef ssize i
     exp_shifted(out, x, shift, n)
-    log_of_sum = log_of(pairwise_sum(out, n))
+    log_of_sum = tl_math.log(pairwise_sum(out, n))
     for i in range(n):
         out[i] = (x[i] - shift) - log_of_sum
 
@@ -225,7 +223,7 @@ cdef void log_softmax_strip(real** data, ssize* strides, ssize n, ssize width) n
     shifts_of(shift, data[1], strides[1], n, width)
     exp_strip(total, data[0], strides[0], data[1], strides[1], shift, n, width)
     for j in range(width):
-        total[j] = log_of(total[j])
+        total[j] = tl_math.log(total[j])
     for i in range(n):
         out, x = data[0] + i * strides[0], data[1] + i * strides[1]
         for j in range(width):
@@ -281,7 +279,6 @@ cdef void log_softmax_backward_loop(void** data, ssize n, real* as_this) noexcep
     cdef real* grad = <real*>data[1]
     cdef real* y = <real*>data[2]
     cdef real total = pairwise_sum(grad, n)
-    cdef ssize i
     for i in range(n):
         out[i] = grad[i] - exp_nonpositive(y[i]) * total
 

@@ -3,9 +3,9 @@
 The variance takes two passes: the mean first, then the squares of what is left without it. The one-pass formula
 mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where the mean is much larger than the spread.
 """
-from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport int64_t
 
+from tensorlab._core cimport c_math, tl_math
 from tensorlab._core.dispatch cimport run_3, run_4
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
@@ -26,7 +26,7 @@ from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
 from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
-from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, log_of, pairwise_sum
+from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, pairwise_sum
 
 import warnings
 
@@ -42,10 +42,6 @@ cdef extern from *:
     float INFINITY
 
 cdef int64_t zero = 0
-
-
-cdef inline real root(real x) noexcept nogil:
-    return sqrtf(x) if real is float else sqrt(x)
 
 
 # ---------------------------------------------------------------- squares around a centre: loops
@@ -85,15 +81,14 @@ cdef void merge_sums(real* totals, real* x, ssize m, ssize row_stride, ssize n, 
             totals[j] += x[i * row_stride + j]
 
 cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        totals[i] = root(totals[i] / <real>parameter)
+        totals[i] = c_math.sqrt(totals[i] / <real>parameter)
 
 cdef Reducer[2] squares_reducers                    # of float32, of float64
-set_reducer(&squares_reducers[0], FLOAT32, FLOAT32, <void*>squares_rows[float], <void*>squares_columns[float],
-            <void*>merge_sums[float], &zero, 4)
-set_reducer(&squares_reducers[1], FLOAT64, FLOAT64, <void*>squares_rows[double], <void*>squares_columns[double],
-            <void*>merge_sums[double], &zero, 8)
+set_reducer(&squares_reducers[0], FLOAT32, &squares_rows[float], &squares_columns[float], &zero,
+            &merge_sums[float])
+set_reducer(&squares_reducers[1], FLOAT64, &squares_rows[double], &squares_columns[double], &zero,
+            &merge_sums[double])
 
 
 # ---------------------------------------------------------------- var, std
@@ -224,25 +219,22 @@ cdef void exponentials_columns(real* totals, real* x, ssize m, ssize row_stride,
 
 cdef void shifts_loop(real* shifts, real* top, ssize n) noexcept nogil:
     """What is subtracted: the largest element, or 0 where that is infinite, as inf - inf would be nan."""
-    cdef ssize i
     for i in range(n):
         shifts[i] = 0 if top[i] == <real>INFINITY or top[i] == -<real>INFINITY else top[i]
 
 cdef void shift_back_loop(real* totals, real* shifts, real* top, ssize n) noexcept nogil:
-    cdef ssize i
     for i in range(n):
         totals[i] = top[i] if top[i] == <real>INFINITY else totals[i] + shifts[i]
 
 cdef void log_loop(real* totals, ssize n, double parameter) noexcept nogil:
-    cdef ssize i
     for i in range(n):
-        totals[i] = log_of(totals[i])
+        totals[i] = tl_math.log(totals[i])
 
 cdef Reducer[2] exponentials_reducers               # of float32, of float64
-set_reducer(&exponentials_reducers[0], FLOAT32, FLOAT32, <void*>exponentials_rows[float],
-            <void*>exponentials_columns[float], <void*>merge_sums[float], &zero, 4)
-set_reducer(&exponentials_reducers[1], FLOAT64, FLOAT64, <void*>exponentials_rows[double],
-            <void*>exponentials_columns[double], <void*>merge_sums[double], &zero, 8)
+set_reducer(&exponentials_reducers[0], FLOAT32, &exponentials_rows[float],
+            &exponentials_columns[float], &zero, &merge_sums[float])
+set_reducer(&exponentials_reducers[1], FLOAT64, &exponentials_rows[double],
+            &exponentials_columns[double], &zero, &merge_sums[double])
 
 
 # ---------------------------------------------------------------- logsumexp

@@ -3,7 +3,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-from tensorlab._core cimport tl_math
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
 from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
@@ -285,8 +285,8 @@ def isneginf(TensorBase input not None, *, out=None):
 cdef void isclose_loop(uint8_t* out, real* x, real* y, real* rtol, real* atol, ssize n) noexcept nogil:
     cdef real distance
     for i in range(n):
-        distance = tl_math.fabs(x[i] - y[i])
-        out[i] = (x[i] == y[i]) | ((distance <= atol[i] + tl_math.fabs(rtol[i] * y[i])) & (distance < INFINITY))
+        distance = c_math.fabs(x[i] - y[i])
+        out[i] = (x[i] == y[i]) | ((distance <= atol[i] + c_math.fabs(rtol[i] * y[i])) & (distance < INFINITY))
 
 cdef Op ISCLOSE = Op("isclose(Tensor x, Tensor y, Scalar rtol=1e-05, Scalar atol=1e-08) -> Tensor", dtype="compare")
 floating_loops(ISCLOSE, &isclose_loop[float], &isclose_loop[double])

@@ -4,7 +4,7 @@ Circular and hyperbolic functions have their own files, and so have erf and its 
 """
 from libc.math cimport INFINITY, log2 as c_log2, log10 as c_log10
 
-from tensorlab._core cimport tl_math
+from tensorlab._core cimport c_math, tl_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
@@ -274,8 +274,8 @@ def logit_(TensorBase input not None, eps=None):
 cdef inline real logaddexp_scalar(real x, real y, real log_base) noexcept nogil:
     """max + log(1 + base**-|x - y|) / log(base); equal infinities have no difference."""
     cdef real larger = x if (x > y) | (x != x) else y
-    cdef real rest = tl_math.log1p(tl_math.exp(-tl_math.fabs(x - y) * log_base))
-    return larger if (x == y) & (tl_math.fabs(x) == INFINITY) else larger + rest / log_base
+    cdef real rest = tl_math.log1p(tl_math.exp(-c_math.fabs(x - y) * log_base))
+    return larger if (x == y) & (c_math.fabs(x) == INFINITY) else larger + rest / log_base
 
 cdef void logaddexp_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):

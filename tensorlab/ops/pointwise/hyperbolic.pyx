@@ -4,7 +4,7 @@ tanh stands with the exponentials, in elementary.pyx.
 """
 from libc.math cimport NAN
 
-from tensorlab._core cimport tl_math
+from tensorlab._core cimport c_math, tl_math
 from tensorlab._core.dispatch cimport run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
@@ -20,10 +20,10 @@ cdef enum:
 # ---------------------------------------------------------------- sinh
 cdef inline real sinh_scalar(real x) noexcept nogil:
     """With t = exp(a) - 1, a = |x|: (t + t / (t + 1)) / 2 keeps the digits of small x; halves of a keep large ones finite."""
-    cdef real a = tl_math.fabs(x), t = tl_math.expm1(a), half = tl_math.exp(a * <real>0.5)
+    cdef real a = c_math.fabs(x), t = tl_math.expm1(a), half = tl_math.exp(a * <real>0.5)
     cdef real largest = 88 if real is float else 709            # for which t is finite
     t = <real>0.5 * (t + t / (t + <real>1)) if a < largest else (<real>0.5 * half) * half
-    return tl_math.copysign(t, x)
+    return c_math.copysign(t, x)
 
 cdef void sinh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -51,7 +51,7 @@ sinh_ = inplace_function(SINH, sinh)
 # ---------------------------------------------------------------- cosh
 cdef inline real cosh_scalar(real x) noexcept nogil:
     """(e + 1 / e) / 2 with e = exp(|x|), made of halves of |x| so that it overflows no sooner than it must."""
-    cdef real half = tl_math.exp(tl_math.fabs(x) * <real>0.5)
+    cdef real half = tl_math.exp(c_math.fabs(x) * <real>0.5)
     return (<real>0.5 * half) * half + <real>0.5 / (half * half)
 
 cdef void cosh_loop(real* out, real* x, ssize n) noexcept nogil:
@@ -80,9 +80,9 @@ cosh_ = inplace_function(COSH, cosh)
 # ---------------------------------------------------------------- asinh
 cdef inline real asinh_scalar(real x) noexcept nogil:
     """log(a + sqrt(a * a + 1)) with a = |x|, written for small a; for large a it is log(2 a)."""
-    cdef real a = tl_math.fabs(x), s = a * a, largest = 1e18 if real is float else 1e150
-    cdef real y = tl_math.log1p(a + s / (<real>1 + tl_math.sqrt(s + <real>1)))
-    return tl_math.copysign(y if a < largest else tl_math.log(a) + <real>0.6931471805599453, x)
+    cdef real a = c_math.fabs(x), s = a * a, largest = 1e18 if real is float else 1e150
+    cdef real y = tl_math.log1p(a + s / (<real>1 + c_math.sqrt(s + <real>1)))
+    return c_math.copysign(y if a < largest else tl_math.log(a) + <real>0.6931471805599453, x)
 
 cdef void asinh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -112,7 +112,7 @@ cdef inline real acosh_scalar(real x) noexcept nogil:
     """log(x + sqrt(x * x - 1)) with t = x - 1, exact near 1; for large x it is log(2 x)."""
     cdef real t = x - <real>1, largest = 1e18 if real is float else 1e150
     cdef real large = tl_math.log(x) + <real>0.6931471805599453
-    return (tl_math.log1p(t + tl_math.sqrt(t * (t + <real>2))) if x >= 1 else <real>NAN) if not x >= largest else large
+    return (tl_math.log1p(t + c_math.sqrt(t * (t + <real>2))) if x >= 1 else <real>NAN) if not x >= largest else large
 
 cdef void acosh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -140,9 +140,9 @@ acosh_ = inplace_function(ACOSH, acosh)
 # ---------------------------------------------------------------- atanh
 cdef inline real atanh_scalar(real x) noexcept nogil:
     """log((1 + a) / (1 - a)) / 2 = log(1 + 2 a / (1 - a)) / 2 with a = |x|."""
-    cdef real a = tl_math.fabs(x)
+    cdef real a = c_math.fabs(x)
     cdef real y = <real>0.5 * tl_math.log1p(<real>2 * a / (<real>1 - a))
-    return tl_math.copysign(y, x) if a <= 1 else <real>NAN
+    return c_math.copysign(y, x) if a <= 1 else <real>NAN
 
 cdef void atanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):

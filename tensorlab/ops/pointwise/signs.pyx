@@ -2,7 +2,7 @@
 from libc.math cimport M_PI, exp2 as c_exp2, fabs, frexp as c_frexp, signbit as c_signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport tl_math
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport integer, is_floating, number, real
@@ -76,7 +76,7 @@ sign_ = inplace_function(SIGN, sign)
 # ---------------------------------------------------------------- copysign
 cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = tl_math.copysign(x[i], y[i])
+        out[i] = c_math.copysign(x[i], y[i])
 
 cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
                       node=("CopysignBackward1", "CopysignBackward0"), number_edges=False)
@@ -172,7 +172,7 @@ def heaviside_(TensorBase input not None, TensorBase values not None):
 # ---------------------------------------------------------------- nextafter
 cdef void nextafter_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = tl_math.nextafter(x[i], y[i])
+        out[i] = c_math.nextafter(x[i], y[i])
 
 cdef Op NEXTAFTER = Op("nextafter(Tensor x, Tensor y) -> Tensor", dtype="promote")
 floating_loops(NEXTAFTER, &nextafter_loop[float], &nextafter_loop[double])

@@ -1,7 +1,7 @@
 """Circular functions and their inverses, atan2, hypot, and angles in degrees."""
 from libc.math cimport M_PI, acos as c_acos, asin as c_asin, atan as c_atan, sin as c_sin
 
-from tensorlab._core cimport tl_math
+from tensorlab._core cimport c_math, tl_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
@@ -97,17 +97,17 @@ tan_ = inplace_function(TAN, tan)
 # ---------------------------------------------------------------- one atan for three functions
 cdef inline float atan_float(float x) noexcept nogil:
     """t + t * (a polynomial in t * t), fitted by least squares to 1.6e-8, with t = |x| or 1 / |x|; 2 ULP."""
-    cdef float a = tl_math.fabs(x), t = <float>1 / a if a > 1 else a, s = t * t
+    cdef float a = c_math.fabs(x), t = <float>1 / a if a > 1 else a, s = t * t
     cdef float p = (((<float>0.0028498520 * s - <float>0.016068479) * s + <float>0.042691275) * s - <float>0.075042740) * s
     p = (((p + <float>0.10640924) * s - <float>0.14203642) * s + <float>0.19992620) * s - <float>0.33333072
     t = t + t * (s * p)
     t = <float>1.57079637 - (t + <float>4.3711388e-8) if a > 1 else t       # pi / 2 in two parts
-    return tl_math.copysign(t, x)
+    return c_math.copysign(t, x)
 
 
 # ---------------------------------------------------------------- asin
 cdef inline float asin_float(float x) noexcept nogil:
-    return atan_float(x / tl_math.sqrt((<float>1 - x) * (<float>1 + x)))
+    return atan_float(x / c_math.sqrt((<float>1 - x) * (<float>1 + x)))
 
 cdef void asin_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -134,7 +134,7 @@ asin_ = inplace_function(ASIN, asin)
 
 # ---------------------------------------------------------------- acos
 cdef inline float acos_float(float x) noexcept nogil:
-    return <float>2 * atan_float(tl_math.sqrt((<float>1 - x) / (<float>1 + x)))
+    return <float>2 * atan_float(c_math.sqrt((<float>1 - x) / (<float>1 + x)))
 
 cdef void acos_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -186,7 +186,7 @@ atan_ = inplace_function(ATAN, atan)
 # ---------------------------------------------------------------- atan2
 cdef void atan2_loop(real* out, real* y, real* x, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = tl_math.atan2(y[i], x[i])
+        out[i] = c_math.atan2(y[i], x[i])
 
 cdef Op ATAN2 = Op("atan2(Tensor y, Tensor x) -> Tensor", dtype="floating", grain=GRAIN, public={"y": "self", "x": "other"})
 floating_loops(ATAN2, &atan2_loop[float], &atan2_loop[double])
@@ -219,7 +219,7 @@ atan2_ = inplace_function(ATAN2, atan2, tensors_only=True)
 # ---------------------------------------------------------------- hypot
 cdef void hypot_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = tl_math.hypot(x[i], y[i])
+        out[i] = c_math.hypot(x[i], y[i])
 
 cdef Op HYPOT = Op("hypot(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(HYPOT, &hypot_loop[float], &hypot_loop[double])
