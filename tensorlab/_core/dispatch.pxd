@@ -23,36 +23,40 @@ ctypedef object (*kernel_10)(PyObject*, PyObject*, PyObject*, PyObject*, PyObjec
                              PyObject*)
 
 cdef object run(Op op, PyObject** arguments, int n)
+cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules)
 
-cdef inline object run_1(Op op, object a):
+# A call of any op. `out`: the tensor of the caller's, or None; `rules`: what it may be (out_argument.pxd).
+
+cdef inline object run_1(Op op, object a, object out=None, int rules=0):
     cdef PyObject* arguments[1]
     arguments[0] = <PyObject*>a
-    return run(op, arguments, 1)
+    return run(op, arguments, 1) if out is None else run_into(op, arguments, 1, out, rules)
 
-cdef inline object run_2(Op op, object a, object b):
+cdef inline object run_2(Op op, object a, object b, object out=None, int rules=0):
     cdef PyObject* arguments[2]
     arguments[0] = <PyObject*>a
     arguments[1] = <PyObject*>b
-    return run(op, arguments, 2)
+    return run(op, arguments, 2) if out is None else run_into(op, arguments, 2, out, rules)
 
-cdef inline object run_3(Op op, object a, object b, object c):
+cdef inline object run_3(Op op, object a, object b, object c, object out=None, int rules=0):
     cdef PyObject* arguments[3]
     arguments[0] = <PyObject*>a
     arguments[1] = <PyObject*>b
     arguments[2] = <PyObject*>c
-    return run(op, arguments, 3)
+    return run(op, arguments, 3) if out is None else run_into(op, arguments, 3, out, rules)
 
-cdef inline object run_4(Op op, object a, object b, object c, object d):
+cdef inline object run_4(Op op, object a, object b, object c, object d, object out=None, int rules=0):
     cdef PyObject* arguments[4]
     arguments[0] = <PyObject*>a
     arguments[1] = <PyObject*>b
     arguments[2] = <PyObject*>c
     arguments[3] = <PyObject*>d
-    return run(op, arguments, 4)
+    return run(op, arguments, 4) if out is None else run_into(op, arguments, 4, out, rules)
 
-cdef inline object run_tuple(Op op, tuple arguments):
+cdef inline object run_tuple(Op op, tuple arguments, object out=None, int rules=0):
     """For ops with more arguments, whose kernels take longer than a tuple does."""
-    return run(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
+    cdef int n = <int>PyTuple_GET_SIZE(arguments)
+    return run(op, items_of(arguments), n) if out is None else run_into(op, items_of(arguments), n, out, rules)
 
 cdef object run_unary(Op op, TensorBase x, object out=*)
 cdef object run_binary(Op op, object x, object y, object out=*)

@@ -85,6 +85,12 @@ cdef object run(Op op, PyObject** arguments, int n):
     return run_layers(op, arguments, n) if active_layers else run_recorded(op, arguments, n)
 
 
+cdef object run_into(Op op, PyObject** arguments, int n, object out, int rules):
+    """The same, and the result is given to the tensor that the caller passed as out=."""
+    inputs = tuple([<object>arguments[i] for i in range(n) if isinstance(<object>arguments[i], TensorBase)])
+    return store_out(op.name, run(op, arguments, n), out, inputs, rules)
+
+
 cdef object run_layers(Op op, PyObject** arguments, int n):
     """Let the topmost layer handle the call, or autograd if that is next."""
     cdef Layer layer = topmost(arguments, n)

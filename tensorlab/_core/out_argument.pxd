@@ -12,7 +12,7 @@ cpdef enum:
 cdef object other_device(str where, TensorBase out)
 cdef TensorBase tensor_to_write(str where, object out)
 cdef int check_out_dtype(str where, int dtype, object out) except -1
-cdef int accumulate_dtype(object dtype, object out, int default) except -1
+cdef object dtype_or_that_of(object dtype, object out)
 cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1
 cdef int resize_out(str where, TensorBase out, TensorBase like) except -1
 cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=*)

@@ -3,7 +3,7 @@
 A pointwise op computes into it (dispatch.run_out); the result of any other op is made first and then copied. Either way autograd
 does not follow the call, and nothing is written unless everything can be.
 """
-from tensorlab._core.dtypes cimport dtype_code, dtype_object
+from tensorlab._core.dtypes cimport dtype_object
 from tensorlab._core.graph cimport bump_version, needs_grad
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport is_dense, shape_text, ssize
@@ -43,9 +43,9 @@ cdef int check_out_dtype(str where, int dtype, object out) except -1:
     return 0
 
 
-cdef int accumulate_dtype(object dtype, object out, int default) except -1:
+cdef object dtype_or_that_of(object dtype, object out):
     """In which type a sum or a product is formed: the type asked for, else that of out=."""
-    return dtype_code(dtype, (<TensorBase>out).dtype_ if isinstance(out, TensorBase) else default)
+    return out.dtype if dtype is None and isinstance(out, TensorBase) else dtype
 
 
 cdef int warn_of_resizing(str where, TensorBase out, int ndim, const ssize* sizes) except -1:

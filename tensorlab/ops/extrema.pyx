@@ -6,7 +6,7 @@ with a nan are nan, and the index is that of the first nan. Among equal elements
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_1, run_3
-from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_out, store_outs
+from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_OVERLAP, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -216,8 +216,7 @@ def amax(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amax(0)
     tensor([7., 5.])
     """
-    result = run_3(AMAX, input, plain_ints(dim), keepdim)
-    return result if out is None else store_out("amax", result, out, (input,))
+    return run_3(AMAX, input, plain_ints(dim), keepdim, out)
 
 
 # ---------------------------------------------------------------- amin
@@ -239,8 +238,7 @@ def amin(TensorBase input not None, dim=(), bint keepdim=False, *, out=None):
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).amin(1)
     tensor([1., 2.])
     """
-    result = run_3(AMIN, input, plain_ints(dim), keepdim)
-    return result if out is None else store_out("amin", result, out, (input,))
+    return run_3(AMIN, input, plain_ints(dim), keepdim, out)
 
 
 # ---------------------------------------------------------------- aminmax
@@ -422,8 +420,7 @@ def max_dim_derivative(grads, indices, x_shape, dim, keepdim):
 cdef object max_or_min(str where, TensorBase x, object dim, bint keepdim, object out, bint is_min):
     """The three forms of max and min."""
     if dim is None:
-        result = run_1(MIN if is_min else MAX, x)
-        return result if out is None else store_out(where, result, out, (x,), CASTS)
+        return run_1(MIN if is_min else MAX, x, out, CASTS)
     results = run_3(MIN_DIM if is_min else MAX_DIM, x, dim_of(dim, x, where), keepdim)
     if out is not None:
         results = store_outs(where, results, out, (x,), NO_OVERLAP)
@@ -566,8 +563,7 @@ def argmax(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmax()
     tensor(2)
     """
-    result = run_3(ARGMAX, input, plain_ints(dim), keepdim)
-    return result if out is None else store_out("argmax", result, out, (input,), NO_DERIVATIVE)
+    return run_3(ARGMAX, input, plain_ints(dim), keepdim, out, NO_DERIVATIVE)
 
 def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None):
     """Index of the smallest element, in the flattened tensor or along a dimension; see `argmax`.
@@ -576,5 +572,4 @@ def argmin(TensorBase input not None, dim=None, bint keepdim=False, *, out=None)
     >>> tensorlab.tensor([[1., 5.], [7., 2.]]).argmin(0)
     tensor([0, 1])
     """
-    result = run_3(ARGMIN, input, plain_ints(dim), keepdim)
-    return result if out is None else store_out("argmin", result, out, (input,), NO_DERIVATIVE)
+    return run_3(ARGMIN, input, plain_ints(dim), keepdim, out, NO_DERIVATIVE)

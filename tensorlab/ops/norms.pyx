@@ -3,7 +3,6 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_tuple
-from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport ndim_of
@@ -204,5 +203,4 @@ def norm(TensorBase input not None, p="fro", dim=None, bint keepdim=False, out=N
         p = 2
     elif isinstance(p, str):
         raise ValueError(f"norm: p is {p!r}; expected a number or 'fro'")
-    result = run_tuple(NORM, (input, <double>p, dim, keepdim, dtype))
-    return result if out is None else store_out("norm", result, out, (input,))
+    return run_tuple(NORM, (input, <double>p, dim, keepdim, dtype), out)

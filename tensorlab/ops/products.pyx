@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport NO_DERIVATIVE, store_out
+from tensorlab._core.out_argument cimport NO_DERIVATIVE, dtype_or_that_of, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -122,10 +122,7 @@ def prod(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).prod(1)
     tensor([ 2., 12.])
     """
-    if dtype is None and isinstance(out, TensorBase):
-        dtype = out.dtype
-    result = run_4(PROD, input, plain_ints(dim), keepdim, dtype)
-    return result if out is None else store_out("prod", result, out, (input,))
+    return run_4(PROD, input, plain_ints(dim), keepdim, dtype_or_that_of(dtype, out), out)
 
 
 # ---------------------------------------------------------------- products of the others

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.out_argument cimport CASTS, store_out
+from tensorlab._core.out_argument cimport CASTS, dtype_or_that_of, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -324,11 +324,7 @@ def sum(TensorBase input not None, dim=None, keepdim=False, *, dtype=None, out=N
     >>> x.sum(), x.sum(0)
     (tensor(10.), tensor([4., 6.]))
     """
-    dim = plain_ints(dim)
-    if dtype is None and isinstance(out, TensorBase):
-        dtype = out.dtype
-    result = run_4(SUM, input, dim, keepdim, dtype)
-    return result if out is None else store_out("sum", result, out, (input,))
+    return run_4(SUM, input, plain_ints(dim), keepdim, dtype_or_that_of(dtype, out), out)
 
 
 # ---------------------------------------------------------------- mean
@@ -396,8 +392,7 @@ def mean(TensorBase input not None, dim=None, bint keepdim=False, *, dtype=None,
     >>> tensorlab.tensor([[1., 2.], [3., 4.]]).mean(1)
     tensor([1.5000, 3.5000])
     """
-    result = run_4(MEAN, input, plain_ints(dim), keepdim, dtype)
-    return result if out is None else store_out("mean", result, out, (input,), CASTS)
+    return run_4(MEAN, input, plain_ints(dim), keepdim, dtype, out, CASTS)
 
 
 # ---------------------------------------------------------------- nansum, nanmean: from other ops

@@ -5,7 +5,7 @@ A running sum is serial by nature, one addition waits for the last, so float32 i
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_2, run_3
-from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out, store_outs
+from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, dtype_or_that_of, store_out, store_outs
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -48,10 +48,6 @@ cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, 
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, x, dim, kernel, False)
     return dim_apply(&iter, loop, NULL, GRAIN)
-
-
-cdef object dtype_or_that_of(object dtype, object out):
-    return out.dtype if dtype is None and isinstance(out, TensorBase) else dtype
 
 
 cdef int running_dtype(TensorBase x, object dtype, str where) except -1:
@@ -163,8 +159,7 @@ def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumsum(0)
     tensor([1., 3., 6.])
     """
-    result = run_3(CUMSUM, input, plain_ints(dim), dtype_or_that_of(dtype, out))
-    return result if out is None else store_out("cumsum", result, out, (input,), NO_PARTIAL_OVERLAP)
+    return run_3(CUMSUM, input, plain_ints(dim), dtype_or_that_of(dtype, out), out, NO_PARTIAL_OVERLAP)
 
 cdef int dim_to_write(TensorBase x, object dim, str where) except -1:
     """The dimension counted from 0. Whether x may be written at all is looked at first, as in PyTorch."""
@@ -262,8 +257,7 @@ def logcumsumexp(TensorBase input not None, dim, *, out=None):
     >>> tensorlab.logcumsumexp(tensorlab.tensor([0., 0., 1000.]), 0)
     tensor([0.0000e+00, 6.9315e-01, 1.0000e+03])
     """
-    result = run_2(LOGCUMSUMEXP, input, plain_ints(dim))
-    return result if out is None else store_out("logcumsumexp", result, out, (input,), NO_PARTIAL_OVERLAP)
+    return run_2(LOGCUMSUMEXP, input, plain_ints(dim), out, NO_PARTIAL_OVERLAP)
 
 
 # ---------------------------------------------------------------- cumprod
@@ -320,8 +314,7 @@ def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     >>> tensorlab.tensor([1., 2., 3.]).cumprod(0)
     tensor([1., 2., 6.])
     """
-    result = run_3(CUMPROD, input, plain_ints(dim), dtype_or_that_of(dtype, out))
-    return result if out is None else store_out("cumprod", result, out, (input,), NO_PARTIAL_OVERLAP)
+    return run_3(CUMPROD, input, plain_ints(dim), dtype_or_that_of(dtype, out), out, NO_PARTIAL_OVERLAP)
 
 def cumprod_(TensorBase input not None, dim, *, dtype=None):
     """`cumprod`, written over `input`, in its type."""

@@ -5,7 +5,6 @@ in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
 from tensorlab._core cimport tl_math
 from tensorlab._core.dispatch cimport run_3
-from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real
 from tensorlab._core.graph cimport dim_of
@@ -154,8 +153,7 @@ def softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).softmax(0)
     tensor([0., 0., 1.])
     """
-    result = run_3(SOFTMAX, input, plain_ints(dim), dtype)
-    return result if out is None else store_out("softmax", result, out, (input,))
+    return run_3(SOFTMAX, input, plain_ints(dim), dtype, out)
 
 
 # ---------------------------------------------------------------- softmax_backward: y * (grad - sum(grad * y)) in one pass
@@ -269,8 +267,7 @@ def log_softmax(TensorBase input not None, dim, dtype=None, *, out=None):
     >>> tensorlab.tensor([0., 0., 1000.]).log_softmax(0)
     tensor([-1000., -1000.,     0.])
     """
-    result = run_3(LOG_SOFTMAX, input, plain_ints(dim), dtype)
-    return result if out is None else store_out("log_softmax", result, out, (input,))
+    return run_3(LOG_SOFTMAX, input, plain_ints(dim), dtype, out)
 
 
 # ---------------------------------------------------------------- log_softmax_backward: grad - exp(y) * sum(grad) in one pass

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t
 
 from tensorlab._core cimport c_math, tl_math
 from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport CASTS, store_out
+from tensorlab._core.out_argument cimport CASTS
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
     FLOAT32,
@@ -170,8 +170,7 @@ def var(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    result = run_4(VAR, input, dim, keepdim, minus)
-    return result if out is None else store_out("var", result, out, (input,), CASTS)
+    return run_4(VAR, input, dim, keepdim, minus, out, CASTS)
 
 def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None, out=None):
     """Standard deviation, the root of the variance; see `var`.
@@ -183,8 +182,7 @@ def std(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, 
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     minus, dim = correction_of(unbiased, correction), plain_ints(dim)
-    result = run_4(STD, input, dim, keepdim, minus)
-    return result if out is None else store_out("std", result, out, (input,), CASTS)
+    return run_4(STD, input, dim, keepdim, minus, out, CASTS)
 
 def var_mean(TensorBase input not None, dim=None, unbiased=True, bint keepdim=False, *, correction=None):
     """(variance, mean); see `var`."""
@@ -298,5 +296,4 @@ def logsumexp(TensorBase input not None, dim, bint keepdim=False, *, out=None):
     tensor(100.6931)
     """
     x = input if is_floating(input.dtype_) else input.to(dtype_object(default_float()))
-    result = run_3(LOGSUMEXP, x, plain_ints(dim), keepdim)
-    return result if out is None else store_out("logsumexp", result, out, (x,), CASTS)
+    return run_3(LOGSUMEXP, x, plain_ints(dim), keepdim, out, CASTS)

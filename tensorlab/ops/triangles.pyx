@@ -160,8 +160,7 @@ def tril(TensorBase input not None, diagonal=0, *, out=None):
     tensor([[1., 0., 0.],
             [1., 1., 0.]])
     """
-    result = run_2(TRIL, input, diagonal)
-    return result if out is None else store_out("tril", result, out, (input,))
+    return run_2(TRIL, input, diagonal, out)
 
 
 def triu(TensorBase input not None, diagonal=0, *, out=None):
@@ -176,8 +175,7 @@ def triu(TensorBase input not None, diagonal=0, *, out=None):
     tensor([[1., 1., 1.],
             [0., 1., 1.]])
     """
-    result = run_2(TRIU, input, diagonal)
-    return result if out is None else store_out("triu", result, out, (input,))
+    return run_2(TRIU, input, diagonal, out)
 
 
 def tril_(TensorBase input not None, diagonal=0):

@@ -86,8 +86,7 @@ def gather(TensorBase input not None, dim, index, *, bint sparse_grad=False, out
             [4, 3]])
     """
     check_tensor("gather", "index", index)
-    result = run_3(GATHER, input, dim_of(dim, input, "gather"), index)
-    return result if out is None else store_out("gather", result, out, (input, index), NO_OVERLAP)
+    return run_3(GATHER, input, dim_of(dim, input, "gather"), index, out, NO_OVERLAP)
 
 
 # ---------------------------------------------------------------- gather_backward

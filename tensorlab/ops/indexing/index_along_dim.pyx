@@ -163,8 +163,7 @@ def index_select(TensorBase input not None, dim, index, *, out=None):
             [4, 4, 3]])
     """
     check_tensor("index_select", "index", index)
-    result = run_3(INDEX_SELECT, input, dim_of(dim, input, "index_select"), index)
-    return result if out is None else store_out("index_select", result, out, (input, index), NO_OVERLAP)
+    return run_3(INDEX_SELECT, input, dim_of(dim, input, "index_select"), index, out, NO_OVERLAP)
 
 
 cdef Op INDEX_SELECT_BACKWARD = Op("index_select_backward(Tensor grad, int dim, Tensor index, int[] shape) -> Tensor")

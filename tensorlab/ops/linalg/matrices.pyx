@@ -201,8 +201,7 @@ def dot(TensorBase input not None, tensor, *, out=None):
     tensor(11.)
     """
     cdef TensorBase y = as_tensor_argument(tensor, "dot", "tensor")
-    result = run_2(DOT, input, y)
-    return result if out is None else store_out("dot", result, out, (input, y))
+    return run_2(DOT, input, y, out)
 
 
 # ---------------------------------------------------------------- mv
@@ -361,8 +360,7 @@ def bmm(TensorBase input not None, mat2, *, out=None):
     tensorlab.Size([2, 3, 5])
     """
     cdef TensorBase y = as_tensor_argument(mat2, "bmm", "mat2")
-    result = run_2(BMM, input, y)
-    return result if out is None else store_out("bmm", result, out, (input, y))
+    return run_2(BMM, input, y, out)
 
 
 # ---------------------------------------------------------------- matmul
