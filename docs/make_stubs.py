@@ -139,7 +139,7 @@ def definition(function, name, known, class_name=None, otherwise="Any"):
     elif result is not None and ast.unparse(result) not in ("tuple", "list", "dict"):
         kind = ast.unparse(result)
     else:
-        kind = result_type(name, otherwise)
+        kind = result_type(where, otherwise)
     node.returns = parsed_type(
         "Self" if kind == "Tensor" and returns_self(name, class_name) else kind
     )
@@ -366,7 +366,7 @@ def member_lines(name, value, known, class_name):
     if callable(value) and not isinstance(value, type):
         return [definition(value, name, known, class_name, otherwise)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
-        kind = ast.unparse(parsed_type(result_type(name, otherwise)))
+        kind = ast.unparse(parsed_type(result_type(f"{class_name}.{name}", otherwise)))
         return ["@property", f"def {name}(self) -> {kind}: ..."]
     kind = user_type(ast.Name(type(value).__name__), known - {"str"}) or parsed_type(
         type_of_default(value)

@@ -1,52 +1,47 @@
 """The types of the stubs: what each argument accepts and each function returns, where the signature does not say.
 
-An argument has the same meaning wherever it has the same name, so one table of names does for almost all; the few
-functions that differ, and results other than a tensor, follow in tables of their own.  What takes several forms
+A function with the name of an op takes and returns what the op's schema says. Other arguments have the same meaning
+wherever they have the same name, so one table of names does for almost all; the few functions that differ, and
+results other than a tensor, follow in tables of their own.  What takes several forms
 (overloads, generic classes) is written out in docs/stub_overrides.pyi.
 """
 
+from tensorlab._core.op import REGISTRY
+
+from tensorlab import return_types
+
 # Names of arguments under the type that they accept.  `| None` is added where the default is None.
 ARGUMENTS = {
-    "Tensor": """input mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index
-        target boundaries sorted_sequence sorter weight weights running_mean running_var pos_weight
-        x x1 x2 query key attn_mask the_template elements prepend append values condition a b
-        grad""",
+    "Tensor": """input mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
+        sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
+        values b""",
     "Tensor | float": "other y exponent value end late test_elements q",
     "Tensor | float | None": "min max",
     "Tensor | Sequence[Tensor]": "out",
     "Sequence[Tensor]": "indices",
-    "Iterable[Tensor]": "buffers",
-    "int": """dim0 dim1 dim2 axis0 axis1 dimension diagonal offset start_dim end_dim start length chunks n m k row col
-        num_samples minlength decimals storage_offset in_features out_features in_channels out_channels groups
-        num_embeddings embedding_dim padding_idx num_features num_channels num_groups num_parameters num_classes
-        ignore_index r divisor_override last_epoch step_size T_max total_iters patience cooldown num_workers
-        prefetch_factor minimum bins count seed high precision edgeitems linewidth num_threads axes""",
-    "float": """alpha beta rtol atol p lr eps momentum dampening weight_decay gamma factor eta_min start_factor
-        end_factor lambd negative_slope delta label_smoothing std sigma from_ to max_norm norm_type clip_value
-        gain val timeout nan posinf neginf fill_value scale dropout_p threshold correction
-        min_val max_val init base min_lr dx""",
-    "bool": """keepdim requires_grad pin_memory replacement accumulate unbiased equal_nan implicit force non_blocking
-        copy retain_graph create_graph is_causal enable_gqa inplace affine track_running_stats elementwise_affine
-        bias ceil_mode count_include_pad return_indices training train shuffle drop_last strict assign recurse
-        remove_duplicate set_to_none persistent keep_vars maximize amsgrad nesterov centered mode
-        with_kwargs error_if_nonfinite sparse scale_grad_by_freq log_target warn_only persistent_workers""",
+    "int": """dim0 dim1 dim2 axis0 axis1 diagonal offset start_dim end_dim start length chunks n storage_offset
+        in_features out_features in_channels out_channels groups num_embeddings embedding_dim padding_idx num_features
+        num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
+        patience cooldown num_workers count seed precision edgeitems linewidth num_threads""",
+    "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
+        scale threshold correction min_val""",
+    "bool": "requires_grad copy retain_graph affine track_running_stats drop_last mode",
     "bool | None": "foreach fused capturable differentiable",
-    "str": """reduction rounding_mode indexing interpolation reduce side approximate nonlinearity prefix name
-        padding_mode""",
+    "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
     "dtype": "dtype d type1 type2",
     "_Device": "device",
     "layout": "layout",
     "memory_format": "memory_format",
     "Generator": "generator",
-    "int | Sequence[int]": """indices_or_sections shapes size sizes dims order shape shifts kernel_size stride dilation
-        output_padding output_size normalized_shape unflattened_size repeats destination""",
+    "int | Sequence[int]": """indices_or_sections shapes size sizes dims order shape kernel_size stride dilation
+        output_padding output_size normalized_shape unflattened_size destination""",
     "int | Sequence[int] | str": "padding",
     "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]": "params",
     "Tensor | Iterable[Tensor]": "parameters",
-    "Sequence[Tensor] | Tensor": "tensors inputs outputs",
+    "Sequence[Tensor] | Tensor": "tensors inputs",
     "Optimizer": "optimizer",
     "tuple[float, float]": "betas",
-    "Callable[..., Any]": "fn hook func function closure",
+    "Callable[..., Any]": "hook func function",
     "Mapping[str, Any]": "state_dict",
     "Module": "module",
     "dict[str, Any]": "group param_group defaults",
@@ -61,13 +56,7 @@ ARGUMENTS_OF = {
     "logspace.start": "Tensor | float",
     "slice_scatter.end": "int",
     "slice_scatter.step": "int",
-    "unfold.size": "int",
-    "unfold.step": "int",
-    "linspace.steps": "int",
-    "logspace.steps": "int",
     "randint.*bounds": "int | Sequence[int]",
-    "randint.low": "int",
-    "randint.high": "int",
     "randint_like.*bounds": "int",
     "bernoulli.p": "Tensor | float",
     "bernoulli_.p": "Tensor | float",
@@ -75,8 +64,6 @@ ARGUMENTS_OF = {
     "norm.p": "float | str",
     "normal.mean": "Tensor | float",
     "normal.std": "Tensor | float",
-    "mean.input": "Tensor",
-    "select.index": "int",
     "select_scatter.index": "int",
     "movedim.source": "int | Sequence[int]",
     "moveaxis.source": "int | Sequence[int]",
@@ -86,14 +73,11 @@ ARGUMENTS_OF = {
     "split_with_sizes.split_sizes": "Sequence[int]",
     "index_put.indices": "Sequence[Tensor | None]",
     "index_put_.indices": "Sequence[Tensor | None]",
-    "masked_fill.value": "Tensor | float",
     "pad.pad": "Sequence[int]",
     "pad.mode": "str",
     "lerp.weight": "Tensor | float",
     "lerp_.weight": "Tensor | float",
     "pow.input": "Tensor | float",
-    "polygamma.input": "Tensor",
-    "where.input": "Tensor | float",
     "bucketize.input": "Tensor | float",
     "backward.gradient": "Tensor",
     "backward.tensors": "Tensor | Sequence[Tensor]",
@@ -102,10 +86,8 @@ ARGUMENTS_OF = {
     "inner.other": "Tensor",
     "vdot.other": "Tensor",
     "allclose.other": "Tensor",
-    "isclose.other": "Tensor | float",
     "__getitem__.index": "Any",
     "__setitem__.index": "Any",
-    "__setitem__.value": "Tensor | float",
     "__delitem__.index": "Any",
     "__getitem__.key": "int | slice",
     "__eq__.other": "object",
@@ -117,17 +99,12 @@ ARGUMENTS_OF = {
     "set_float32_matmul_precision.precision": "str",
     "set_deterministic_debug_mode.debug_mode": "int | str",
     "random_.*bounds": "int | None",
-    "batch_norm.running_mean": "Tensor | None",
-    "batch_norm.running_var": "Tensor | None",
     "__matmul__.y": "Tensor",
     "__rmatmul__.y": "Tensor",
     "__eq__.y": "Any",
     "__ne__.y": "Any",
     "repeat_interleave.repeats": "Tensor | int",
-    "set_default_dtype.d": "dtype",
-    "from_numpy.ndarray": "Any",
     "tensordot.dims": "int | Sequence[Sequence[int]]",
-    "unflatten.dim": "int",
     "register_parameter.param": "Parameter | None",
     "register_buffer.tensor": "Tensor | None",
     "add_module.module": "Module | None",
@@ -139,14 +116,10 @@ ARGUMENTS_OF = {
     "uniform_.b": "float",
     "trunc_normal_.a": "float",
     "trunc_normal_.b": "float",
-    "normal_.mean": "float",
-    "trunc_normal_.mean": "float",
     "LambdaLR.lr_lambda": "Callable[[int], float] | Sequence[Callable[[int], float]]",
-    "MultiplicativeLR.lr_lambda": "Callable[[int], float] | Sequence[Callable[[int], float]]",
     "MultiStepLR.milestones": "Sequence[int]",
     "SequentialLR.milestones": "Sequence[int]",
     "SequentialLR.schedulers": "Sequence[LRScheduler]",
-    "ReduceLROnPlateau.step.metrics": "Tensor | float",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.
@@ -154,52 +127,54 @@ SEVERAL_DIMS = """all any sum nansum mean nanmean amax amin std var std_mean var
     squeeze squeeze_ aminmax"""
 # Names of functions and properties under the type that they return, where it is no tensor.
 RESULTS = {
-    "None": """backward set_default_dtype empty_cache reset_peak_memory_stats set_cache_limit retain_grad
-        __setitem__ __delitem__ __exit__ set_printoptions set_num_threads set_num_interop_threads
-        set_default_device set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision
-        set_rng_state set_warn_always use_deterministic_algorithms register_parameter register_buffer add_module
-        register_module reset_parameters reset_running_stats load_state_dict zero_grad add_param_group
-        update_group update clear vector_to_parameters clip_grad_value_ set_rates
-        __setattr__ set_state""",
+    "None": """backward set_default_dtype empty_cache reset_peak_memory_stats set_cache_limit retain_grad __setitem__
+        __delitem__ __exit__ set_printoptions set_num_threads set_num_interop_threads set_default_device
+        set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_rng_state
+        set_warn_always use_deterministic_algorithms register_parameter register_buffer add_module register_module
+        reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
+        vector_to_parameters clip_grad_value_ set_rates set_state register_scale""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
         is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned
-        is_same_size is_set_to
-        is_shared is_signed is_storage is_tensor is_leaf is_meta is_sparse is_quantized requires_grad retains_grad
-        __bool__ __contains__ can_cast is_foreign set_flush_denormal are_deterministic_algorithms_enabled
-        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled gradcheck
-        gradgradcheck is_better""",
+        is_same_size is_set_to is_shared is_signed is_storage is_leaf is_meta is_sparse is_quantized requires_grad
+        retains_grad __bool__ __contains__ can_cast is_foreign set_flush_denormal are_deterministic_algorithms_enabled
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled is_better""",
     "int": """numel nelement dim ndimension element_size data_ptr storage_offset get_device __len__ __index__ __int__
         __hash__ itemsize nbytes ndim output_nr initial_seed get_num_threads get_num_interop_threads
-        get_deterministic_debug_mode seed bits live_tensors""",
-    "float": "__float__ calculate_gain eps resolution",
+        get_deterministic_debug_mode seed live_tensors""",
+    "float": "__float__ calculate_gain",
     "complex": "__complex__",
     "str": "__repr__ typename extra_repr get_float32_matmul_precision name __str__",
     "Size": "shape broadcast_shapes",
     "dtype": "dtype get_default_dtype result_type promote_types to_real to_complex",
     "device": "device get_default_device",
     "layout": "layout",
-    "tuple[Tensor, ...]": """split chunk unbind tensor_split split_with_sizes hsplit vsplit dsplit broadcast_tensors
-        meshgrid unravel_index gradient""",
+    "tuple[Tensor, ...]": "chunk tensor_split hsplit vsplit dsplit broadcast_tensors meshgrid unravel_index gradient",
     "tuple[Tensor, Tensor]": "std_mean var_mean frexp",
     "tuple[int, ...]": "dim_order",
     "tuple[int, int]": "__dlpack_device__",
     "Iterator[Tensor]": "__iter__",
     "Generator": "manual_seed clone_state",
     "UntypedStorage": "untyped_storage",
-    "Any": """tolist numpy __array__ __array_namespace__ __array_ufunc__ __array_wrap__ __dlpack__ to_dlpack grad_fn
-        __torch_function__ __tensor_function__ register_hook register_post_accumulate_grad_hook get_printoptions
-        memory_stats __enter__ jvp setup_context vjp Variable
-        default_collate default_convert register_hooks""",
-    "return_types.sort": "sort",
-    "return_types.topk": "topk",
+    "Any": """tolist numpy __array__ __array_namespace__ __array_ufunc__ __array_wrap__ __dlpack__ to_dlpack
+        __torch_function__ __tensor_function__""",
+    "_RemovableHandle": "register_hook register_prehook register_post_accumulate_grad_hook",
+    "dict[str, int]": "memory_stats",
     "return_types.mode": "mode",
-    "return_types.kthvalue": "kthvalue",
-    "return_types.cummax": "cummax",
-    "return_types.cummin": "cummin",
     "return_types.aminmax": "aminmax",
-    "return_types.histogram": "histogram",
     "list[float]": "get_lr get_last_lr rates",
-    "dict[str, Any]": "state_dict",
+    "dict[str, Any]": "state_dict get_printoptions metadata",
+    "tuple[tuple[Any, int], ...]": "next_functions",
+}
+# The same for methods that differ from others of their name.
+RESULTS_OF = {
+    "UntypedStorage.check_memory": "None",
+    "UntypedStorage.check_writable": "None",
+    "UntypedStorage.clone": "Self",
+    "UntypedStorage.copy_": "Self",
+    "UntypedStorage.resize_": "Self",
+    "UntypedStorage.size": "int",
+    "UntypedStorage.tolist": "list[int]",
+    "Generator.get_state": "Tensor",
 }
 
 
@@ -210,6 +185,39 @@ def by_name(table):
 
 ARGUMENT_TYPES = by_name(ARGUMENTS)
 RESULT_TYPES = by_name(RESULTS)
+
+
+# The words of schemas whose type is the whole truth. For a Tensor or a Scalar many functions take the other, too, so
+# there the names come first.
+WORDS = {
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+    "str": "str",
+    "ScalarType": "dtype",
+    "Device": "_Device",
+    "Layout": "layout",
+    "MemoryFormat": "memory_format",
+    "Generator": "Generator",
+}
+
+
+def op_of(where):
+    """Return the signature of the op that a function or a method of a tensor has the name of, or None."""
+    class_name, _, name = where.rpartition(".")
+    op = REGISTRY.get(name) or REGISTRY.get(name.removesuffix("_"))
+    return op.signature if op is not None and class_name in ("", "Tensor") else None
+
+
+def schema_type(name, where):
+    """Return the type that the schema of an op gives to an argument, or None."""
+    signature = op_of(where)
+    kinds = {one.name: one.type for one in signature.parameters} if signature else {}
+    kind = kinds.get(name)
+    if kind is None or kind.word not in WORDS:
+        return "Sequence[Tensor]" if kind and str(kind) == "Tensor[]" else None
+    word = WORDS[kind.word]
+    return f"{word} | Sequence[{word}]" if kind.is_list else word
 
 
 def argument_type(name, where, default=None):
@@ -225,6 +233,8 @@ def argument_type(name, where, default=None):
     for place in (where, where.rpartition(".")[2], where.partition(".")[0]):
         if f"{place}.{name}" in ARGUMENTS_OF:
             return ARGUMENTS_OF[f"{place}.{name}"]
+    if (kind := schema_type(name, where)) is not None:
+        return kind
     if plain in ("x", "y") and where.rpartition(".")[2].startswith("__"):
         return "Tensor | float"  # operators
     if plain == "dim":
@@ -245,6 +255,13 @@ def type_of_default(default):
     return "str" if isinstance(default, str) else "Any"
 
 
-def result_type(name, otherwise):
-    """Return the type of what function or property `name` returns."""
-    return RESULT_TYPES.get(name, otherwise)
+def result_type(where, otherwise):
+    """Return the type of what a function, a method or a property returns: "sum", "Tensor.sum", "Tensor.shape"."""
+    name = where.rpartition(".")[2]
+    found = RESULTS_OF.get(where) or RESULT_TYPES.get(name)
+    if found is None and (signature := op_of(where)) is not None:
+        if len(signature.results) > 1 and name in return_types.__all__:
+            return f"return_types.{name}"
+        if signature.results[0][1].is_list and not name.endswith("_"):
+            return "tuple[Tensor, ...]"
+    return found or otherwise

@@ -13,7 +13,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "docs"))
 
 from make_stubs import MODULES, definition, every_stub, public_names, stub_path  # noqa: E402
-from stub_types import ARGUMENT_TYPES, ARGUMENTS_OF, RESULT_TYPES  # noqa: E402
+from stub_types import (  # noqa: E402
+    ARGUMENT_TYPES,
+    ARGUMENTS_OF,
+    RESULT_TYPES,
+    RESULTS_OF,
+    argument_type,
+    result_type,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +68,7 @@ def test_each_argument_and_result_of_a_stub_has_a_type(stubs):
 def test_every_name_in_the_tables_of_types_stands_in_a_stub(stubs):
     words = set(re.findall(r"\w+", "\n".join(stubs.values())))
     names = [*ARGUMENT_TYPES, *RESULT_TYPES]
-    names += [word for key in ARGUMENTS_OF for word in re.findall(r"\w+", key)]
+    names += [word for key in [*ARGUMENTS_OF, *RESULTS_OF] for word in re.findall(r"\w+", key)]
     assert sorted(set(names) - words) == []
 
 
@@ -121,3 +128,14 @@ def test_a_signature_that_cython_wrote_becomes_one_that_a_user_reads():
     assert definition(Annotated, "f", {"Tensor"}) == (
         "def f(x: Tensor, y: builtins.float=0.5, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ..."
     )
+
+
+def test_a_type_comes_from_the_schema_of_the_op_before_the_table_of_names():
+    assert argument_type("output_size", "repeat_interleave") == "int"
+    assert argument_type("output_size", "AdaptiveAvgPool2d.__init__") == "int | Sequence[int]"
+    assert argument_type("tensors", "stack") == "Sequence[Tensor]"
+    assert argument_type("p", "norm") == "float | str"  # as written by hand
+    assert result_type("sort", "Tensor") == "return_types.sort"
+    assert result_type("Tensor.unbind", "Tensor") == "tuple[Tensor, ...]"
+    assert result_type("UntypedStorage.resize_", "Any") == "Self"
+    assert result_type("max_pool2d", "Tensor") == "Tensor"  # its op returns the indices, too
