@@ -44,14 +44,11 @@ cdef class Op:
     # loops in a place that knows meta (reduction_iterator)
     cdef void* shape_rule
     cdef int device_position            # of the parameter `Device? device`, or -1
-    cdef readonly tuple node_names      # ("MulBackward0",), or a name for each form of the call (see recording.form_of);
-    cdef int form_count                 # after so many forms, the same names for calls in place,
-    cdef int inplace_form               # which begin here; at 0 if PyTorch does not tell them apart
+    cdef readonly str node_name         # "MulBackward0"
     cdef readonly dict public_names     # parameter: what PyTorch calls it
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
-    cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor,
-    cdef readonly bint number_edges     # and has an edge to nowhere
+    cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
     cdef readonly int dtype_rule
     cdef readonly bint exact_out        # out= must have the type of the result: it is not cast
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see

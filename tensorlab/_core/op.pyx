@@ -41,21 +41,17 @@ cdef class Op:
     ----------
     schema : str, such as "mul(Tensor x, Tensor y) -> Tensor", in PyTorch's schema language (schema.py)
     dtype : "promote", "floating" or "compare", for pointwise ops only
-    node : str, PyTorch's name of the backward node; "MulBackward0" unless given. A tuple where PyTorch has one for each form
-        of the call: with a number or without dims, with tensors only or with dims, with a number in front
-    inplace_node : str or tuple, the same of calls in place, where PyTorch counts them as other overloads
+    node : str, PyTorch's name of the backward node; "MulBackward0" unless given
     public : dict, what PyTorch calls parameters: `_saved_mat2` of a node. x is self and y is other unless given
     constants : dict, arguments of PyTorch's op that are the same in all calls of this one, such as the exponent of a square
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
-    number_edges : bool, whether a number in the place of a tensor has an edge, to nowhere. It has none where PyTorch has an
-        overload for numbers, as of fmod. As wraps_numbers unless given
     """
 
-    def __init__(self, str schema, *, str dtype=None, node=None, inplace_node=(), dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None, number_edges=None, bint exact_out=False,
+    def __init__(self, str schema, *, str dtype=None, str node=None, dict public=None, dict constants=None,
+                 Py_ssize_t grain=32768, wraps_numbers=None, bint exact_out=False,
                  int differentiable=MAX_RESULTS, bint records_itself=False):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
@@ -65,15 +61,11 @@ cdef class Op:
         self.differentiable = differentiable
         self.records_itself = records_itself
         self.set_params(rest)
-        node = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
-        self.node_names = as_tuple(node) + as_tuple(inplace_node)
-        self.form_count = len(as_tuple(node))
-        self.inplace_form = self.form_count if inplace_node else 0
+        self.node_name = node or name.replace("_", " ").title().replace(" ", "") + "Backward0"
         self.public_names = {"x": "self", "y": "other", **(public or {})}
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
-        self.number_edges = self.wraps_numbers if number_edges is None else number_edges
         self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
         self.exact_out = exact_out
         self.grain = grain
@@ -203,10 +195,6 @@ cdef class Op:
         return f"<Op {self.schema}>"
 
 
-cdef tuple as_tuple(object names):
-    return names if isinstance(names, tuple) else (names,)
-
-
 cdef run_function run_op
 
 cdef int set_run(run_function function) except -1:
@@ -229,7 +217,7 @@ cdef Op inplace_op(Op op):
         twin.name, twin.schema = twin.parsed.name, spell(twin.parsed)
         twin.params, twin.arity, twin.is_pointwise = op.params, op.arity, op.is_pointwise
         twin.writes, twin.functional, twin.derivatives, twin.device_position = True, op, op.derivatives, -1
-        twin.node_names, twin.public_names, twin.constants = op.node_names, op.public_names, op.constants
+        twin.node_name, twin.public_names, twin.constants = op.node_name, op.public_names, op.constants
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")
         REGISTRY[twin.name] = op.twin = twin

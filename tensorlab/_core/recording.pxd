@@ -13,7 +13,6 @@ cdef class OpNode(Node):
     cdef unsigned long[MAX_SAVED] versions  # of those tensors
     cdef dict shapes            # derivative: shape of its input, where the input's node says another
     cdef SavedTensor saved_output
-    cdef unsigned char form     # which of the op's node names is this one's
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released       # something that was saved is gone
     cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1

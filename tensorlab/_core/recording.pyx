@@ -175,7 +175,7 @@ cdef class OpNode(Node):
         return 0
 
     cdef str label(self):
-        return self.op.node_names[self.form]
+        return self.op.node_name
 
     # ------------------------------------------------------------ what was saved, as users see it
     def __getattr__(self, str name):
@@ -280,8 +280,6 @@ cdef OpNode begin_record(Op op, PyObject** arguments, int n):
     if mask & ~<unsigned int>SAVES_OUTPUT:
         node.save_arguments(mask, arguments, n)
     node.wants_output = (mask & SAVES_OUTPUT) != 0
-    if op.form_count > 1:
-        node.form = form_of(op, arguments)
     set_sequence_number(node)
     return node
 
@@ -294,24 +292,6 @@ cdef int keep_shape(OpNode node, int j, TensorBase x) except -1:
     return 0
 
 
-cdef int form_of(Op op, PyObject** arguments) except -1:
-    """Which of the op's several node names: that of a call with a number (0), with tensors only (1), with a number in front (2).
-
-    Of an op that takes dims: that of a call without (0), with one (1), with several (the last).
-    """
-    cdef int j, last = op.form_count - 1
-    if op.derivative_count == 1:
-        if <object>arguments[1] is None:
-            return 0
-        return last if isinstance(<object>arguments[1], (tuple, list)) else 1
-    if not isinstance(<object>arguments[0], TensorBase):
-        return last
-    for j in range(1, op.derivative_count):
-        if <object>arguments[op.positions[j]] is not None and not isinstance(<object>arguments[op.positions[j]], TensorBase):
-            return 0
-    return 1
-
-
 cdef int edge_count(Op op, PyObject** arguments) noexcept:
     """Edges of a call: one for each parameter with a derivative, without settings (numbers, with or without None) at the end.
 
@@ -319,7 +299,7 @@ cdef int edge_count(Op op, PyObject** arguments) noexcept:
     """
     cdef int count = op.derivative_count
     cdef bint is_setting = False
-    if op.number_edges or count < 2:
+    if op.wraps_numbers or count < 2:
         return count
     while count > 1 and not isinstance(<object>arguments[op.positions[count - 1]], TensorBase):
         count -= 1
@@ -397,13 +377,10 @@ cdef Op flat_op(Op op):
     Its results are no floating numbers; but written over a floating tensor they are, and the gradient of a step is 0.
     """
     cdef Op twin = flat_ops.get(op)
-    cdef str node
     if twin is None:
         twin = Op.__new__(Op)
         twin.name, twin.schema, twin.params = op.name, op.schema, op.params
-        node = op.node_names[0].removesuffix("0")
-        twin.node_names = (node + "0",) if len(op.params) == 1 else (node + "0", node + "1")
-        twin.form_count = len(twin.node_names)
+        twin.node_name = op.node_name
         twin.public_names, twin.constants, twin.derivatives, twin.formulas, twin.takes = op.public_names, {}, {}, [], []
         twin.wraps_numbers = op.wraps_numbers
         for param in op.params:
@@ -479,7 +456,6 @@ cdef object end_record_inplace(OpNode node, TensorBase x):
     """After the write."""
     bump_version(x)
     if node is not None:
-        node.form += <unsigned char>node.op.inplace_form
         write_metadata(&node.first_metadata, x)
         rebase_history(x, node)
         if node.wants_output:

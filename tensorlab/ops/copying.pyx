@@ -137,7 +137,7 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
 
 # ---------------------------------------------------------------- to
 cdef Op TO_COPY = Op("to_copy(Tensor x, *, ScalarType? dtype=None, Device? device=None, "
-                     "MemoryFormat? memory_format=None) -> Tensor", node="ToCopyBackward0")
+                     "MemoryFormat? memory_format=None) -> Tensor")
 
 @TO_COPY.derivative("x")
 def to_copy_derivative(grad):

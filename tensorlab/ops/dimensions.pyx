@@ -76,7 +76,6 @@ cdef object change_layout(Op op, TensorBase x, tuple arguments, int ndim, const 
     x.data_ = data
     bump_version(x)
     if node is not None:
-        node.form += <unsigned char>op.inplace_form
         write_metadata(&node.first_metadata, x)
         set_history(x, node, 0)             # of this tensor alone: no element has changed, so its base keeps its own
     return x
@@ -195,7 +194,7 @@ def movedim(TensorBase input not None, source, destination):
 
 
 # ---------------------------------------------------------------- transpose
-cdef Op TRANSPOSE = Op("transpose(Tensor(a) x, int dim0, int dim1) -> Tensor(a)", inplace_node="TransposeBackward1")
+cdef Op TRANSPOSE = Op("transpose(Tensor(a) x, int dim0, int dim1) -> Tensor(a)")
 
 @TRANSPOSE.derivative("x")
 def transpose_derivative(grad, dim0, dim1):
@@ -281,7 +280,7 @@ def get_h(TensorBase self not None):
     return reversed_dims(self)
 
 
-cdef Op T = Op("t(Tensor(a) x) -> Tensor(a)", inplace_node="TBackward1")
+cdef Op T = Op("t(Tensor(a) x) -> Tensor(a)")
 
 @T.derivative("x")
 def t_derivative(grad):
@@ -325,9 +324,7 @@ def t_(TensorBase self not None):
 
 
 # ---------------------------------------------------------------- squeeze
-cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)",
-                     node=("SqueezeBackward0", "SqueezeBackward1", "SqueezeBackward2"),
-                     inplace_node=("SqueezeBackward3", "SqueezeBackward4", "SqueezeBackward5"))
+cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)")
 
 @SQUEEZE.derivative("x")
 def squeeze_derivative(grad, x_shape):
@@ -396,7 +393,7 @@ def squeeze_(TensorBase self not None, *dims, dim=None):
 
 
 # ---------------------------------------------------------------- unsqueeze
-cdef Op UNSQUEEZE = Op("unsqueeze(Tensor(a) x, int dim) -> Tensor(a)", inplace_node="UnsqueezeBackward1")
+cdef Op UNSQUEEZE = Op("unsqueeze(Tensor(a) x, int dim) -> Tensor(a)")
 
 @UNSQUEEZE.derivative("x")
 def unsqueeze_derivative(grad, dim):

@@ -121,8 +121,7 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
-cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor", node=("FillBackward0", "FillBackward1"),
-                  inplace_node=("FillBackward2", "FillBackward3"))
+cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor")
 
 @FILL.derivative("x")
 def fill_derivative_x(grad):

@@ -71,8 +71,7 @@ set_reducer(&prod_reducers[INT64], INT64, &prod_rows[int64_t], &prod_columns[int
 
 
 # ---------------------------------------------------------------- prod
-cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                  node=("ProdBackward0", "ProdBackward1"))
+cdef Op PROD = Op("prod(Tensor x, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
 cdef TensorBase prod_kernel(TensorBase x, object dim, object keepdim, object dtype):
     cdef bint keeps = keepdim

@@ -88,7 +88,7 @@ def flipud(TensorBase input not None):
 
 
 # ---------------------------------------------------------------- rot90
-cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor", node="Rot90Backward0")
+cdef Op ROT90 = Op("rot90(Tensor x, int k, int[] dims) -> Tensor")
 
 @ROT90.derivative("x")
 def rot90_derivative(grad, k, dims):

@@ -248,8 +248,7 @@ cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtyp
                   None, finalize, parameter)
     return out
 
-cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                 node=("SumBackward0", "SumBackward1"))
+cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
 cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
     cdef bint keeps = keepdim                               # its __bool__ may do anything, so before x is looked at
@@ -346,8 +345,7 @@ cdef int mean_dtype(TensorBase x, object dtype, str where) except -1:
                          f"give dtype=tensorlab.float32, or convert the tensor with .float()")
     return code
 
-cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-                  node=("MeanBackward0", "MeanBackward1"))
+cdef Op MEAN = Op("mean(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
 cdef TensorBase mean_kernel(TensorBase x, object dim, object keepdim, object dtype):
     cdef bint keeps = keepdim

@@ -118,7 +118,7 @@ cdef int accumulate_into(TensorBase out, TensorBase x) except -1:
 # ---------------------------------------------------------------- as_strided
 # x_stride and x_offset are those of x, which its derivative needs
 cdef Op AS_STRIDED = Op("as_strided(Tensor(a) x, int[] size, int[] stride, int storage_offset, int[] x_stride, "
-                        "int x_offset) -> Tensor(a)", inplace_node="AsStridedBackward1")
+                        "int x_offset) -> Tensor(a)")
 
 @AS_STRIDED.derivative("x")
 def as_strided_derivative(grad, x_shape, size, stride, storage_offset, x_stride, x_offset):

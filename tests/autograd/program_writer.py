@@ -272,8 +272,8 @@ class Writer:
                 f"{a}.output_nr",
                 f"{a}._is_view()",
                 f"seen({a}.grad)",
-                f"{a}.grad_fn.name().rpartition(':')[2]",
-                f"[(n.name().rpartition(':')[2], i) for n, i in {a}.grad_fn.next_functions if n]",
+                f"{a}.grad_fn.name().rpartition(':')[2].rstrip('0123456789')",
+                f"[(n.name().rpartition(':')[2].rstrip('0123456789'), i) for n, i in {a}.grad_fn.next_functions if n]",
                 f"{a}.grad_fn._sequence_nr() > {self.one()}.grad_fn._sequence_nr()",
             ),
         )

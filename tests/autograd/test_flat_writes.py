@@ -19,7 +19,7 @@ def read(M, write, others):
     for other in others:
         for target in y * 1, M.ones(2, dtype=M.float64):
             write(target, other)
-            facts.append((target.requires_grad, target, getattr(target.grad_fn, "name", str)()))
+            facts.append((target.requires_grad, target, getattr(target.grad_fn, "name", str)().rstrip("01")))
             if target.requires_grad:
                 facts.append(M.autograd.grad(target.sum(), x, retain_graph=True, allow_unused=True))
     return facts
@@ -41,7 +41,7 @@ def comparisons_of_a_part(M):
     y = x * 2
     y[1:].gt_(4.0)
     y.sum().backward()
-    return y, y.grad_fn.name().rpartition(":")[2], x.grad
+    return y, y.grad_fn.name().rpartition(":")[2].rstrip("01"), x.grad
 
 
 @program

@@ -49,7 +49,7 @@ class Coverage(Layer):
         if self.running:
             self.ran[self.running][op.name].add(self.sample)
         node = getattr(as_tuple(result)[0], "grad_fn", None)
-        if node is not None and node.name() in op.node_names:
+        if node is not None and node.name() == op.node_name:
             node.register_hook(partial(self.note_formulas, op.functional or op))
         return result
 

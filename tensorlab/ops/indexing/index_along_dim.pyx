@@ -396,8 +396,7 @@ def index_copy_(TensorBase input not None, dim, index, source):
 
 
 # ---------------------------------------------------------------- index_fill
-cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor",
-                        node=("IndexFillBackward0", "IndexFillBackward1"))
+cdef Op INDEX_FILL = Op("index_fill(Tensor x, int dim, Tensor index, Scalar value) -> Tensor")
 
 @INDEX_FILL.derivative("x")
 def index_fill_derivative_x(grad, dim, index):

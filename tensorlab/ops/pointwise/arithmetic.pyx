@@ -102,8 +102,7 @@ cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* al
     for i in range(n):
         out[i] = x[i] | (alpha[i] & y[i])
 
-cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="AddBackward0",
-                        number_edges=True)
+cdef Op ADD_SCALED = Op("add_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="AddBackward0")
 number_loops(ADD_SCALED, &add_scaled_loop[uint8_t], &add_scaled_loop[int8_t],
              &add_scaled_loop[int16_t], &add_scaled_loop[int32_t], &add_scaled_loop[int64_t],
              &add_scaled_loop[float], &add_scaled_loop[double], &add_scaled_bool_loop)
@@ -137,8 +136,7 @@ cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssiz
     for i in range(n):
         out[i] = x[i] - alpha[i] * y[i]
 
-cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0",
-                        number_edges=True)
+cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0")
 number_loops(SUB_SCALED, &sub_scaled_loop[uint8_t], &sub_scaled_loop[int8_t],
              &sub_scaled_loop[int16_t], &sub_scaled_loop[int32_t], &sub_scaled_loop[int64_t],
              &sub_scaled_loop[float], &sub_scaled_loop[double])
@@ -221,8 +219,8 @@ def rsub(TensorBase input not None, other, *, alpha=1):
 cdef void rsub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     sub_loop(out, y, x, n)
 
-cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote", number_edges=False,
-                  node=("RsubBackward1", "RsubBackward0"))
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote",
+                  node="RsubBackward1")
 number_loops(RSUB, &rsub_loop[uint8_t], &rsub_loop[int8_t], &rsub_loop[int16_t],
              &rsub_loop[int32_t], &rsub_loop[int64_t], &rsub_loop[float], &rsub_loop[double])
 

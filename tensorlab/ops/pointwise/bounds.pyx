@@ -25,7 +25,7 @@ cdef void clamp_loop(number* out, number* x, number* low, number* high, ssize n)
         out[i] = at_most(at_least(x[i], low[i]), high[i])
 
 cdef Op CLAMP = Op("clamp(Tensor x, Tensor min, Tensor max) -> Tensor", dtype="promote",
-                   node=("ClampBackward1", "ClampBackward0"))
+                   node="ClampBackward1")
 number_loops(CLAMP, &clamp_loop[uint8_t], &clamp_loop[int8_t], &clamp_loop[int16_t],
              &clamp_loop[int32_t], &clamp_loop[int64_t], &clamp_loop[float],
              &clamp_loop[double])
@@ -107,7 +107,6 @@ cdef void clamp_min_loop(number* out, number* x, number* low, ssize n) noexcept 
         out[i] = at_least(x[i], low[i])
 
 cdef Op CLAMP_MIN = Op("clamp_min(Tensor x, Tensor min) -> Tensor", dtype="promote",
-                       node=("ClampMinBackward0", "ClampMinBackward1"),
                        wraps_numbers=False)
 number_loops(CLAMP_MIN, &clamp_min_loop[uint8_t], &clamp_min_loop[int8_t],
              &clamp_min_loop[int16_t], &clamp_min_loop[int32_t], &clamp_min_loop[int64_t],
@@ -115,7 +114,7 @@ number_loops(CLAMP_MIN, &clamp_min_loop[uint8_t], &clamp_min_loop[int8_t],
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_LOW = Op("clamp_low(Tensor x, Tensor min) -> Tensor", dtype="promote",
-                       node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
+                       node="ClampBackward1", wraps_numbers=False)
 memcpy(CLAMP_LOW.loops, CLAMP_MIN.loops, sizeof(CLAMP_LOW.loops))
 
 @CLAMP_LOW.derivative("x")
@@ -148,7 +147,6 @@ cdef void clamp_max_loop(number* out, number* x, number* high, ssize n) noexcept
         out[i] = at_most(x[i], high[i])
 
 cdef Op CLAMP_MAX = Op("clamp_max(Tensor x, Tensor max) -> Tensor", dtype="promote",
-                       node=("ClampMaxBackward0", "ClampMaxBackward1"),
                        wraps_numbers=False)
 number_loops(CLAMP_MAX, &clamp_max_loop[uint8_t], &clamp_max_loop[int8_t],
              &clamp_max_loop[int16_t], &clamp_max_loop[int32_t], &clamp_max_loop[int64_t],
@@ -156,7 +154,7 @@ number_loops(CLAMP_MAX, &clamp_max_loop[uint8_t], &clamp_max_loop[int8_t],
 
 # The same, as clamp runs it with this bound alone: PyTorch's node has another name then.
 cdef Op CLAMP_HIGH = Op("clamp_high(Tensor x, Tensor max) -> Tensor", dtype="promote",
-                        node=("ClampBackward1", "ClampBackward0"), wraps_numbers=False)
+                        node="ClampBackward1", wraps_numbers=False)
 memcpy(CLAMP_HIGH.loops, CLAMP_MAX.loops, sizeof(CLAMP_HIGH.loops))
 
 @CLAMP_HIGH.derivative("x")

@@ -327,8 +327,7 @@ cdef void remainder_loop(number* out, number* x, number* y, ssize n) noexcept no
         for i in range(n):
             out[i] = towards_divisor(integer_rest(x[i], y[i]), y[i])
 
-cdef Op REMAINDER = Op("remainder(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192,
-                       node=("RemainderBackward0", "RemainderBackward1"), number_edges=False)
+cdef Op REMAINDER = Op("remainder(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
 number_loops(REMAINDER, &remainder_loop[uint8_t], &remainder_loop[int8_t],
              &remainder_loop[int16_t], &remainder_loop[int32_t], &remainder_loop[int64_t],
              &remainder_loop[float], &remainder_loop[double])
@@ -386,8 +385,7 @@ cdef void fmod_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         for i in range(n):
             out[i] = integer_rest(x[i], y[i])
 
-cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192, node=("FmodBackward0", "FmodBackward1"),
-                  number_edges=False)
+cdef Op FMOD = Op("fmod(Tensor x, Tensor y) -> Tensor", dtype="promote", grain=8192)
 number_loops(FMOD, &fmod_loop[uint8_t], &fmod_loop[int8_t], &fmod_loop[int16_t],
              &fmod_loop[int32_t], &fmod_loop[int64_t], &fmod_loop[float], &fmod_loop[double])
 

@@ -88,7 +88,7 @@ cdef void asinh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = asinh_scalar(x[i])
 
-cdef Op ASINH = Op("asinh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AsinhBackward1")
+cdef Op ASINH = Op("asinh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ASINH, &asinh_loop[float], &asinh_loop[double])
 
 @ASINH.derivative("x")
@@ -118,7 +118,7 @@ cdef void acosh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = acosh_scalar(x[i])
 
-cdef Op ACOSH = Op("acosh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AcoshBackward1")
+cdef Op ACOSH = Op("acosh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ACOSH, &acosh_loop[float], &acosh_loop[double])
 
 @ACOSH.derivative("x")
@@ -148,7 +148,7 @@ cdef void atanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = atanh_scalar(x[i])
 
-cdef Op ATANH = Op("atanh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, inplace_node="AtanhBackward1")
+cdef Op ATANH = Op("atanh(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(ATANH, &atanh_loop[float], &atanh_loop[double])
 
 @ATANH.derivative("x")

@@ -170,8 +170,7 @@ cdef void threshold_loop(number* out, number* x, number* threshold, number* valu
     for i in range(n):
         out[i] = value[i] if x[i] <= threshold[i] else x[i]
 
-cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor", dtype="promote",
-                       inplace_node="ThresholdBackward1")
+cdef Op THRESHOLD = Op("threshold(Tensor x, Scalar threshold, Scalar value) -> Tensor", dtype="promote")
 number_loops(THRESHOLD, &threshold_loop[uint8_t], &threshold_loop[int8_t],
              &threshold_loop[int16_t], &threshold_loop[int32_t], &threshold_loop[int64_t],
              &threshold_loop[float], &threshold_loop[double])

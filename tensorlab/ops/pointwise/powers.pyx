@@ -70,8 +70,7 @@ cdef void pow_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
         else:
             out[i] = pow_integer(x[i], y[i])
 
-cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False,
-                 node=("PowBackward0", "PowBackward1"))
+cdef Op POW = Op("pow(Tensor x, Tensor exponent) -> Tensor", dtype="promote", grain=4096, wraps_numbers=False)
 number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &pow_loop[int32_t],
              &pow_loop[int64_t], &pow_loop[float], &pow_loop[double])
 

@@ -76,8 +76,7 @@ cdef void leaky_relu_loop(real* out, real* x, real* slope, ssize n) noexcept nog
     for i in range(n):
         out[i] = x[i] if x[i] > 0 else x[i] * slope[i]
 
-cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope=0.01) -> Tensor", dtype="promote", wraps_numbers=False,
-                        inplace_node="LeakyReluBackward1")
+cdef Op LEAKY_RELU = Op("leaky_relu(Tensor x, Tensor negative_slope=0.01) -> Tensor", dtype="promote", wraps_numbers=False)
 floating_loops(LEAKY_RELU, &leaky_relu_loop[float], &leaky_relu_loop[double])
 
 @LEAKY_RELU.derivative("x")
@@ -163,8 +162,7 @@ cdef void elu_loop(real* out, real* x, real* negative, real* positive, real* rat
         bent = negative[i] * tl_math.expm1(x[i] * rate[i])
         out[i] = bent if x[i] <= 0 else x[i] * positive[i]
 
-cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote", grain=GRAIN,
-                 inplace_node="EluBackward1")
+cdef Op ELU = Op("elu(Tensor x, Scalar negative, Scalar positive, Scalar rate) -> Tensor", dtype="promote", grain=GRAIN)
 floating_loops(ELU, &elu_loop[float], &elu_loop[double])
 
 @ELU.derivative("x")

@@ -82,8 +82,7 @@ cdef void masked_fill_loop(number* out, number* x, number* mask, number* value, 
     for i in range(n):
         out[i] = value[i] if mask[i] != 0 else x[i]
 
-cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor", dtype="promote",
-                         node=("MaskedFillBackward0", "MaskedFillBackward1"))
+cdef Op MASKED_FILL = Op("masked_fill(Tensor x, Tensor mask, Tensor value) -> Tensor", dtype="promote")
 number_loops(MASKED_FILL, &masked_fill_loop[uint8_t], &masked_fill_loop[int8_t],
              &masked_fill_loop[int16_t], &masked_fill_loop[int32_t], &masked_fill_loop[int64_t],
              &masked_fill_loop[float], &masked_fill_loop[double], &masked_fill_loop[uint8_t])

@@ -79,7 +79,7 @@ cdef void copysign_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = c_math.copysign(x[i], y[i])
 
 cdef Op COPYSIGN = Op("copysign(Tensor x, Tensor y) -> Tensor", dtype="floating",
-                      node=("CopysignBackward1", "CopysignBackward0"), number_edges=False)
+                      node="CopysignBackward1")
 floating_loops(COPYSIGN, &copysign_loop[float], &copysign_loop[double])
 
 @COPYSIGN.derivative("x")

@@ -333,7 +333,7 @@ cdef void xlogy_loop(real* out, real* x, real* y, ssize n) noexcept nogil:
         out[i] = xlogy_scalar(x[i], y[i])
 
 cdef Op XLOGY = Op("xlogy(Tensor x, Tensor y) -> Tensor", dtype="floating", grain=GRAIN,
-                   node=("XlogyBackward2", "XlogyBackward0", "XlogyBackward1"), number_edges=False)
+                   node="XlogyBackward2")
 floating_loops(XLOGY, &xlogy_loop[float], &xlogy_loop[double])
 
 @XLOGY.derivative("x")

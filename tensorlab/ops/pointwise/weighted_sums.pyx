@@ -142,8 +142,7 @@ cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexce
         from_end = end[i] - difference * (<real>1 - weight[i])
         out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
 
-cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote",
-                  node=("LerpBackward0", "LerpBackward1"))
+cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote")
 floating_loops(LERP, &lerp_loop[float], &lerp_loop[double])
 
 @LERP.derivative("x")
