@@ -58,6 +58,7 @@ ARGUMENTS_OF = {
     "slice_scatter.step": "int",
     "randint.*bounds": "int | Sequence[int]",
     "randint_like.*bounds": "int",
+    "randint_like.low": "int",
     "bernoulli.p": "Tensor | float",
     "bernoulli_.p": "Tensor | float",
     "block_diag.*tensors": "Tensor",
