@@ -3,10 +3,6 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop
 
-cdef inline bint may_need_grad(TensorBase x) noexcept:
-    """A quick test that saves most calls the tuple of arguments; `record` decides."""
-    return x.wants_grad or x.node is not None or x.base is not None
-
 cdef void set_reducer(Reducer* reducer, int dtype, void* rows, void* columns, const void* start, void* merge=*) noexcept
 cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finish, double parameter)
 cdef int mean_dtype(TensorBase x, object dtype, str where) except -1
