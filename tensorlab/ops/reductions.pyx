@@ -238,7 +238,7 @@ set_reducer(&count_reducer, BOOL, &count_rows, &count_columns, &zero, &sum_colum
 count_reducer.total_dtype = INT64
 
 
-# ---------------------------------------------------------------- sum
+# ---------------------------------------------------------------- what sums and means share
 cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtype, finalize_loop finalize,
                          double parameter):
     """A new tensor of `dtype` with the sums, which are computed in the type that belongs to it."""
@@ -248,21 +248,8 @@ cdef TensorBase sum_into(TensorBase x, unsigned int mask, bint keepdim, int dtyp
                   None, finalize, parameter)
     return out
 
-cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
 
-cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
-    cdef bint keeps = keepdim                               # its __bool__ may do anything, so before x is looked at
-    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
-    if code == BOOL and x.dtype_ != BOOL:
-        x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
-    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keeps, code, NULL, 0)
-
-SUM.kernel = &sum_kernel
-
-@SUM.derivative("x")
-def sum_derivative(grad, x_shape, dim, keepdim):
-    return spread(grad, x_shape, dim, keepdim)
-
+# ---------------------------------------------------------------- gradients of reductions
 cdef object spread(TensorBase grad, object x_shape, object dim, bint keepdim):
     """A gradient of reduced shape, repeated over the dimensions that were reduced."""
     return keep_dims(grad, x_shape, dim, keepdim).expand(x_shape)
@@ -291,6 +278,23 @@ cdef object share_among(object mask, object grad):
     out = (mask * (grad / mask.sum())).contiguous()
     bump_version(out)
     return out
+
+
+# ---------------------------------------------------------------- sum
+cdef Op SUM = Op("sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor")
+
+cdef TensorBase sum_kernel(TensorBase x, object dim, object keepdim, object dtype):
+    cdef bint keeps = keepdim                               # its __bool__ may do anything, so before x is looked at
+    cdef int code = dtype_code(dtype, x.dtype_ if is_floating(x.dtype_) else INT64)
+    if code == BOOL and x.dtype_ != BOOL:
+        x = <TensorBase>(x != 0)                            # cast first: 0.5 + 0.5 is True
+    return sum_into(x, read_dims(dim, ndim_of(x), "sum"), keeps, code, NULL, 0)
+
+SUM.kernel = &sum_kernel
+
+@SUM.derivative("x")
+def sum_derivative(grad, x_shape, dim, keepdim):
+    return spread(grad, x_shape, dim, keepdim)
 
 def sum(TensorBase input not None, dim=None, keepdim=False, *, dtype=None, out=None):
     """Sum of the elements, of all or along dimensions.

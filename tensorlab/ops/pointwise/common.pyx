@@ -11,7 +11,15 @@ import warnings
 
 from tensorlab.errors import UnsupportedDType
 
-cdef Call call_closure              # one code unpacks the arguments of all compiled functions
+ctypedef PyObject* (*call)(PyObject*, PyObject**, size_t, PyObject*) noexcept       # Call, but errors are looked at
+
+cdef extern from *:
+    """
+    #define tl_raise_it() (-1)
+    """
+    int raise_it "tl_raise_it"() except -1      # an error is set: Cython is told of it
+
+cdef call call_closure              # one code unpacks the arguments of all compiled functions
 
 
 def inplace_function(Op op, function, *, bint tensors_only=False):
@@ -41,20 +49,29 @@ def inplace_function(Op op, function, *, bint tensors_only=False):
     in_place.__module__ = function.__module__
     how = " as ones and zeros" if op.dtype_rule == COMPARE else ""
     in_place.__doc__ = f"{in_place.__name__}({parameters})\n\n`{function.__name__}`, written over `input`{how}."
-    call_closure = call_slot(in_place)
-    set_call_slot(in_place, call_by_name)
+    call_closure = <call>call_slot(in_place)
+    set_call_slot(in_place, <Call>call_by_name)
     return in_place
 
 
-cdef object call_by_name(PyObject* function, PyObject** arguments, size_t flags, PyObject* names):
+cdef PyObject* call_by_name(PyObject* function, PyObject** arguments, size_t flags, PyObject* names) except NULL:
     """What a call of such a function goes through: Cython's errors about arguments name the closure, ours the function."""
+    cdef PyObject* result = call_closure(function, arguments, flags, names)
+    if result == NULL:
+        raise_by_name((<object>function).__name__)
+    return result
+
+
+cdef int raise_by_name(str name) except -1:
+    """Raise the error of a call, under the name of the function."""
     try:
-        return call_closure(function, arguments, flags, names)
+        raise_it()
     except TypeError as error:
         text = str(error)
         if not text.startswith("in_place() "):
             raise
-        raise TypeError((<object>function).__name__ + text[len("in_place"):]) from None
+        raise TypeError(name + text[len("in_place"):]) from None
+    return 0
 
 
 cdef int check_tensor(str where, str name, object x) except -1:
