@@ -17,6 +17,9 @@ It may return the broadcast shape and the promoted type: the engine sums and cas
 input it belongs to (engine.fit). It is written in tensor operations, so that it can be differentiated again; with
 `grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
 
+The block of a pointwise op is a loop, this declaration, `floating_loops` or `number_loops`, the derivatives, the public function,
+which calls `run_unary(TANH, input, out)`, and `tanh_ = inplace_function(TANH, tanh)`.
+
 Adding an op touches four places: its block in a file under ops/ (copy the one of `tanh`), a line in _tensor.py for the method
 and in __init__.py for the function, and its entry in tests/ops/samples_*.py.
 """
