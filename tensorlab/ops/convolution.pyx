@@ -238,13 +238,13 @@ CONV.kernel = <void*>conv_kernel
 CONV.shape_rule = <void*>conv_result
 
 @CONV.derivative("x")
-def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):    # x for its layout
+def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):    # saves both, as PyTorch does
     channels_last = image_channels_lie_last(x) or channels_lie_last(weight)
     return run_tuple(CONV_INPUT, (grad, weight, make_size(x.ndim_, x.sizes), stride, padding, dilation, groups,
                                   bool(channels_last)))
 
 @CONV.derivative("weight")
-def conv_derivative_weight(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):
+def conv_derivative_weight(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):      # the same
     channels_last = channels_lie_last(weight) or (image_channels_lie_last(x) and not fits_channels_last(weight))
     return run_tuple(CONV_WEIGHT, (x, grad, make_size(weight.ndim_, weight.sizes), stride, padding, dilation, groups,
                                    bool(channels_last)))

@@ -7,7 +7,7 @@ from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport can_cast, check_same_place, refuse_overlap
 from tensorlab._core.dtypes cimport item_size, promotion
-from tensorlab._core.graph cimport dim_of, ndim_of, needs_grad
+from tensorlab._core.graph cimport bump_version, dim_of, ndim_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, shape_text, ssize, wrap_dim
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_strided_beside, is_meta, memory_of
@@ -73,6 +73,7 @@ def cat_derivative(grad, dim, lengths):
         if length < 0:
             # a skipped tensor of shape (0,) fits in no part of the gradient: it gets zeros of its own shape
             out.append(grad.new_zeros((0,)))
+            bump_version(<TensorBase>out[len(out) - 1])     # zeros are an empty tensor and a write to it, and PyTorch's tell
         else:
             out.append(slice_dim(<TensorBase?>grad, dim, start, length, 1))
         start += max(length, 0)

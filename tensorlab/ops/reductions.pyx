@@ -18,7 +18,7 @@ from tensorlab._core.dtypes cimport (
     kernel_dtype,
     real,
 )
-from tensorlab._core.graph cimport ndim_of
+from tensorlab._core.graph cimport bump_version, ndim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.reduction_iterator cimport (
@@ -264,12 +264,20 @@ cdef object keep_dims(TensorBase grad, object x_shape, object dim, bint keepdim)
     return grad.reshape([1 if mask >> i & 1 else x_shape[i] for i in range(ndim)])
 
 cdef object to_sources(object grad, object x_shape, int dim, object indices):
-    """The gradient of elements that were chosen along `dim`: it goes to where they came from."""
-    return grad.new_zeros(x_shape).scatter_add(dim, indices, grad)
+    """The gradient of elements that were chosen along `dim`: it goes to where they came from.
+
+    PyTorch fills zeros and then writes the gradient into them, and programs can see both in the version.
+    """
+    out = grad.new_zeros(x_shape).scatter_add(dim, indices, grad)
+    bump_version(out)
+    bump_version(out)
+    return out
 
 cdef object share_among(object mask, object grad):
-    """The gradient of one element chosen of all: equal shares where `mask` is True."""
-    return (mask * (grad / mask.sum())).contiguous()
+    """The gradient of one element chosen of all: equal shares where `mask` is True. (The version: as above.)"""
+    out = (mask * (grad / mask.sum())).contiguous()
+    bump_version(out)
+    return out
 
 
 # ---------------------------------------------------------------- sum

@@ -16,11 +16,11 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
-from tensorlab._core.graph cimport set_as_strided
+from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport set_grad_mode, thread_state
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of, offset_of
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, memory_of, offset_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
@@ -249,11 +249,12 @@ cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object
                                 object target_stride, object target_offset, object divides_by_target):
     cdef Geometry reads, writes
     cdef Geometry* divisor = &writes if divides_by_target else &reads
-    cdef TensorBase memory, counts, kept = x, y
+    cdef TensorBase memory, counts, kept = x, y, out
     cdef int dtype = kernel_dtype(x.dtype_)
     read_geometries(x, &reads, &writes, size, stride, offset, target_size, target_stride, target_offset)
     memory = start_restride(x, &reads, &writes, dtype)
     if x.numel_ == 0 or extent(writes.ndim, writes.sizes, writes.strides) == 0:
+        bump_version(memory)
         return memory
     if dtype != x.dtype_:                                       # half types are summed in float32
         kept = empty_beside(x, dtype, x.ndim_, x.sizes)
@@ -274,7 +275,10 @@ cdef TensorBase restride_kernel(TensorBase x, object size, object stride, object
         y = empty_beside(x, x.dtype_, 1, memory.sizes)
         copy_into(y, memory)
         memory = y
-    return read_as(memory, &writes)
+    bump_version(memory)                                        # as in PyTorch, where all this is an in-place operation
+    out = read_as(memory, &writes)
+    # a view, as PyTorch's is; when the backward pass is recorded, it has a history of its own instead
+    return out if thread_state().grad_enabled else as_view(memory, out, VIEW_DEFAULT)
 
 RESTRIDE.kernel = <void*>restride_kernel
 RESTRIDE.shape_rule = <void*>restride_result

@@ -75,14 +75,6 @@ SAVE_OTHERWISE = {
     ),
     *("mul number", "div number", "div reflected"),  # a number is kept as one
     *("div trunc", "div floor"),  # the gradient is 0
-    *(
-        "gather",
-        "take_along_dim",
-        "index_add",
-        "index_copy",
-        "take",
-        "masked_select",
-    ),  # only a shape is needed
 }
 
 

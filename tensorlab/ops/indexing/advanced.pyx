@@ -16,6 +16,7 @@ from libc.stdint cimport int64_t
 from tensorlab._core.dispatch cimport run_2, run_3, run_4
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport BOOL, INT32, INT64, UINT8
+from tensorlab._core.graph cimport bump_version
 from tensorlab._core.layout cimport (
     MAX_NDIM,
     broadcast_into,
@@ -368,6 +369,7 @@ def index_backward_derivative(grad, indices):
 cdef TensorBase index_backward_zeros(TensorBase grad, object shape):
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_backward"), sizes)
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
 cdef TensorBase index_backward_kernel(TensorBase grad, object indices, object shape):

@@ -13,7 +13,7 @@ from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.graph cimport bump_version, dim_of
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
@@ -37,8 +37,8 @@ from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError
 cdef Op GATHER = Op("gather(Tensor x, int dim, Tensor index) -> Tensor")
 
 @GATHER.derivative("x")
-def gather_derivative(grad, x_shape, dim, index):
-    return run_4(GATHER_BACKWARD, grad, dim, index, x_shape)
+def gather_derivative(grad, x, dim, index):             # saves x, as PyTorch does: a write to it makes backward raise
+    return run_4(GATHER_BACKWARD, grad, dim, index, x.shape)
 
 cdef TensorBase gather_kernel(TensorBase x, object dim, TensorBase index):
     cdef ScatterGather iter
@@ -108,6 +108,7 @@ cdef TensorBase gather_backward_result(TensorBase grad, object dim, TensorBase i
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "gather_backward"), sizes)
     check_source(out, check_index(out, dim_of(dim, out, "gather_backward"), index, "gather_backward"), grad, "gather_backward")
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
 cdef TensorBase gather_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):

@@ -16,7 +16,7 @@ from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, write_number
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, is_floating, kernel_dtype, number
-from tensorlab._core.graph cimport dim_of
+from tensorlab._core.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
@@ -36,8 +36,6 @@ from tensorlab.ops.indexing.index_iterator cimport (
     end_kept_dims,
     for_each_index,
 )
-
-from math import prod
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, PositionOutOfRange, ShapeError, SliceOutOfRange
 
@@ -188,6 +186,7 @@ cdef TensorBase index_select_backward_result(TensorBase grad, object dim, Tensor
     cdef ssize[MAX_NDIM] sizes
     cdef TensorBase out = zeros_beside(grad, grad.dtype_, read_sizes(shape, sizes, "index_select_backward"), sizes)
     check_slices(out, dim_of(dim, out, "index_select_backward"), index, grad, ShapeError, "index_select_backward")
+    bump_version(out)                                   # PyTorch's is zeros and a write to them, and its version tells
     return out
 
 cdef TensorBase index_select_backward_shape(TensorBase grad, object dim, TensorBase index, object shape):
@@ -260,8 +259,8 @@ def index_add_derivative_x(grad):
     return grad
 
 @INDEX_ADD.derivative("source")
-def index_add_derivative_source(grad, dim, index, alpha, source_shape):
-    grad = index_select(grad, dim, index) if len(source_shape) > 0 else grad
+def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the source, as PyTorch does
+    grad = index_select(grad, dim, index) if source.ndim > 0 else grad
     return grad if alpha == 1 else grad * alpha
 
 cdef TensorBase add_slices(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha, str where, bint computes):
@@ -334,8 +333,8 @@ def index_copy_derivative_x(grad, dim, index):
     return index_fill(grad, dim, index, 0)
 
 @INDEX_COPY.derivative("source")
-def index_copy_derivative_source(grad, dim, index, source_shape):
-    return index_select(grad, dim, index) if len(source_shape) > 0 else grad
+def index_copy_derivative_source(grad, dim, index, source):          # saves the source, as PyTorch does
+    return index_select(grad, dim, index) if source.ndim > 0 else grad
 
 cdef TensorBase copy_slices(TensorBase x, object dim, TensorBase index, TensorBase source, str where, bint computes):
     """Check the arguments, and write over x."""
@@ -501,8 +500,8 @@ def index_fill_(TensorBase input not None, dim, index, value):
 cdef Op TAKE_OP = Op("take(Tensor x, Tensor index) -> Tensor")
 
 @TAKE_OP.derivative("x")
-def take_derivative(grad, x_shape, index):
-    return run_index_backward(<TensorBase?>grad.reshape(-1), [index.reshape(-1)], (prod(x_shape),)).reshape(x_shape)
+def take_derivative(grad, x, index):                    # saves x, as PyTorch does
+    return run_index_backward(<TensorBase?>grad.reshape(-1), [index.reshape(-1)], (x.numel(),)).reshape(x.shape)
 
 cdef int check_take(TensorBase index) except -1:
     if index.dtype_ != INT64:

@@ -6,14 +6,13 @@ from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as
+from tensorlab._core.tensor cimport TensorBase, alias_as, make_size
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward, write_indexed
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero
 from tensorlab.ops.indexing.index_iterator cimport PUT, apart_from, as_row, check_tensor
 
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.meshgrid import broadcast_shapes
 
 
 cdef int check_mask(TensorBase mask, str where) except -1:
@@ -49,8 +48,10 @@ cdef TensorBase expanded(TensorBase x, int ndim, const ssize* sizes):
 cdef Op MASKED_SELECT = Op("masked_select(Tensor x, Tensor mask) -> Tensor")
 
 @MASKED_SELECT.derivative("x")
-def masked_select_derivative(grad, x_shape, mask):
-    shape = broadcast_shapes(x_shape, mask.shape)
+def masked_select_derivative(grad, x, mask):            # saves x, as PyTorch does
+    cdef ssize[MAX_NDIM] sizes
+    cdef int ndim = common_shape(<TensorBase?>x, <TensorBase?>mask, sizes, "masked_select")
+    shape = make_size(ndim, sizes)
     return run_index_backward(<TensorBase?>grad, [mask.expand(shape)], shape)       # the engine sums what was broadcast
 
 cdef TensorBase masked_select_kernel(TensorBase x, TensorBase mask):

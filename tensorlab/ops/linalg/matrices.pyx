@@ -12,11 +12,11 @@ from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op
 from tensorlab._core.operands cimport check_same_place
 from tensorlab._core.dtypes cimport BOOL, kernel_dtype
-from tensorlab._core.graph cimport should_record
+from tensorlab._core.graph cimport bump_version, should_record
 from tensorlab._core.layout cimport MAX_NDIM, broadcast_into, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport active_layers
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
+from tensorlab._core.tensor cimport VIEW_NO_GRAD, TensorBase, alias_as, empty_beside, memory_of
 from tensorlab.ops.linalg.blas cimport inner_product, multiply_batch
 
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
@@ -266,12 +266,15 @@ cdef Op VM = Op("vm(Tensor x, Tensor y) -> Tensor", node="SqueezeBackward4")
 
 cdef TensorBase vm_kernel(TensorBase x, TensorBase y):
     """A vector times a matrix."""
+    cdef TensorBase out
     if x.ndim_ != 1 or y.ndim_ != 2:
         raise ShapeError(f"vm: a vector and a matrix are needed, not tensors of shapes {shape_text(x.ndim_, x.sizes)} and "
                          f"{shape_text(y.ndim_, y.sizes)}")
     check_product("vm", x, y)
     check_inner("vm", x, y, x.sizes[0], y.sizes[0])
-    return matrix_vector_product(flipped(y), x)
+    out = matrix_vector_product(flipped(y), x)
+    bump_version(out)                                   # PyTorch drops a dimension of its result in place, and its version tells
+    return out
 
 VM.kernel = <void*>vm_kernel
 
@@ -282,6 +285,11 @@ def vm_derivative_x(grad, y):
 @VM.derivative("y")
 def vm_derivative_y(grad, x):
     return x.unsqueeze(1) * grad
+
+cdef object run_vm(TensorBase x, TensorBase y):
+    if x.creation == VIEW_NO_GRAD and should_record(x):
+        return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
+    return run_2(VM, x, y)
 
 
 # ---------------------------------------------------------------- bmm
@@ -432,7 +440,7 @@ cdef object run_any(TensorBase x, TensorBase y):
     if x.ndim_ == 2:
         return run_mv(x, y)
     if y.ndim_ == 2:
-        return run_2(VM, x, y)
+        return run_vm(x, y)
     if x.ndim_ == 1:
         return run_matmul(transposed(y), x.unsqueeze(-1)).squeeze(-1)
     return run_matmul(x, y.unsqueeze(-1)).squeeze(-1)
