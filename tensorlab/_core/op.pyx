@@ -104,7 +104,7 @@ cdef class Op:
         cdef PyObject* pointers[MAX_ARGUMENTS]
         cdef list arguments
         if self.kernel == NULL and not self.is_pointwise:
-            raise NotImplementedError(f"{self.name}: this op cannot be called by itself yet; call the public function")
+            raise NotImplementedError(f"{self.name}: the op has been declared, but it has no kernel yet")
         arguments = self.bind(args, kwargs)
         cdef int i
         for i in range(self.arity):
