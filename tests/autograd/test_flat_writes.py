@@ -19,7 +19,9 @@ def read(M, write, others):
     for other in others:
         for target in y * 1, M.ones(2, dtype=M.float64):
             write(target, other)
-            facts.append((target.requires_grad, target, getattr(target.grad_fn, "name", str)().rstrip("01")))
+            facts.append(
+                (target.requires_grad, target, getattr(target.grad_fn, "name", str)().rstrip("01"))
+            )
             if target.requires_grad:
                 facts.append(M.autograd.grad(target.sum(), x, retain_graph=True, allow_unused=True))
     return facts
