@@ -381,3 +381,15 @@ def test_a_module_moved_to_meta_keeps_its_settings():
     assert all(x.is_meta for x in (*net.parameters(), *net.buffers()))
     assert not net[0].weight.requires_grad
     assert net[1].num_batches_tracked.dtype == tensorlab.int64
+
+
+def test_a_tensor_is_taken_to_the_device_that_is_named():
+    x = tensorlab.ones(2)
+    assert tensorlab.as_tensor(x, device="meta").is_meta
+    assert not tensorlab.as_tensor(x, device="cpu").is_meta
+    assert tensorlab.as_tensor(x) is x
+    with pytest.raises(NotImplementedError):
+        tensorlab.as_tensor(x.to("meta"), device="cpu")
+    with pytest.raises(NotImplementedError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensorlab.tensor(x.to("meta"), device="cpu")
