@@ -184,6 +184,12 @@ REFERENCES |= {
     "instance_norm": instance_norm,
     "instance_norm affine": instance_norm,
     "batch_norm plain": lambda x: standardised(x, (0, 2)),
+    "batch_norm evaluation plain": lambda x, m, v: (
+        (x - channels(m, x)) / np.sqrt(channels(v, x) + 1e-5)
+    ),
+    "batch_norm evaluation without bias": lambda x, m, v, w: (
+        (x - channels(m, x)) / np.sqrt(channels(v, x) + 1e-5) * channels(w, x)
+    ),
     "normalize": lambda x: x / length(x, 1),
     "normalize 1": lambda x: x / length(x, 0, 1),
     "cosine_similarity": cosine_similarity,

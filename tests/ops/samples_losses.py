@@ -344,6 +344,31 @@ NORMALISATION += [
     for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 40))
 ]
 NORMALISATION += [
+    Sample(
+        "batch_norm evaluation plain",
+        lambda T, x, mean, variance: T.nn.functional.batch_norm(
+            x, mean.detach(), variance.detach()
+        ),
+        normal(4, 3, 2),
+        normal(3),
+        positive(3),
+        dtypes=("float32",),
+        tolerance=30,
+        same_strides=False,
+    ),
+    Sample(
+        "batch_norm evaluation without bias",
+        lambda T, x, mean, variance, w: T.nn.functional.batch_norm(
+            x, mean.detach(), variance.detach(), w
+        ),
+        normal(4, 3, 2),
+        normal(3),
+        positive(3),
+        positive(3),
+        dtypes=("float32",),
+        tolerance=30,
+        same_strides=False,
+    ),
     norm(
         "batch_norm plain",
         lambda F, x: F.batch_norm(x, None, None, training=True),

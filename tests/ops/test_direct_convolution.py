@@ -70,3 +70,18 @@ def test_an_infinity_reaches_only_the_weights_that_meet_it(stride):
                 numpy.testing.assert_allclose(
                     grad_weight[channel, 0, row, column], met.sum(), rtol=1e-4, atol=1e-4
                 )
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_integers_are_convolved_as_numbers_are(dtype, groups):
+    rng = numpy.random.default_rng(0)
+    x = tensorlab.from_numpy(rng.integers(0, 3, (2, 4, 6, 5)).astype(dtype))
+    weight = tensorlab.from_numpy(rng.integers(0, 3, (6, 4 // groups, 3, 2)).astype(dtype))
+    bias = tensorlab.from_numpy(rng.integers(0, 3, 6).astype(dtype))
+    found = tensorlab.conv2d(x, weight, bias, stride=(1, 2), padding=1, groups=groups)
+    expected = tensorlab.conv2d(
+        x.double(), weight.double(), bias.double(), stride=(1, 2), padding=1, groups=groups
+    )
+    assert found.dtype == x.dtype
+    assert found.tolist() == expected.tolist()

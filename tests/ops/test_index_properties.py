@@ -352,3 +352,12 @@ def test_random_index_puts_are_those_of_pytorch(seed):
         values = value_shape(maker, shape, subscript, accumulate)
         text = f"seed {seed}: zeros{shape}.index_put(({subscript}), zeros{values}, {accumulate}), in place: {in_place}"
         assert_alike(put(shape, subscript, values, accumulate, in_place), text)
+
+
+def test_a_source_that_shares_memory_with_what_is_written_is_refused():
+    x = tensorlab.arange(6.0)
+    mask = tensorlab.tensor([False, True, True, False, True, True])
+    with pytest.raises(RuntimeError, match="masked_scatter_: .*share part of their memory"):
+        x.masked_scatter_(mask, x[:4])
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert x.masked_scatter(mask, x[:4]).tolist() == [0.0, 0.0, 1.0, 3.0, 2.0, 3.0]

@@ -83,3 +83,33 @@ def test_strided_inputs_get_the_gradients_of_contiguous_ones(sample, layout):
         assert (x is None) == (y is None)
         if y is not None:
             assert_same_results([x], [y], sample)
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0, 3), (3, 0, 2, 1), (1, 3, 0, 2), (0, 3, 2, 1)])
+@pytest.mark.parametrize("dim", range(4))
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, dim: x.cumsum(dim),
+        lambda x, dim: x.softmax(dim),
+        lambda x, dim: x.sort(dim).values,
+        lambda x, dim: x.median(dim).values,
+        lambda x, dim: x.cummax(dim).indices,
+        lambda x, dim: x.argmax(dim),
+        lambda x, dim: x.std(dim),
+    ],
+    ids=["cumsum", "softmax", "sort", "median", "cummax", "argmax", "std"],
+)
+def test_slices_of_four_dimensions_in_any_order_are_those_of_a_copy(call, dim, order):
+    rng = np.random.default_rng(5)
+    x = tensorlab.from_numpy(rng.standard_normal((3, 4, 5, 2))).permute(order)
+    np.testing.assert_allclose(
+        call(x, dim).numpy(), call(x.contiguous(), dim).numpy(), rtol=1e-12, atol=1e-14
+    )
+    out = call(x.contiguous(), dim)
+    written = (
+        tensorlab.empty(x.shape, dtype=x.dtype).permute(3, 2, 1, 0).contiguous().permute(3, 2, 1, 0)
+    )
+    np.testing.assert_allclose(
+        call(written.copy_(x), dim).numpy(), out.numpy(), rtol=1e-12, atol=1e-14
+    )
