@@ -30,6 +30,7 @@ MODULES = [
     "tensorlab.nn.init",
     "tensorlab.nn.utils",
     "tensorlab.nn",
+    "tensorlab.special",
     "tensorlab.optim",
     "tensorlab.optim.lr_scheduler",
     "tensorlab.utils.data",

@@ -3,7 +3,20 @@
 import math as _math
 
 from tensorlab import _missing, version
-from tensorlab import accelerator, autograd, backends, cpu, cuda, mps, nn, optim, testing, utils, xpu
+from tensorlab import (
+    accelerator,
+    autograd,
+    backends,
+    cpu,
+    cuda,
+    mps,
+    nn,
+    optim,
+    special,
+    testing,
+    utils,
+    xpu,
+)
 from tensorlab._core.operands import result_type
 from tensorlab._core.dtypes import DTYPES as _DTYPES
 from tensorlab._core.dtypes import (
@@ -100,7 +113,13 @@ from tensorlab.ops.indexing.parts import (
     slice_scatter,
     unravel_index,
 )
-from tensorlab.ops.indexing.index_along_dim import index_add, index_copy, index_fill, index_select, take
+from tensorlab.ops.indexing.index_along_dim import (
+    index_add,
+    index_copy,
+    index_fill,
+    index_select,
+    take,
+)
 from tensorlab.ops.indexing.scatter_reduce import index_reduce, scatter_reduce
 from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inner, outer, vdot
 from tensorlab.ops.linalg.affine import outer as ger

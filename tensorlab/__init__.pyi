@@ -22,6 +22,7 @@ from tensorlab import random as random
 from tensorlab import return_types as return_types
 from tensorlab.autograd import set_grad_enabled as set_grad_enabled
 from tensorlab import settings as settings
+from tensorlab import special as special
 from tensorlab import testing as testing
 from tensorlab import threads as threads
 from tensorlab import typed_tensors as typed_tensors
@@ -486,6 +487,7 @@ __all__ = [
     "slice_scatter",
     "softmax",
     "sort",
+    "special",
     "split",
     "split_with_sizes",
     "sqrt",

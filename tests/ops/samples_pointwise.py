@@ -34,6 +34,12 @@ def form(name, call, *inputs, **options):
     return pointwise(name, call, *inputs, inplace=False, out=False, **options)
 
 
+def special(name, make=normal, **options):
+    """A sample of T.special.name(x), where neither the package nor a tensor has the function."""
+    call = lambda T, x, out=None: getattr(T.special, name)(x, out=out)
+    return pointwise(name, call, make(3, 4), inplace=False, out=call, **options)
+
+
 def bad_operands(name):
     """Calls with something that is neither tensor nor number, and with shapes that do not fit."""
     return [
@@ -219,6 +225,7 @@ SPECIAL = [
         bad=[lambda T, x: T.polygamma(-1, x)],
     ),
     unary("i0", tolerance=10),
+    special("i1", tolerance=10),
     binary("xlogy", positive, positive),
     form("xlogy number", lambda T, x: T.xlogy(x, 2.5), normal(3, 4)),
     form("xlogy reflected", lambda T, x: T.xlogy(2.5, x), positive(3, 4), same_strides=False),

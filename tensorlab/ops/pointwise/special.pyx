@@ -305,7 +305,7 @@ cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>scipy_i1(x[i], 0)
 
-cdef Op I1 = Op("i1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
+cdef Op I1 = Op("i1(Tensor x) -> Tensor", dtype="floating", grain=GRAIN, node="SpecialI1Backward0")
 floating_loops(I1, &i1_loop[float], &i1_loop[double])
 
 @I1.derivative("x")
@@ -316,7 +316,7 @@ def i1(TensorBase input not None, *, out=None):
     """Modified Bessel function of order 1, the derivative of i0.
 
     >>> import tensorlab
-    >>> i1(tensorlab.tensor([0., 1.]))
+    >>> tensorlab.special.i1(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
     """
     load_bessel()
