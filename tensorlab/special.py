@@ -7,7 +7,17 @@ from tensorlab import _missing
 from tensorlab.ops.pointwise.elementary import exp2, expm1, log1p, logit
 from tensorlab.ops.pointwise.elementary import sigmoid as expit
 from tensorlab.ops.pointwise.rounding import round
-from tensorlab.ops.pointwise.special import digamma, erf, erfc, erfinv, i0, i1, polygamma, xlogy
+from tensorlab.ops.pointwise.special import (
+    digamma,
+    erf,
+    erfc,
+    erfinv,
+    i0,
+    i1,
+    ndtr,
+    polygamma,
+    xlogy,
+)
 from tensorlab.ops.pointwise.special import digamma as psi
 from tensorlab.ops.pointwise.special import lgamma as gammaln
 from tensorlab.ops.pointwise.trigonometry import sinc
@@ -29,6 +39,7 @@ __all__ = [
     "log_softmax",
     "logit",
     "logsumexp",
+    "ndtr",
     "polygamma",
     "psi",
     "round",

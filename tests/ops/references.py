@@ -59,7 +59,7 @@ for name in ("and", "or", "xor", "not"):
     REFERENCES[f"bitwise_{name} ints"] = REFERENCES[f"bitwise_{name} bools"] = function
 for exponent in (2, 3, 0.5, -0.5, -1, -2, 4, 1, 0, 2.5, -1.5):
     REFERENCES[f"pow {exponent}"] = lambda x, exponent=exponent: x ** float(exponent)
-for name in ("erf", "erfc", "erfinv", "i1", "xlogy", "logit"):
+for name in ("erf", "erfc", "erfinv", "i1", "ndtr", "xlogy", "logit"):
     REFERENCES[name] = getattr(scipy.special, name)
 
 REFERENCES |= {

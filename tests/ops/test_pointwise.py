@@ -5,6 +5,7 @@ import operator
 
 import numpy as np
 import pytest
+import scipy.special
 
 import tensorlab
 from tensorlab.errors import DivisionByZero, DTypeError, ShapeError, UnsupportedDType
@@ -430,6 +431,33 @@ def test_special_functions_over_their_range(name):
     ours, theirs = both(numbers.tolist(), "float64")
     result, expected = getattr(tensorlab, name)(ours), getattr(torch, name)(theirs)
     np.testing.assert_allclose(result.tolist(), expected.tolist(), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 1e-5)])
+def test_ndtr_keeps_its_digits_where_it_is_small(dtype, tolerance):
+    numbers = np.linspace(-12, 9, 85)
+    ours, theirs = both(numbers.tolist(), dtype)
+    result = tensorlab.special.ndtr(ours)
+    np.testing.assert_allclose(result.tolist(), scipy.special.ndtr(numbers), rtol=tolerance)
+    np.testing.assert_allclose(
+        result.tolist(), torch.special.ndtr(theirs).tolist(), rtol=0, atol=3e-7
+    )
+
+
+def test_ndtr_writes_to_out_and_refuses_what_needs_a_gradient():
+    agree(lambda T: (out := T.zeros(2), T.special.ndtr(T.tensor([-0.5, 2.0]), out=out)), 1e-6)
+    x, out = tensorlab.ones(2, requires_grad=True), tensorlab.zeros(2)
+    with pytest.raises(RuntimeError, match="^ndtr"):
+        tensorlab.special.ndtr(x, out=out)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(INF, 1), (-INF, 0), (NAN, NAN), (0.0, 0.5), (40.0, 1), (-40.0, 0)]
+)
+def test_ndtr_of_special_numbers(number, expected):
+    ours, theirs = both([number], "float64")
+    assert tensorlab.special.ndtr(ours).tolist() == pytest.approx([expected], nan_ok=True)
+    assert torch.special.ndtr(theirs).tolist() == pytest.approx([expected], nan_ok=True)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 5])

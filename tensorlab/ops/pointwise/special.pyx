@@ -6,6 +6,7 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport (
     INFINITY,
     M_PI,
+    M_SQRT1_2,
     NAN,
     copysign,
     erfc as c_erfc,
@@ -80,6 +81,36 @@ def erfc(TensorBase input not None, *, out=None):
     return run_unary(ERFC, input, out)
 
 erfc_ = inplace_function(ERFC, erfc)
+
+
+# ---------------------------------------------------------------- ndtr
+cdef void ndtr_loop(real* out, real* x, ssize n) noexcept nogil:
+    for i in range(n):
+        out[i] = <real>(0.5 * c_erfc(-M_SQRT1_2 * x[i]))
+
+cdef Op NDTR = Op("ndtr(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
+floating_loops(NDTR, &ndtr_loop[float], &ndtr_loop[double])
+
+@NDTR.derivative("x")
+def ndtr_derivative(grad, x):
+    return grad * ((x * x * -0.5).exp() * (1 / math.sqrt(2 * math.pi)))
+
+def ndtr(TensorBase input not None, *, out=None):
+    """Cumulative distribution of standard normal numbers: the probability that one is at most x.
+
+    Computed as erfc(-x / sqrt(2)) / 2, which has all its digits where it is small.
+    Source: Abramowitz and Stegun 1964, 26.2.
+
+    Parameters
+    ----------
+    input : Tensor, any shape; bool and ints give the default dtype, a floating tensor its own
+    out : Tensor to write to
+
+    >>> import tensorlab
+    >>> tensorlab.special.ndtr(tensorlab.tensor([0., 1.]))
+    tensor([0.5000, 0.8413])
+    """
+    return run_unary(NDTR, input, out)
 
 
 # ---------------------------------------------------------------- erfinv
