@@ -22,7 +22,8 @@ ARGUMENTS = {
     "int": """dim0 dim1 dim2 axis0 axis1 diagonal offset start_dim end_dim start length chunks n storage_offset
         in_features out_features in_channels out_channels groups num_embeddings embedding_dim padding_idx num_features
         num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
-        patience cooldown num_workers count seed precision edgeitems linewidth num_threads""",
+        patience cooldown num_workers count seed precision edgeitems linewidth num_threads
+        upscale_factor""",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val""",
     "bool": "requires_grad copy retain_graph affine track_running_stats drop_last mode",

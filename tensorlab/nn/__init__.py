@@ -49,7 +49,7 @@ from .convolution import (
 )
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
-from .flatten import Flatten, Unflatten
+from .flatten import Flatten, PixelShuffle, Unflatten
 from .linear import Embedding, Identity, Linear
 from .loss import (
     BCELoss,
@@ -148,6 +148,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "PixelShuffle",
     "RMSNorm",
     "ReLU",
     "ReLU6",

@@ -74,6 +74,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "PixelShuffle",
     "RMSNorm",
     "ReLU",
     "ReLU6",
@@ -695,6 +696,12 @@ class PairwiseDistance(Module):
 class Parameter(Tensor):
     def __init__(self, data: Tensor | None=None, requires_grad: builtins.bool=True) -> None: ...
     def __repr__(self) -> str: ...
+
+class PixelShuffle(Module):
+    upscale_factor: builtins.int
+    def __init__(self, upscale_factor: builtins.int) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class RMSNorm(Module):
     normalized_shape: builtins.int | Sequence[builtins.int]

@@ -1,8 +1,9 @@
-"""Layers that only change the shape: Flatten and Unflatten."""
+"""Layers that give the same elements another shape or order: Flatten, Unflatten and PixelShuffle."""
 
+from . import functional as F
 from .module import Module
 
-__all__ = ["Flatten", "Unflatten"]
+__all__ = ["Flatten", "PixelShuffle", "Unflatten"]
 
 
 class Flatten(Module):
@@ -39,3 +40,28 @@ class Unflatten(Module):
 
     def extra_repr(self):
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class PixelShuffle(Module):
+    """Make of `upscale_factor`**2 channels one whose height and width are `upscale_factor` times as large.
+
+    Parameters
+    ----------
+    upscale_factor : int, above 0
+
+    Notes
+    -----
+    Called with `input` of shape (*, channels * upscale_factor**2, height, width).
+    Source: Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution Using an Efficient
+    Sub-Pixel Convolutional Neural Network", equation 4.
+    """
+
+    def __init__(self, upscale_factor):
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input):
+        return F.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self):
+        return f"upscale_factor={self.upscale_factor}"

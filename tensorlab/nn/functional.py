@@ -14,6 +14,7 @@ from ..ops.composite import (
     instance_norm,
     normalize,
     pairwise_distance,
+    pixel_shuffle,
     scaled_dot_product_attention,
 )
 from ..ops.convolution import (
@@ -130,6 +131,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pixel_shuffle",
     "prelu",
     "relu",
     "relu6",

@@ -2,6 +2,7 @@
 
 import math
 
+from tensorlab._core.device import contiguous_format
 from tensorlab._core.operands import result_type
 from tensorlab.errors import ShapeError
 from tensorlab.ops.batch_norm import batch_norm
@@ -94,6 +95,57 @@ def instance_norm(
         if running is not None and use_input_stats:
             running.copy_(new.view(batch, channels).mean(0))
     return out.view(input.shape)
+
+
+# ------------------------------------------------------------------------------ pixel_shuffle
+def pixel_shuffle(input, upscale_factor):
+    """Make of r**2 channels one whose height and width are r times as large, where r is `upscale_factor`.
+
+    Element (c, r * i + a, r * j + b) of the result is element (r * r * c + r * a + b, i, j) of the input.
+
+    Parameters
+    ----------
+    input : Tensor, shape (*, channels * r**2, height, width), any dtype
+    upscale_factor : int, above 0
+
+    Returns
+    -------
+    Tensor, shape (*, channels, height * r, width * r), of the same dtype, with memory of its own
+
+    Raises
+    ------
+    ShapeError
+        If the input has fewer than 3 dimensions, or channels that r**2 does not divide, or r is not above 0.
+
+    Notes
+    -----
+    Source: Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution Using an Efficient
+    Sub-Pixel Convolutional Neural Network", equation 4.
+
+    >>> import tensorlab
+    >>> x = tensorlab.arange(8).view(4, 1, 2)
+    >>> tensorlab.nn.functional.pixel_shuffle(x, 2)
+    tensor([[[0, 2, 1, 3],
+             [4, 6, 5, 7]]])
+    """
+    r = upscale_factor
+    if input.dim() < 3:
+        raise ShapeError(
+            f"pixel_shuffle: the input has shape {tuple(input.shape)}; expected (..., channels, height, width)"
+        )
+    if r <= 0:
+        raise ShapeError(f"pixel_shuffle: upscale_factor is {r}; expected a number above 0")
+    *batch, channels, height, width = input.shape
+    if channels % (r * r) != 0:
+        raise ShapeError(
+            f"pixel_shuffle: the input has {channels} channels; expected a multiple of {r * r}, the square of "
+            f"upscale_factor"
+        )
+    channels //= r * r
+    parts = input.unflatten(-3, (channels, r, r))  # c, a, b, i, j
+    moved = parts.movedim((-4, -3), (-3, -1))  # c, i, a, j, b
+    copied = moved.clone(memory_format=contiguous_format)
+    return copied.view(*batch, channels, height * r, width * r)
 
 
 # ------------------------------------------------------------------------------ attention

@@ -29,6 +29,8 @@ LAYERS = [
     ("Flatten", (), {}, (2, 3, 4)),
     ("Flatten", (0, 1), {}, (2, 3, 4)),
     ("Unflatten", (1, (2, -1)), {}, (3, 6)),
+    ("PixelShuffle", (2,), {}, (2, 8, 3, 5)),
+    ("PixelShuffle", (1,), {}, (3, 4, 5)),
     ("Dropout", (0.0,), {}, (5, 3)),
     ("Dropout", (1.0,), {}, (5, 3)),
     ("LeakyReLU", (), {}, (5, 3)),
@@ -143,6 +145,13 @@ def test_a_layer_prints_as_in_pytorch(name, args, kwargs, shape):
     assert repr(build(tensorlab, name, args, kwargs)) == repr(
         build(require_torch(), name, args, kwargs)
     )
+
+
+@pytest.mark.parametrize(("r", "shape"), [(1, (2, 3, 4)), (2, (4, 1, 1)), (2, (1, 4, 2, 2))])
+def test_what_pixel_shuffle_gives_has_memory_of_its_own(r, shape):
+    x = tensorlab.ones(shape)
+    nn.PixelShuffle(r)(x).zero_()
+    assert x.equal(tensorlab.ones(shape))
 
 
 @pytest.mark.parametrize("padding_idx", [None, 1, -1])

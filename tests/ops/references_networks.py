@@ -202,6 +202,20 @@ for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 40)):
     REFERENCES[f"batch_norm evaluation of {shape}"] = lambda *a: batch_norm(*a, False)
 
 
+# ------------------------------------------------------------------------------------------------ pixel_shuffle
+def pixel_shuffle(x, r):
+    """Each channel of the result takes every r-th row and column from one of r * r channels."""
+    *batch, channels, height, width = x.shape
+    out = np.empty((*batch, channels // (r * r), height * r, width * r), x.dtype)
+    for a, b in itertools.product(range(r), range(r)):
+        out[..., a::r, b::r] = x[..., r * a + b :: r * r, :, :]
+    return out
+
+
+REFERENCES["pixel_shuffle"] = REFERENCES["pixel_shuffle of nothing"] = lambda x: pixel_shuffle(x, 2)
+REFERENCES["pixel_shuffle by 1"] = lambda x: pixel_shuffle(x, 1)
+
+
 # ------------------------------------------------------------------------------------------------ attention
 def attention(q, k, v, bias=0, scale=None):
     scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale) + bias

@@ -1,6 +1,6 @@
 """Samples of pooling, padding, attention and other functions of networks that tests/nn does not differentiate twice."""
 
-from tests.ops.samples import FLOATING_DTYPES, Sample, booleans, normal
+from tests.ops.samples import ALL_DTYPES, FLOATING_DTYPES, Sample, booleans, normal
 
 
 def network(name, call, *inputs, **options):
@@ -31,6 +31,29 @@ SAMPLES = [
     network("pad reflect", lambda F, x: F.pad(x, (2, 1, 0, 3), "reflect"), normal(2, 4, 4)),
     network("pad replicate", lambda F, x: F.pad(x, (2, 1), "replicate"), normal(2, 3, 4)),
     network("pad circular", lambda F, x: F.pad(x, (2, 4), "circular"), normal(2, 3, 4)),
+    network(
+        "pixel_shuffle",
+        lambda F, x: F.pixel_shuffle(x, 2),
+        normal(2, 8, 3, 5),
+        dtypes=ALL_DTYPES,
+        more=[[normal(4, 2, 1)], [normal(3, 2, 4, 2, 2)]],
+        bad=[
+            lambda T, x: T.nn.functional.pixel_shuffle(x, 3),
+            lambda T, x: T.nn.functional.pixel_shuffle(x, 0),
+            lambda T, x: T.nn.functional.pixel_shuffle(x, -2),
+            lambda T, x: T.nn.functional.pixel_shuffle(x, 2.0),
+            lambda T, x: T.nn.functional.pixel_shuffle(x[0, 0], 2),
+        ],
+    ),
+    network(
+        "pixel_shuffle of nothing",
+        lambda F, x: F.pixel_shuffle(x, 2),
+        normal(0, 4, 2, 3),
+        derivatives=0,  # PyTorch's have a wrong shape
+        dtypes=["float32"],
+        more=[[normal(2, 0, 2, 3)], [normal(2, 4, 0, 3)]],
+    ),
+    network("pixel_shuffle by 1", lambda F, x: F.pixel_shuffle(x, 1), normal(2, 3, 4)),
     network("normalize", lambda F, x: F.normalize(x), normal(3, 4)),
     network("normalize 1", lambda F, x: F.normalize(x, 1, 0), normal(3, 4), tolerance=2),
     network(

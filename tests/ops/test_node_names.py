@@ -54,7 +54,7 @@ COMPOSED = {
         "narrow_copy",
         "gradient",
     ),
-    *("reshape", "reshape_as", "diag", "combinations", "ndtr"),
+    *("reshape", "reshape_as", "diag", "combinations", "ndtr", "pixel_shuffle"),
 }
 
 
