@@ -77,6 +77,7 @@ ARGUMENTS_OF = {
     "index_put_.indices": "Sequence[Tensor | None]",
     "pad.pad": "Sequence[int]",
     "pad.mode": "str",
+    "forward.log_input": "Tensor",
     "lerp.weight": "Tensor | float",
     "lerp_.weight": "Tensor | float",
     "pow.input": "Tensor | float",

@@ -60,6 +60,7 @@ from .loss import (
     L1Loss,
     MSELoss,
     NLLLoss,
+    PoissonNLLLoss,
     SmoothL1Loss,
 )
 from .module import Module
@@ -149,6 +150,7 @@ __all__ = [
     "PairwiseDistance",
     "Parameter",
     "PixelShuffle",
+    "PoissonNLLLoss",
     "RMSNorm",
     "ReLU",
     "ReLU6",

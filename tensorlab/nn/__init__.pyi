@@ -75,6 +75,7 @@ __all__ = [
     "PairwiseDistance",
     "Parameter",
     "PixelShuffle",
+    "PoissonNLLLoss",
     "RMSNorm",
     "ReLU",
     "ReLU6",
@@ -702,6 +703,14 @@ class PixelShuffle(Module):
     def __init__(self, upscale_factor: builtins.int) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class PoissonNLLLoss(Module):
+    log_input: builtins.bool
+    full: builtins.bool
+    eps: builtins.float
+    reduction: str
+    def __init__(self, log_input: builtins.bool=True, full: builtins.bool=False, *, eps: builtins.float=1e-08, reduction: str='mean') -> None: ...
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor: ...
 
 class RMSNorm(Module):
     normalized_shape: builtins.int | Sequence[builtins.int]

@@ -66,6 +66,7 @@ from ..ops.pointwise_losses import (
     kl_div,
     l1_loss,
     mse_loss,
+    poisson_nll_loss,
     smooth_l1_loss,
 )
 from ..ops.pooling import (
@@ -132,6 +133,7 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "pixel_shuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",

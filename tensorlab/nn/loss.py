@@ -16,6 +16,7 @@ __all__ = [
     "L1Loss",
     "MSELoss",
     "NLLLoss",
+    "PoissonNLLLoss",
     "SmoothL1Loss",
 ]
 
@@ -186,3 +187,31 @@ class KLDivLoss(_Loss):
 
     def forward(self, input, target):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the log probability of counts, of which the mean is predicted.
+
+    Parameters
+    ----------
+    log_input : bool, whether the mean's logarithm is given, not the mean
+    full : bool, whether to add log(target!), which does not depend on the input, by Stirling's formula
+    eps : float, added to the mean before its logarithm is taken, if `log_input` is False
+    reduction : "mean", "sum" or "none"
+    """
+
+    def __init__(self, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input, target):
+        return F.poisson_nll_loss(
+            log_input,
+            target,
+            log_input=self.log_input,
+            full=self.full,
+            eps=self.eps,
+            reduction=self.reduction,
+        )

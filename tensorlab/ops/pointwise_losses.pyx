@@ -10,6 +10,7 @@ from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, alias
 
+import math
 import warnings
 
 from tensorlab.errors import ShapeError, TargetError
@@ -324,3 +325,36 @@ def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="
         warnings.warn("kl_div: reduction='mean' divides by the number of elements; 'batchmean' gives the divergence",
                       UserWarning)
     return reduced("kl_div", losses, reduction)
+
+
+# ---------------------------------------------------------------- poisson_nll_loss: from other ops
+def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint log_input=True, bint full=False, *,
+                     double eps=1e-8, reduction="mean"):
+    """Minus the log probability of counts, where the mean number of events, m, is predicted: m - target * log(m).
+
+    Parameters
+    ----------
+    input : Tensor, any shape: log(m), or m itself if `log_input` is False
+    target : Tensor of the same shape, counts, floating or ints; broadcasts
+    log_input : bool
+    full : bool; add log(target!), which does not depend on the input, by Stirling's formula where target is above 1
+    eps : float, added to m before its logarithm is taken, if `log_input` is False
+    reduction : "mean", "sum" or "none"
+
+    Returns
+    -------
+    Tensor of the floating dtype of both, 0-d; with "none" of the shape of both
+
+    Notes
+    -----
+    Source of the formula log(n!) = n log(n) - n + log(2 pi n) / 2: Abramowitz and Stegun 1964, 6.1.41.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.poisson_nll_loss(tensorlab.tensor([0., 1.]), tensorlab.tensor([2., 3.]))
+    tensor(0.3591)
+    """
+    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses = losses + stirling.masked_fill(target <= 1, 0)
+    return reduced("poisson_nll_loss", losses, reduction)

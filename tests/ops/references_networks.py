@@ -280,6 +280,12 @@ def with_logits(x, y, w=1.0, positive=1.0):
     return w * (positive * y * softplus(-x) + (1 - y) * softplus(x))
 
 
+def poisson(x, y):
+    n = np.maximum(y, 1)
+    stirling = n * np.log(n) - n + np.log(2 * np.pi * n) / 2
+    return np.exp(x) - y * x + np.where(y > 1, stirling, 0)
+
+
 def binary(x, y, w=1.0):
     return -w * (y * np.log(x) + (1 - y) * np.log(1 - x))
 
@@ -306,6 +312,9 @@ TERMS = {
     "binary_cross_entropy weighted": binary,
     "binary_cross_entropy_with_logits": with_logits,
     "binary_cross_entropy_with_logits weighted": with_logits,
+    "poisson_nll_loss": lambda x, y: np.exp(x) - y * x,
+    "poisson_nll_loss full": poisson,
+    "poisson_nll_loss of the mean": lambda x, y: x - y * np.log(x + 0.1),
     "kl_div": lambda x, y: y * (np.log(y) - x),
     "kl_div log_target": lambda x, y: np.exp(y) * (y - x),
 }

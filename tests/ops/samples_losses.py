@@ -232,6 +232,30 @@ REGRESSION = [
         positive(4),
         positive(4),
     ),
+    *loss(
+        "poisson_nll_loss",
+        lambda F, x, y, **kw: F.poisson_nll_loss(x, y, **kw),
+        normal(3, 4),
+        positive(3, 4),
+        more=OTHER_SHAPES,
+        bad=bad(
+            lambda T, F, x, y: F.poisson_nll_loss(x, y[:2]),
+            lambda T, F, x, y: F.poisson_nll_loss(x, y, reduction="all"),
+        ),
+    ),
+    *loss(
+        "poisson_nll_loss full",
+        lambda F, x, y, **kw: F.poisson_nll_loss(x, y, full=True, **kw),
+        normal(3, 4),
+        positive(3, 4),
+        more=[[normal(2, 3), positive(3)]],
+    ),
+    *loss(
+        "poisson_nll_loss of the mean",
+        lambda F, x, y, **kw: F.poisson_nll_loss(x, y, log_input=False, eps=0.1, **kw),
+        positive(3, 4),
+        positive(3, 4),
+    ),
     Sample(
         "kl_div batchmean",
         lambda T, x, y: T.nn.functional.kl_div(x, y, reduction="batchmean"),

@@ -31,7 +31,7 @@ ROUNDED_TWICE = {
 COMPOSED = {
     *("addr", "cosine_similarity", "cumulative_trapezoid", "diff", "einsum", "histogram"),
     *("index_add", "kl_div", "normalize", "pairwise_distance", "pow of negative numbers", "put"),
-    *("softsign", "tanhshrink", "trapezoid"),
+    *("poisson_nll_loss", "softsign", "tanhshrink", "trapezoid"),
 }
 # Samples that compute before they call the op, such as 1e7 x: that is rounded to a half first.
 COMPUTE_BEFORE = {
