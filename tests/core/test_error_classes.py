@@ -1,5 +1,6 @@
 """Bad arguments raise the class that PyTorch raises, or one that inherits it, so that its programs catch ours too."""
 
+import numpy
 import pytest
 
 from tests.ops.agreement import agree
@@ -43,6 +44,28 @@ ones(1, dtype=T.int64).new_tensor([2**63])
 """
 
 ARGUMENTS = """
+einsum("...i...->i", T.ones(2, 2))
+einsum("ij,ij->i", T.ones(2, 3), T.ones(2, 4))
+einsum("ii->i", T.ones(2, 3))
+einsum("ij->k", T.ones(2, 3))
+einsum("ij,jk", T.ones(2, 3))
+tensordot(T.ones(2, 3), T.ones(3, 2), dims=T.tensor([[1], [0]]))
+tensordot(T.ones(2, 3), T.ones(3, 2), dims=T.tensor(1))
+tensordot(T.ones(2, 3), T.ones(2, 3), dims=1)
+gradient([1.0, 2.0])
+gradient(T.ones(1))
+zeros(3).index_reduce(0, T.tensor([0.0, 1.0]), T.ones(2), "prod")
+zeros(3).index_reduce(0, T.tensor([[0]]), T.ones(2), "prod")
+zeros(3).index_reduce(0, T.tensor([0, 1]), T.ones(2), "sum")
+ones(1, 4).masked_scatter_(T.ones(3, 4, dtype=T.bool), T.ones(12))
+ones(2, 4).masked_fill_(T.ones(3, 4, dtype=T.bool), 2)
+ones(2, 4).masked_scatter(T.ones(3, 4, dtype=T.bool), T.ones(12))
+arange(numpy.int64(3))
+arange(numpy.float32(0.5), 3)
+linspace(numpy.float64(0), numpy.int64(1), 3)
+linspace(None, 1, 3)
+linspace(0, "1", 3)
+logspace(0, None, 3)
 zeros(0).kthvalue(1)
 zeros(0, 3).kthvalue(1, 0)
 zeros(3).kthvalue(0)
@@ -99,7 +122,7 @@ zeros(0).chunk(3)
 
 @pytest.mark.parametrize("program", [line for line in (MAKING + ARGUMENTS).split("\n") if line])
 def test_a_bad_argument_raises_pytorchs_class(program):
-    agree(lambda T: eval(f"T.{program}", {"T": T}))
+    agree(lambda T: eval(f"T.{program}", {"T": T, "numpy": numpy}))
 
 
 @pytest.mark.parametrize("name", ["data", "requires_grad", "grad", "grad_fn", "is_leaf", "T"])
