@@ -44,6 +44,14 @@ ones(1, dtype=T.int64).new_tensor([2**63])
 """
 
 ARGUMENTS = """
+isin(1, 2)
+isin(1, T.tensor([1]))
+ones(3, dtype=T.float32).view(T.float64)
+ones(4)[1:3].view(T.float64)
+ones(4, 3)[:, :2].view(T.float64)
+ones(4, 4).t().view(T.float64)
+tensor(1.0).view(T.float64)
+tensor(1.0).view(T.int32)
 einsum("...i...->i", T.ones(2, 2))
 einsum("ij,ij->i", T.ones(2, 3), T.ones(2, 4))
 einsum("ii->i", T.ones(2, 3))

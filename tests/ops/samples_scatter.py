@@ -239,6 +239,14 @@ SAMPLES = [
         ],
     ),
     Sample(
+        "searchsorted side",
+        quietly(lambda T, x, y: T.searchsorted(x.sort()[0], y, side="right")),
+        ties(3, 7),
+        ties(3, 5),
+        derivatives=0,
+        dtypes=NUMBERS,
+    ),
+    Sample(
         "searchsorted sorter",
         quietly(
             lambda T, x, y: T.searchsorted(x, y, sorter=x.argsort(), side="left", out_int32=True)
@@ -374,6 +382,7 @@ SAMPLES = [
         more=[
             [normal(2, 0)],
             [lambda rng: np.array([[1000.0, -1000.0, 999.0]])],
+            [lambda rng: np.array([[0.0, 1000.0, 2000.0, 1999.0, 0.0, -3000.0]])],
         ],
         bad=[lambda T, x: T.logcumsumexp(x, 2)],
     ),
