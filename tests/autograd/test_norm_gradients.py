@@ -40,3 +40,11 @@ def test_a_gradient_of_a_bias_leads_nowhere_though_it_requires_grad():
     out = tensorlab.nn.functional.layer_norm(tensorlab.rand(3, 4), (4,), None, bias)
     (grad,) = tensorlab.autograd.grad(out.sum(), bias, create_graph=True)
     assert tensorlab.autograd.grad(grad.sum(), bias, allow_unused=True) == (None,)
+
+
+def test_the_gradient_of_a_bias_is_a_tensor_of_its_own():
+    x, bias = tensorlab.ones(3, requires_grad=True), tensorlab.ones(3, requires_grad=True)
+    given = tensorlab.ones(3)
+    out = tensorlab.nn.functional.layer_norm(x, (3,), None, bias)
+    (found,) = tensorlab.autograd.grad(out, bias, given)
+    assert found.data_ptr() != given.data_ptr()

@@ -361,3 +361,10 @@ def test_a_source_that_shares_memory_with_what_is_written_is_refused():
         x.masked_scatter_(mask, x[:4])
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
     assert x.masked_scatter(mask, x[:4]).tolist() == [0.0, 0.0, 1.0, 3.0, 2.0, 3.0]
+
+
+def test_an_empty_index_asks_nothing_of_the_source():
+    nowhere = tensorlab.zeros(0, dtype=tensorlab.int64)
+    assert tensorlab.zeros(3).scatter(0, nowhere, tensorlab.ones(2, 2)).tolist() == [0.0, 0.0, 0.0]
+    x = tensorlab.zeros(3, 2).scatter_add(0, nowhere.view(0, 2), tensorlab.ones(4))
+    assert x.tolist() == [[0.0, 0.0]] * 3
