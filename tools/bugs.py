@@ -83,9 +83,9 @@ BUGS = [
     ),
     Bug(
         "merging dimensions that do not continue one another",
-        "tensorlab/_core/iterator.pyx",
-        "            if iter.operand[k].strides[last] != iter.operand[k].strides[i]",
-        "            if k == 0 and iter.operand[k].strides[last] != iter.operand[k].strides[i]",
+        "tensorlab/_core/loop_nest.pxd",
+        "            if strides[k][last] != strides[k][i] * sizes[i]:",
+        "            if k == 0 and strides[k][last] != strides[k][i] * sizes[i]:",
     ),
     Bug(
         "the view rule forgets to end a chunk",

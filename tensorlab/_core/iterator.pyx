@@ -20,6 +20,7 @@ from libc.string cimport memcpy, memset
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
@@ -49,44 +50,6 @@ cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int ke
         operand.strides[i] = 0
     for i in range(ndim):
         operand.strides[i + shift] = strides[i] if sizes[i] != 1 else 0
-
-
-cdef void coalesce(TensorIterator* iter) noexcept nogil:
-    """Drop dimensions of size 1, sort by the result's stride, merge neighbours that continue one another."""
-    cdef int i, j, k, last, ndim = 0
-    cdef bint continues
-    for i in range(iter.ndim):
-        if iter.sizes[i] != 1:
-            if i != ndim:
-                iter.sizes[ndim] = iter.sizes[i]
-                for k in range(iter.operands):
-                    iter.operand[k].strides[ndim] = iter.operand[k].strides[i]
-            j = ndim                    # insertion sort: the result's largest stride first
-            while j > 0 and iter.operand[0].strides[j - 1] < iter.operand[0].strides[j]:
-                swap_dims(iter, j - 1, j)
-                j -= 1
-            ndim += 1
-    last = 0
-    for i in range(1, ndim):
-        continues = True
-        for k in range(iter.operands):
-            if iter.operand[k].strides[last] != iter.operand[k].strides[i] * iter.sizes[i]:
-                continues = False
-        if continues:
-            iter.sizes[last] *= iter.sizes[i]
-        else:
-            last += 1
-            iter.sizes[last] = iter.sizes[i]
-        for k in range(iter.operands):
-            iter.operand[k].strides[last] = iter.operand[k].strides[i]
-    iter.ndim = last + 1 if ndim > 0 else 0
-
-
-cdef inline void swap_dims(TensorIterator* iter, int a, int b) noexcept nogil:
-    cdef int k
-    iter.sizes[a], iter.sizes[b] = iter.sizes[b], iter.sizes[a]
-    for k in range(iter.operands):
-        iter.operand[k].strides[a], iter.operand[k].strides[b] = iter.operand[k].strides[b], iter.operand[k].strides[a]
 
 
 # ---------------------------------------------------------------- tiles
@@ -363,54 +326,45 @@ cdef void run_part(void* context, ssize begin, ssize end) noexcept nogil:
     """The slice from `begin` to `end` of the outermost dimension."""
     cdef TensorIterator* iter = (<Job*>context).iter
     cdef void* loop = (<Job*>context).loop
-    cdef char* data[MAX_OPERANDS]
+    cdef IndexCounter at                                # of planes
     cdef Plane plane
-    cdef ssize[MAX_NDIM] sizes, index
-    cdef ssize planes = 1, rows, columns
-    cdef int d, k, ndim = iter.ndim
+    cdef ssize[MAX_NDIM] sizes
+    cdef ssize rows, columns, first
+    cdef int d, k, size, ndim = iter.ndim
     for d in range(ndim):
         sizes[d] = iter.sizes[d]
-        index[d] = 0
     if ndim > 0:
         sizes[0] = end - begin
+    start_counter(&at, ndim - 2, sizes)
     for k in range(iter.operands):
-        data[k] = iter.operand[k].data
-        if ndim > 0:
-            data[k] += begin * iter.operand[k].strides[0] * item_size[iter.operand[k].dtype]
+        size = item_size[iter.operand[k].dtype]
+        first = begin * iter.operand[k].strides[0] * size if ndim > 0 else 0
+        count_along(&at, k, iter.operand[k].data + first, iter.operand[k].strides, size)
         plane.strides[k] = iter.operand[k].strides[ndim - 1] if ndim > 0 else 0
         plane.row_strides[k] = iter.operand[k].strides[ndim - 2] if ndim > 1 else 0
     plane.is_copy = loop == copy_loop_for(item_size[iter.operand[0].dtype])
     columns = sizes[ndim - 1] if ndim > 0 else 1
     rows = sizes[ndim - 2] if ndim > 1 else 1
-    for d in range(ndim - 2):
-        planes *= sizes[d]
     prepare_buffers(iter, &plane)
-    while planes > 0:
-        run_plane(iter, loop, &plane, data, rows, columns)
-        planes -= 1
-        d = ndim - 3
-        while d >= 0:                                   # the odometer
-            index[d] += 1
-            for k in range(iter.operands):
-                data[k] += iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
-            if index[d] < sizes[d]:
-                break
-            for k in range(iter.operands):
-                data[k] -= sizes[d] * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
-            index[d] = 0
-            d -= 1
+    while True:
+        run_plane(iter, loop, &plane, at.data, rows, columns)
+        if not next_index(&at, iter.operands):
+            return
 
 
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
     """Call the loop for every element of the result. Each thread gets at least `grain` elements."""
     cdef Job job
+    cdef ssize* strides[MAX_OPERANDS]
     cdef ssize work = 1, n
-    cdef int d
+    cdef int d, k
     for d in range(iter.ndim):
         work *= iter.sizes[d]
     if work == 0:
         return 0
-    coalesce(iter)
+    for k in range(iter.operands):
+        strides[k] = iter.operand[k].strides
+    iter.ndim = coalesce(iter.ndim, iter.sizes, iter.operands, strides)
     job.iter, job.loop = iter, loop
     n = iter.sizes[0] if iter.ndim > 0 else 1
     if work < NOGIL_WORK:

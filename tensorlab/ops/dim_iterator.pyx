@@ -10,7 +10,8 @@ from libc.stdlib cimport free, malloc
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport item_size
-from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, is_meta, refuse_meta
 
@@ -69,48 +70,18 @@ cdef void add_point_operand(DimIterator* iter, TensorBase x, int dim) noexcept:
     operand.stride = 1
 
 
-cdef void coalesce(DimIterator* iter) noexcept:
-    """Drop dimensions of size 1, put operand 0's smallest stride last, merge dimensions that continue one another."""
-    cdef int i, j, k, last = 0, ndim = 0
-    cdef bint continues
-    for i in range(iter.ndim):
-        if iter.sizes[i] == 1:
-            continue
-        move_dim(iter, i, ndim)
-        j = ndim
-        while j > 0 and iter.operand[0].strides[j - 1] < iter.operand[0].strides[j]:
-            swap_dims(iter, j - 1, j)
-            j -= 1
-        ndim += 1
-    for i in range(1, ndim):
-        continues = True
-        for k in range(iter.operands):
-            if iter.operand[k].strides[last] != iter.operand[k].strides[i] * iter.sizes[i]:
-                continues = False
-        if continues:
-            iter.sizes[i] *= iter.sizes[last]
-        else:
-            last += 1
-        move_dim(iter, i, last)
-    iter.ndim = last + 1
-    if ndim == 0:
+cdef void drop_dims(DimIterator* iter) noexcept:
+    """Loop over as few dimensions as possible, one at least, with operand 0's smallest stride last."""
+    cdef ssize* strides[MAX_DIM_OPERANDS]
+    cdef int k
+    for k in range(iter.operands):
+        strides[k] = iter.operand[k].strides
+    iter.ndim = coalesce(iter.ndim, iter.sizes, iter.operands, strides)
+    if iter.ndim == 0:
+        iter.ndim = 1
         iter.sizes[0] = 1
         for k in range(iter.operands):
-            iter.operand[k].strides[0] = 0
-
-
-cdef inline void move_dim(DimIterator* iter, int source, int target) noexcept:
-    cdef int k
-    iter.sizes[target] = iter.sizes[source]
-    for k in range(iter.operands):
-        iter.operand[k].strides[target] = iter.operand[k].strides[source]
-
-
-cdef inline void swap_dims(DimIterator* iter, int a, int b) noexcept:
-    cdef int k
-    iter.sizes[a], iter.sizes[b] = iter.sizes[b], iter.sizes[a]
-    for k in range(iter.operands):
-        iter.operand[k].strides[a], iter.operand[k].strides[b] = iter.operand[k].strides[b], iter.operand[k].strides[a]
+            strides[k][0] = 0
 
 
 # ---------------------------------------------------------------- gathering
@@ -212,12 +183,11 @@ cdef void run_strips(DimIterator* iter, char** data) noexcept nogil:
 
 cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept nogil:
     """All slices; False if there is no memory for the buffers."""
-    cdef char* data[MAX_DIM_OPERANDS]
+    cdef IndexCounter at                                # of the other dimensions but for the last
     cdef char* buffers[MAX_DIM_OPERANDS]
     cdef char* group_data[MAX_DIM_OPERANDS]
-    cdef ssize[MAX_NDIM] index
     cdef char[SMALL_BUFFERS] small
-    cdef int d, k, last = iter.ndim - 1
+    cdef int k, last = iter.ndim - 1
     cdef ssize bytes_needed, i, m, group = group_size(iter, &bytes_needed)
     cdef char* memory = &small[0]
     cdef char* free_memory
@@ -227,38 +197,26 @@ cdef bint run_part(DimIterator* iter, dim_loop loop, void* parameter) noexcept n
         if memory == NULL:
             return False
     free_memory = <char*>((<uintptr_t>memory + 63) & ~<uintptr_t>63)
+    start_counter(&at, last, iter.sizes)
     for k in range(iter.operands):
-        data[k] = iter.operand[k].data
+        count_along(&at, k, iter.operand[k].data, iter.operand[k].strides, item_size[iter.operand[k].dtype])
         buffers[k] = NULL
         if is_buffered(&iter.operand[k]) and not by_strips:
             buffers[k] = free_memory
             free_memory += (group * (iter.operand[k].length + PADDING) * item_size[iter.operand[k].kernel_dtype]
                             + 63) & ~63
-    for d in range(iter.ndim):
-        index[d] = 0
     while True:
         i = 0
         if by_strips:
-            run_strips(iter, data)
+            run_strips(iter, at.data)
             i = iter.sizes[last]
         while i < iter.sizes[last]:
             m = min(group, iter.sizes[last] - i)
             for k in range(iter.operands):
-                group_data[k] = data[k] + i * iter.operand[k].strides[last] * item_size[iter.operand[k].dtype]
+                group_data[k] = at.data[k] + i * iter.operand[k].strides[last] * item_size[iter.operand[k].dtype]
             run_group(iter, loop, parameter, group_data, m, buffers, free_memory)
             i += m
-        d = last - 1
-        while d >= 0:                                   # the odometer
-            index[d] += 1
-            for k in range(iter.operands):
-                data[k] += iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
-            if index[d] < iter.sizes[d]:
-                break
-            for k in range(iter.operands):
-                data[k] -= iter.sizes[d] * iter.operand[k].strides[d] * item_size[iter.operand[k].dtype]
-            index[d] = 0
-            d -= 1
-        if d < 0:
+        if not next_index(&at, iter.operands):
             break
     if memory != &small[0]:
         free(memory)
@@ -296,7 +254,7 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
         return 0
     if iter.reads_meta:
         refuse_meta()
-    coalesce(iter)
+    drop_dims(iter)
     n = count * iter.operand[0].length
     job.iter, job.loop, job.parameter = iter, loop, parameter
     job.dim, job.failed = 0, False

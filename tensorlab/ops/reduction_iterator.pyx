@@ -16,7 +16,8 @@ from libc.string cimport memcpy
 
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport MAX_ITEMSIZE, item_size
-from tensorlab._core.layout cimport MAX_NDIM, ssize, wrap_dim
+from tensorlab._core.layout cimport MAX_NDIM, contiguous_strides, ssize, wrap_dim
+from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 
@@ -90,22 +91,20 @@ cdef ssize reduced_count(TensorBase x, unsigned int mask) noexcept:
 # ---------------------------------------------------------------- setting up
 cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
     """Describe the reduction of x; the result is row-major over the kept dimensions."""
-    cdef ssize out_stride = 1
-    cdef int i
-    r.kept_ndim = 0
-    r.reduced_ndim = 0
-    for i in range(x.ndim_ - 1, -1, -1):
-        if x.sizes[i] == 1:
-            continue
+    cdef ssize* kept[2]
+    cdef ssize* reduced = r.reduced_strides
+    cdef int i, k = 0, n = 0
+    for i in range(x.ndim_):
         if mask >> i & 1:
-            insert(r.reduced_sizes, r.reduced_strides, NULL, r.reduced_ndim, x.sizes[i], x.strides[i], 0)
-            r.reduced_ndim += 1
+            r.reduced_sizes[n], r.reduced_strides[n] = x.sizes[i], x.strides[i]
+            n += 1
         else:
-            insert(r.kept_sizes, r.kept_strides, r.out_strides, r.kept_ndim, x.sizes[i], x.strides[i], out_stride)
-            r.kept_ndim += 1
-            out_stride *= x.sizes[i]
-    r.kept_ndim = merge_dims(r.kept_sizes, r.kept_strides, r.out_strides, r.kept_ndim)
-    r.reduced_ndim = merge_dims(r.reduced_sizes, r.reduced_strides, NULL, r.reduced_ndim)
+            r.kept_sizes[k], r.kept_strides[k] = x.sizes[i], x.strides[i]
+            k += 1
+    contiguous_strides(k, r.kept_sizes, r.out_strides)
+    kept[0], kept[1] = r.kept_strides, r.out_strides
+    r.kept_ndim = coalesce(k, r.kept_sizes, 2, kept)
+    r.reduced_ndim = coalesce(n, r.reduced_sizes, 1, &reduced)
     # A kind without dimensions gets one of size 1, whose stride (never used) makes the other kind the one to read along.
     if r.reduced_ndim == 0:
         r.reduced_ndim = 1
@@ -116,37 +115,6 @@ cdef void set_up(Reduction* r, TensorBase x, unsigned int mask) noexcept:
         r.kept_sizes[0] = 1
         r.kept_strides[0] = <ssize>1 << 41
         r.out_strides[0] = 1
-
-
-cdef void insert(ssize* sizes, ssize* strides, ssize* out_strides, int n, ssize size, ssize stride, ssize out_stride) noexcept:
-    """Put a dimension among n others, the largest stride first. Dimensions come from the last to the first."""
-    cdef int at = 0, i
-    while at < n and strides[at] > stride:
-        at += 1
-    for i in range(n, at, -1):
-        sizes[i] = sizes[i - 1]
-        strides[i] = strides[i - 1]
-        if out_strides != NULL:
-            out_strides[i] = out_strides[i - 1]
-    sizes[at] = size
-    strides[at] = stride
-    if out_strides != NULL:
-        out_strides[at] = out_stride
-
-
-cdef int merge_dims(ssize* sizes, ssize* strides, ssize* out_strides, int n) noexcept:
-    """Make one of neighbours that continue one another, in the input and the result; returns how many are left."""
-    cdef int last = 0, i
-    for i in range(1, n):
-        if strides[last] == strides[i] * sizes[i] and (out_strides == NULL or out_strides[last] == out_strides[i] * sizes[i]):
-            sizes[last] *= sizes[i]
-        else:
-            last += 1
-            sizes[last] = sizes[i]
-        strides[last] = strides[i]
-        if out_strides != NULL:
-            out_strides[last] = out_strides[i]
-    return last + 1 if n > 0 else 0
 
 
 # ---------------------------------------------------------------- folding
@@ -190,24 +158,16 @@ cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const voi
 
 cdef void fold_strip(Reduction* r, char* x, ssize width, char* totals, const void* extra) noexcept nogil:
     """Fold all reduced dimensions."""
-    cdef ssize[MAX_NDIM] index
-    cdef int d, outer = r.reduced_ndim - 1, size = item_size[r.x_dtype]
+    cdef IndexCounter at                                # of planes
+    cdef int d
     for d in range(r.reduced_ndim):
-        index[d] = 0
         if r.reduced_sizes[d] == 0:
             return
+    start_counter(&at, r.reduced_ndim - 1, r.reduced_sizes)
+    count_along(&at, 0, x, r.reduced_strides, item_size[r.x_dtype])
     while True:
-        fold_plane(r, x, width, totals, extra)
-        d = outer - 1
-        while d >= 0:                                   # the odometer
-            index[d] += 1
-            x += r.reduced_strides[d] * size
-            if index[d] < r.reduced_sizes[d]:
-                break
-            x -= r.reduced_sizes[d] * r.reduced_strides[d] * size
-            index[d] = 0
-            d -= 1
-        if d < 0:
+        fold_plane(r, at.data[0], width, totals, extra)
+        if not next_index(&at, 1):
             return
 
 
@@ -215,21 +175,23 @@ cdef void run_part(Reduction* r) noexcept nogil:
     """All totals, strip by strip of the last kept dimension."""
     cdef char[MAX_TOTALS * MAX_ITEMSIZE] totals
     cdef char[MAX_TOTALS * MAX_ITEMSIZE] extra_row
-    cdef ssize[MAX_NDIM] index
+    cdef IndexCounter at                                # of the kept dimensions but for the last
     cdef const Reducer* reducer = r.reducer
     cdef const void* extra = &r.parameter
     cdef int d, last = r.kept_ndim - 1, size = item_size[r.x_dtype], out_size = item_size[r.out_dtype]
-    cdef int total_size = item_size[reducer.total_dtype]
-    cdef ssize strip = MAX_TOTALS, width, i, j, out_at = 0
-    cdef char* x = r.x
+    cdef int total_size = item_size[reducer.total_dtype], operands = 2 if r.extra == NULL else 3
+    cdef ssize strip = MAX_TOTALS, width, i, j, out_stride = r.out_strides[last]
     if r.kept_strides[last] != 1:
         strip = 256                                     # gathered by columns: 8 rows of a strip fill the buffer
     elif r.x_dtype != reducer.dtype:
         strip = 512                                     # converted row by row: 4 of them fill it
     for d in range(r.kept_ndim):
-        index[d] = 0
         if r.kept_sizes[d] == 0:
             return
+    start_counter(&at, last, r.kept_sizes)
+    count_along(&at, 0, r.x, r.kept_strides, size)
+    count_along(&at, 1, r.out, r.out_strides, out_size)
+    count_along(&at, 2, r.extra, r.out_strides, total_size)
     while True:
         j = 0
         while j < r.kept_sizes[last]:
@@ -237,27 +199,15 @@ cdef void run_part(Reduction* r) noexcept nogil:
             for i in range(width):
                 memcpy(totals + i * total_size, reducer.start, total_size)
             if r.extra != NULL:
-                convert(extra_row, reducer.total_dtype, 1, r.extra + (out_at + j * r.out_strides[last]) * total_size,
-                        reducer.total_dtype, r.out_strides[last], width)
+                convert(extra_row, reducer.total_dtype, 1, at.data[2] + j * out_stride * total_size, reducer.total_dtype,
+                        out_stride, width)
                 extra = extra_row
-            fold_strip(r, x + j * r.kept_strides[last] * size, width, totals, extra)
+            fold_strip(r, at.data[0] + j * r.kept_strides[last] * size, width, totals, extra)
             if r.finalize != NULL:
                 r.finalize(totals, width, r.parameter)
-            convert(r.out + (out_at + j * r.out_strides[last]) * out_size, r.out_dtype, r.out_strides[last], totals,
-                    reducer.total_dtype, 1, width)
+            convert(at.data[1] + j * out_stride * out_size, r.out_dtype, out_stride, totals, reducer.total_dtype, 1, width)
             j += width
-        d = last - 1
-        while d >= 0:
-            index[d] += 1
-            x += r.kept_strides[d] * size
-            out_at += r.out_strides[d]
-            if index[d] < r.kept_sizes[d]:
-                break
-            x -= r.kept_sizes[d] * r.kept_strides[d] * size
-            out_at -= r.kept_sizes[d] * r.out_strides[d]
-            index[d] = 0
-            d -= 1
-        if d < 0:
+        if not next_index(&at, operands):
             return
 
 

@@ -18,6 +18,7 @@ from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, plain_ints, read_sizes, shape_text, ssize
+from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport set_grad_mode, thread_state
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, memory_of, offset_of
@@ -68,26 +69,15 @@ cdef int check_bounds(TensorBase x, Geometry* geometry, str where) except -1:
 # ---------------------------------------------------------------- adding into overlapping memory
 cdef void accumulate_rows(real* out, const ssize* out_strides, const real* x, const ssize* x_strides,
                           const ssize* sizes, int ndim) noexcept nogil:
-    cdef ssize[MAX_NDIM] index
+    cdef IndexCounter at                                # of rows
     cdef ssize i, n = sizes[ndim - 1], out_stride = out_strides[ndim - 1], x_stride = x_strides[ndim - 1]
-    cdef int d
-    for d in range(ndim):
-        index[d] = 0
+    start_counter(&at, ndim - 1, sizes)
+    count_along(&at, 0, <char*>out, out_strides, sizeof(real))
+    count_along(&at, 1, <char*>x, x_strides, sizeof(real))
     while True:
         for i in range(n):
-            out[i * out_stride] += x[i * x_stride]
-        d = ndim - 2
-        while d >= 0:
-            index[d] += 1
-            out += out_strides[d]
-            x += x_strides[d]
-            if index[d] < sizes[d]:
-                break
-            out -= sizes[d] * out_strides[d]
-            x -= sizes[d] * x_strides[d]
-            index[d] = 0
-            d -= 1
-        if d < 0:
+            (<real*>at.data[0])[i * out_stride] += (<const real*>at.data[1])[i * x_stride]
+        if not next_index(&at, 2):
             return
 
 

@@ -22,6 +22,7 @@ from tensorlab._core.dtypes cimport (
     promotion,
 )
 from tensorlab._core.layout cimport MAX_NDIM, int_argument, plain_ints, ssize, wrap_dim
+from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
@@ -50,32 +51,24 @@ cdef void clear_row(char* row, ssize stride, int size, ssize first, ssize last) 
 
 cdef int clear_triangle(TensorBase x, ssize diagonal, bint keep_lower) except -1:
     """Zero what is not in the triangle, whatever the strides of x."""
-    cdef int size = item_size[x.dtype_], batch = x.ndim_ - 2, d
-    cdef ssize[MAX_NDIM] index
+    cdef int size = item_size[x.dtype_], batch = x.ndim_ - 2
+    cdef IndexCounter at                                # of matrices
     cdef ssize rows = x.sizes[batch], columns = x.sizes[batch + 1], i, edge
-    cdef char* matrix = x.data_
+    cdef char* row
     if x.numel_ == 0:
         return 0
-    for d in range(batch):
-        index[d] = 0
+    start_counter(&at, batch, x.sizes)
+    count_along(&at, 0, x.data_, x.strides, size)
     with nogil:
         while True:
             for i in range(rows):
+                row = at.data[0] + i * x.strides[batch] * size
                 edge = min(max(i + diagonal + keep_lower, 0), columns)      # first column right of the edge
                 if keep_lower:
-                    clear_row(matrix + i * x.strides[batch] * size, x.strides[batch + 1], size, edge, columns)
+                    clear_row(row, x.strides[batch + 1], size, edge, columns)
                 else:
-                    clear_row(matrix + i * x.strides[batch] * size, x.strides[batch + 1], size, 0, edge)
-            d = batch - 1
-            while d >= 0:
-                index[d] += 1
-                matrix += x.strides[d] * size
-                if index[d] < x.sizes[d]:
-                    break
-                matrix -= x.sizes[d] * x.strides[d] * size
-                index[d] = 0
-                d -= 1
-            if d < 0:
+                    clear_row(row, x.strides[batch + 1], size, 0, edge)
+            if not next_index(&at, 1):
                 break
     return 0
 

@@ -210,8 +210,7 @@ cdef list set_positions(IndexIterator* iter, Plan* plan, list tensors, str where
 cdef bint set_flat_side(IndexIterator* iter, Plan* plan, TensorBase flat) noexcept:
     """Give the iterator the layout of the other operand; False if its index dimensions do not have one common stride."""
     cdef ssize[MAX_NDIM] strides
-    cdef int[MAX_NDIM] order
-    cdef int d, j, n = 0, shift = plan.result_ndim - flat.ndim_
+    cdef int d, j, shift = plan.result_ndim - flat.ndim_
     cdef bint started = False
     iter.ndim = 0
     iter.index_stride = 0
@@ -229,17 +228,9 @@ cdef bint set_flat_side(IndexIterator* iter, Plan* plan, TensorBase flat) noexce
             iter.index_stride = strides[d]
             started = True
         j = d
-    for d in range(plan.result_ndim):                   # kept dimensions, x's largest stride first
+    for d in range(plan.result_ndim):
         if plan.source[d] >= 0:
-            j = n
-            while j > 0 and plan.strides[plan.source[order[j - 1]]] < plan.strides[plan.source[d]]:
-                order[j] = order[j - 1]
-                j -= 1
-            order[j] = d
-            n += 1
-    for j in range(n):
-        d = order[j]
-        add_kept_dim(iter, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
+            add_kept_dim(iter, plan.result_sizes[d], plan.strides[plan.source[d]], strides[d])
     end_kept_dims(iter)
     return True
 

@@ -30,7 +30,8 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.iterator cimport contiguous_copy
-from tensorlab._core.layout cimport MAX_NDIM, extent, is_dense, ssize
+from tensorlab._core.layout cimport extent, is_dense, ssize
+from tensorlab._core.loop_nest cimport IndexCounter, coalesce, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
 
@@ -181,24 +182,20 @@ cdef index_loop loop_for(int mode, int dtype) noexcept nogil:
 
 # ---------------------------------------------------------------- setting up
 cdef void add_kept_dim(IndexIterator* iter, ssize size, ssize x_stride, ssize flat_stride) noexcept nogil:
-    """One more dimension that is not indexed, outermost first; joined with the one before if it continues it."""
-    cdef int d = iter.ndim - 1
-    if size == 1:
-        return
-    if d >= 0 and iter.x_strides[d] == x_stride * size and iter.flat_strides[d] == flat_stride * size:
-        iter.sizes[d] *= size
-        iter.x_strides[d] = x_stride
-        iter.flat_strides[d] = flat_stride
-        return
-    iter.sizes[d + 1] = size
-    iter.x_strides[d + 1] = x_stride
-    iter.flat_strides[d + 1] = flat_stride
+    """One more dimension that is not indexed."""
+    iter.sizes[iter.ndim] = size
+    iter.x_strides[iter.ndim] = x_stride
+    iter.flat_strides[iter.ndim] = flat_stride
     iter.ndim += 1
 
 
 cdef void end_kept_dims(IndexIterator* iter) noexcept nogil:
-    """Make the last kept dimension the run, if it can be one."""
-    cdef int d = iter.ndim - 1
+    """Coalesce the kept dimensions, and make the last of them the run, if it can be one."""
+    cdef ssize* strides[2]
+    cdef int d
+    strides[0], strides[1] = iter.x_strides, iter.flat_strides
+    iter.ndim = coalesce(iter.ndim, iter.sizes, 2, strides)
+    d = iter.ndim - 1
     iter.run = 1
     iter.run_stride = 1
     if d >= 0 and iter.x_strides[d] == 1 and 0 <= iter.flat_strides[d] <= 1:
@@ -266,27 +263,15 @@ cdef int check_positions(IndexIterator* iter, str where) except -1:
 cdef bint run_block(IndexIterator* iter, index_loop loop, char* x, char* flat, int size, ssize begin, ssize count) noexcept nogil:
     """One block of positions, for all indices of the kept dimensions; False if a position is out of range."""
     cdef ssize[BLOCK] offsets
-    cdef ssize[MAX_NDIM] index
-    cdef int d
+    cdef IndexCounter at                                # of the kept dimensions
     if not find_offsets(iter, begin, count, offsets):
         return False
-    flat += begin * iter.index_stride * size
-    for d in range(iter.ndim):
-        index[d] = 0
+    start_counter(&at, iter.ndim, iter.sizes)
+    count_along(&at, 0, x, iter.x_strides, size)
+    count_along(&at, 1, flat + begin * iter.index_stride * size, iter.flat_strides, size)
     while True:
-        loop(x, flat, offsets, count, iter.index_stride, iter.run, iter.run_stride)
-        d = iter.ndim - 1
-        while d >= 0:                                   # the odometer
-            index[d] += 1
-            x += iter.x_strides[d] * size
-            flat += iter.flat_strides[d] * size
-            if index[d] < iter.sizes[d]:
-                break
-            x -= iter.sizes[d] * iter.x_strides[d] * size
-            flat -= iter.sizes[d] * iter.flat_strides[d] * size
-            index[d] = 0
-            d -= 1
-        if d < 0:
+        loop(at.data[0], at.data[1], offsets, count, iter.index_stride, iter.run, iter.run_stride)
+        if not next_index(&at, 2):
             return True
 
 

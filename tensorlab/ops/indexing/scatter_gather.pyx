@@ -23,7 +23,8 @@ from tensorlab._core.dtypes cimport (
     number,
 )
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
-from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
+from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE
@@ -214,30 +215,19 @@ cdef void set_up_iterator(ScatterGather* iter, TensorBase x, int dim, TensorBase
 
 cdef bint run_part(ScatterGather* iter, scatter_gather_loop loop, char* x, const int64_t* index, char* flat,
                    int size) noexcept nogil:
-    cdef ssize[MAX_NDIM] at
-    cdef int d, last = iter.ndim - 1
+    cdef IndexCounter at                                # of the dimensions but for the last
+    cdef int last = iter.ndim - 1
     cdef bint good = True
     if last < 0:
         return loop(x, index, flat, 1, 0, 0, 0, iter.dim_stride, iter.bound)
-    for d in range(last):
-        at[d] = 0
+    start_counter(&at, last, iter.sizes)
+    count_along(&at, 0, x, iter.x_strides, size)
+    count_along(&at, 1, <char*>index, iter.index_strides, sizeof(int64_t))
+    count_along(&at, 2, flat, iter.flat_strides, size)
     while True:
-        good = loop(x, index, flat, iter.sizes[last], iter.x_strides[last], iter.index_strides[last], iter.flat_strides[last],
-                    iter.dim_stride, iter.bound) and good
-        d = last - 1
-        while d >= 0:                                   # the odometer
-            at[d] += 1
-            x += iter.x_strides[d] * size
-            index += iter.index_strides[d]
-            flat += iter.flat_strides[d] * size
-            if at[d] < iter.sizes[d]:
-                break
-            x -= iter.sizes[d] * iter.x_strides[d] * size
-            index -= iter.sizes[d] * iter.index_strides[d]
-            flat -= iter.sizes[d] * iter.flat_strides[d] * size
-            at[d] = 0
-            d -= 1
-        if d < 0:
+        good = loop(at.data[0], <const int64_t*>at.data[1], at.data[2], iter.sizes[last], iter.x_strides[last],
+                    iter.index_strides[last], iter.flat_strides[last], iter.dim_stride, iter.bound) and good
+        if not next_index(&at, 3):
             return good
 
 

@@ -34,6 +34,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, skip_indices, start_counter, start_like
 from tensorlab._core.parallel cimport grain_of, parallel_for, thread_count
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.linalg.blas_library cimport ddot, dgemm, dgemv, hold_blas, load_blas, release_blas, sdot, sgemm, sgemv
@@ -271,21 +272,16 @@ cdef TensorBase narrowed(TensorBase x, const ssize* sizes):
 
 
 cdef struct Batch:
-    int ndim                            # of the batch
-    ssize[MAX_NDIM] sizes
-    ssize[MAX_NDIM] out_strides         # bytes
-    ssize[MAX_NDIM] a_strides
-    ssize[MAX_NDIM] b_strides
+    IndexCounter start                  # over the dimensions of the batch: out, a and b of the first product
     Product first
 
 
 cdef void set_batch(Batch* batch, TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) noexcept:
-    cdef int d, size = item_size[out.dtype_]
-    batch.ndim = out.ndim_ - 2
-    for d in range(batch.ndim):
-        batch.sizes[d] = out.sizes[d]
-        batch.out_strides[d], batch.a_strides[d] = out.strides[d] * size, a.strides[d] * size
-        batch.b_strides[d] = b.strides[d] * size
+    cdef int size = item_size[out.dtype_]
+    start_counter(&batch.start, out.ndim_ - 2, out.sizes)
+    count_along(&batch.start, 0, out.data_, out.strides, size)
+    count_along(&batch.start, 1, a.data_, a.strides, size)
+    count_along(&batch.start, 2, b.data_, b.strides, size)
     set_matrix(&batch.first.out, out, False)
     set_matrix(&batch.first.a, a, False)
     set_matrix(&batch.first.b, b, False)
@@ -295,31 +291,15 @@ cdef void set_batch(Batch* batch, TensorBase out, TensorBase a, TensorBase b, do
 cdef void multiply_products(void* context, ssize begin, ssize end) noexcept nogil:
     """Products `begin` to `end` of the batch, counted in row-major order of the batch dimensions."""
     cdef Batch* batch = <Batch*>context
-    cdef Product at = batch.first
-    cdef ssize[MAX_NDIM] index
-    cdef ssize _i, rest = begin
-    cdef int d
-    for d in range(batch.ndim - 1, -1, -1):
-        index[d] = rest % batch.sizes[d]
-        rest = rest // batch.sizes[d]
-        at.out.data += index[d] * batch.out_strides[d]
-        at.a.data += index[d] * batch.a_strides[d]
-        at.b.data += index[d] * batch.b_strides[d]
+    cdef Product product = batch.first
+    cdef IndexCounter at
+    cdef ssize _i
+    start_like(&at, &batch.start)
+    skip_indices(&at, 3, begin)
     for _i in range(begin, end):
-        multiply_one(at.dtype, &at.out, &at.a, &at.b, at.alpha, at.beta)
-        d = batch.ndim - 1
-        while d >= 0:                                   # the odometer
-            index[d] += 1
-            at.out.data += batch.out_strides[d]
-            at.a.data += batch.a_strides[d]
-            at.b.data += batch.b_strides[d]
-            if index[d] < batch.sizes[d]:
-                break
-            at.out.data -= batch.sizes[d] * batch.out_strides[d]
-            at.a.data -= batch.sizes[d] * batch.a_strides[d]
-            at.b.data -= batch.sizes[d] * batch.b_strides[d]
-            index[d] = 0
-            d -= 1
+        product.out.data, product.a.data, product.b.data = at.data[0], at.data[1], at.data[2]
+        multiply_one(product.dtype, &product.out, &product.a, &product.b, product.alpha, product.beta)
+        next_index(&at, 3)
 
 
 cdef int multiply_batch(TensorBase out, TensorBase a, TensorBase b, double alpha, double beta) except -1:
