@@ -21,7 +21,15 @@ from cpython.long cimport PyLong_Check, PyLong_CheckExact
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport BOOL, default_float, dtype_object, is_differentiable, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    MAX_ITEMSIZE,
+    default_float,
+    dtype_object,
+    is_differentiable,
+    is_floating,
+    kernel_dtype,
+)
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
 from tensorlab._core.iterator cimport (
     MAX_OPERANDS,
@@ -280,7 +288,7 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     """Run the loop into `out`, or into a new tensor if that is None."""
     cdef TensorIterator iter
     cdef ssize[MAX_NDIM] sizes
-    cdef double[MAX_OPERANDS] numbers           # 8 bytes for each Python number
+    cdef char numbers[MAX_OPERANDS][MAX_ITEMSIZE]           # the operands that are Python numbers, as elements
     cdef int compute_dtype, result_dtype, ndim, k
     cdef TensorBase x, meta
     resolve(op, promoted_dtype(operands, n, op.name), &compute_dtype, &result_dtype)
@@ -311,8 +319,8 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
             x = <TensorBase>operands[k]
             set_operand(&iter, k + 1, x.data_, x.dtype_, compute_dtype, x.ndim_, x.sizes, x.strides)
         else:
-            write_number(<object>operands[k], compute_dtype, &numbers[k])
-            set_operand(&iter, k + 1, <char*>&numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
+            write_number(<object>operands[k], compute_dtype, numbers[k])
+            set_operand(&iter, k + 1, numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
     for_each(&iter, op.loops[compute_dtype], op.grain)
     return out
 
@@ -426,7 +434,7 @@ cdef inline TensorBase short_binary(Op op, object a, object b, TensorBase out):
 
     The operands are small, contiguous and of equal shape and type; or one is a number, which is spread to a row of its own.
     """
-    cdef double row[SHORT_ROW]
+    cdef char[SHORT_ROW * MAX_ITEMSIZE] row
     cdef TensorBase x, y = None
     cdef object number = None
     cdef void* loop

@@ -88,6 +88,12 @@ cdef void fill_tables() noexcept:
 
 fill_tables()
 
+# Code that moves elements without knowing their type has a case for each size: copies and transposes (iterator.pyx), gathering
+# by index (index_iterator.pyx, scatter_gather.pyx), and the keys of sorting.pyx. Values of any type wait in MAX_ITEMSIZE bytes.
+# A type of another size would have to be taught to all of these.
+if not set(SIZES) <= {1, 2, 4, 8} or max(SIZES) != MAX_ITEMSIZE:
+    raise ImportError("tensorlab: an element has 1, 2, 4 or 8 bytes, MAX_ITEMSIZE at most; see dtypes.pyx")
+
 
 cdef dtype dtype_object(int code):
     return <dtype>objects[code]

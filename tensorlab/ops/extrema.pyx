@@ -16,6 +16,7 @@ from tensorlab._core.dtypes cimport (
     INT16,
     INT32,
     INT64,
+    MAX_ITEMSIZE,
     NUM_DTYPES,
     UINT8,
     kernel_dtype,
@@ -525,7 +526,7 @@ cdef TensorBase argmin_kernel(TensorBase x, object dim, object keepdim):
 cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepdim, bint is_min):
     cdef TensorBase out, row = x
     cdef void* data[3]
-    cdef double value                                   # of any type: only its place is wanted
+    cdef char[MAX_ITEMSIZE] value                       # only its place is wanted
     cdef int kernel = kernel_dtype(x.dtype_)
     cdef dim_loop loop = min_loops[kernel] if is_min else max_loops[kernel]
     if dim is not None and x.dtype_ != BOOL:
@@ -534,7 +535,7 @@ cdef TensorBase index_of_extreme(str where, TensorBase x, object dim, bint keepd
     if not x.is_contiguous_ or x.dtype_ != kernel:
         row = empty_beside(x, kernel, x.ndim_, x.sizes)
         copy_into(row, x)
-    data[0], data[1], data[2] = memory_of(row), &value, memory_of(out)
+    data[0], data[1], data[2] = memory_of(row), value, memory_of(out)
     if row.numel_ < NOGIL_WORK:
         loop(data, row.numel_, NULL)
     else:

@@ -14,7 +14,7 @@ from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.out_argument cimport NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out, store_outs
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (
-    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8, item_size, kernel_dtype, number,
+    BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, MAX_ITEMSIZE, UINT8, item_size, kernel_dtype, number,
 )
 from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport ssize
@@ -31,6 +31,7 @@ ctypedef fused key_type:
 
 cdef enum:
     INSERTION = 40              # elements up to which insertion is faster
+    COUNTS = 2048               # buckets of the longest digit, of 11 bits
     GRAIN = 4096                # elements that make a thread worth starting
 
 
@@ -107,8 +108,8 @@ cdef inline void radix_sort(key_type* keys, uint32_t* order, key_type* other_key
 cdef inline void order_of(uint32_t* order, number* x, ssize n, bint descending, void* scratch,
                           key_type flip) noexcept nogil:
     cdef uint32_t* counts = <uint32_t*>scratch
-    cdef uint32_t* other_order = counts + 2048
-    cdef key_type* keys = <key_type*>(<char*>scratch + 8192 + ((n * 4 + 7) & ~<ssize>7))
+    cdef uint32_t* other_order = counts + COUNTS
+    cdef key_type* keys = <key_type*>(<char*>(counts + COUNTS) + ((n * sizeof(uint32_t) + 7) & ~<ssize>7))
     cdef key_type differing = 0
     cdef ssize i
     cdef bint is_sorted = True
@@ -143,7 +144,7 @@ order_loops[FLOAT64] = <order_loop>order_wide[double]
 
 cdef ssize scratch_bytes(ssize n) noexcept nogil:
     """Counts, the other half of the order, and two halves of keys."""
-    return 8192 + n * 4 + 8 + 2 * n * 8
+    return (COUNTS + n) * sizeof(uint32_t) + MAX_ITEMSIZE + 2 * n * MAX_ITEMSIZE
 
 
 # ---------------------------------------------------------------- sort

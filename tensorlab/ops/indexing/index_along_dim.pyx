@@ -15,7 +15,18 @@ from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
 from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, write_number
-from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, is_floating, kernel_dtype, number
+from tensorlab._core.dtypes cimport (
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    MAX_ITEMSIZE,
+    is_floating,
+    kernel_dtype,
+    number,
+)
 from tensorlab._core.graph cimport bump_version, dim_of
 from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text, ssize
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
@@ -227,7 +238,7 @@ cdef TensorBase scaled(TensorBase source, object factor):
     """The source times a number, in its own type."""
     cdef int dtype = kernel_dtype(source.dtype_)
     cdef TensorBase values = empty_beside(source, dtype, source.ndim_, source.sizes), out
-    cdef char[8] one
+    cdef char[MAX_ITEMSIZE] one
     copy_into(values, source)
     write_number(factor, dtype, one)
     if dtype == FLOAT32:

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 
 from tensorlab._core.dispatch cimport run_1
-from tensorlab._core.dtypes cimport BOOL, INT64, UINT8
+from tensorlab._core.dtypes cimport BOOL, INT64, UINT8, item_size
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op
@@ -149,7 +149,7 @@ cdef tuple nonzero_numpy_kernel(TensorBase x):
     if x.ndim_ == 0:
         return (flat_nonzero(x),)                       # counts as a vector of one element
     columns = nonzero_columns(x)
-    return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + 8 * d * columns.sizes[1])
+    return tuple([alias_as(columns, 1, &columns.sizes[1], &one, columns.data_ + item_size[INT64] * d * columns.sizes[1])
                   for d in range(x.ndim_)])
 
 NONZERO_NUMPY.kernel = <void*>nonzero_numpy_kernel
