@@ -364,7 +364,7 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
     tensor([1, 1, 2, 2])
     """
     cdef ssize[MAX_NDIM] sizes
-    cdef TensorBase x = input, out
+    cdef TensorBase x = input, wide, out
     cdef ssize total, n
     cdef int at, i
     if repeats is None:
@@ -385,9 +385,10 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
     if n < 0:
         raise ShapeError(f"repeat_interleave: repeats must be at least 0, not {n}")
     check_output_size(output_size, n * x.sizes[at])
+    wide = unsqueeze_dim(x, at + 1)             # raises where there is no room for one dimension more
     for i in range(x.ndim_ + 1):
         sizes[i] = n if i == at + 1 else x.sizes[i - (i > at)]
-    out = run_row_major_clone(expand_to(unsqueeze_dim(x, at + 1), x.ndim_ + 1, sizes))
+    out = run_row_major_clone(expand_to(wide, x.ndim_ + 1, sizes))
     sizes[at] *= n
     for i in range(at + 1, x.ndim_):
         sizes[i] = x.sizes[i]

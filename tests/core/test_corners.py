@@ -374,3 +374,10 @@ def test_the_gradient_of_stacked_parts_may_be_written():
         return [grad]
 
     agree(program)
+
+
+def test_repeating_a_tensor_that_has_as_many_dimensions_as_there_can_be_is_refused():
+    x = tensorlab.ones([1] * 16)
+    with pytest.raises(RuntimeError, match="16"):
+        x.repeat_interleave(2, 0)
+    assert x[0].repeat_interleave(2, 0).shape == (2, *[1] * 14)
