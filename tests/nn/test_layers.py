@@ -400,3 +400,14 @@ def test_resetting_a_batch_norm_forgets_its_averages():
     assert layer.running_mean.tolist() == [0.0, 0.0]
     assert layer.running_var.tolist() == [1.0, 1.0]
     assert layer.num_batches_tracked.item() == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["CELU", "ELU", "SELU", "ReLU", "ReLU6", "Hardtanh", "SiLU", "Mish", "LeakyReLU"]
+)
+def test_an_activation_in_place_writes_over_its_input(name):
+    x = tensorlab.tensor([-1.5, -0.5, 0.5, 7.0])
+    expected = getattr(nn, name)()(x)
+    found = getattr(nn, name)(inplace=True)(x)
+    assert found is x
+    assert x.tolist() == expected.tolist()

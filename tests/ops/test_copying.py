@@ -151,3 +151,23 @@ def test_large_transposed_copies_move_every_element(shape, dtype):
         )
 
     agree(program)
+
+
+@pytest.mark.parametrize(
+    "name, dtype",
+    [
+        *(
+            ("float", "float32"),
+            ("double", "float64"),
+            ("half", "float16"),
+            ("bfloat16", "bfloat16"),
+        ),
+        *(("long", "int64"), ("int", "int32"), ("short", "int16"), ("char", "int8")),
+        *(("byte", "uint8"), ("bool", "bool")),
+    ],
+)
+def test_a_cast_to_the_type_that_a_tensor_has_gives_the_tensor(name, dtype):
+    x = tensorlab.zeros(2, dtype=getattr(tensorlab, dtype))
+    assert getattr(x, name)() is x
+    other = tensorlab.zeros(2, dtype=tensorlab.float64 if dtype != "float64" else tensorlab.float32)
+    assert getattr(other, name)().dtype == x.dtype

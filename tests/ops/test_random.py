@@ -247,3 +247,17 @@ def test_what_is_drawn_is_recorded_and_its_gradient_is_0(draw):
         ]
 
     agree(program)
+
+
+@pytest.mark.parametrize(
+    "bounds", [{"args": (5,)}, {"args": (2, 9)}, {"args": (), "high": 4}, {"args": (1,), "high": 7}]
+)
+def test_the_bounds_of_randint_like_can_be_given_in_several_ways(bounds):
+    args, options = bounds["args"], {key: value for key, value in bounds.items() if key != "args"}
+    seeded(lambda T: T.randint_like(T.zeros(40), *args, **options))
+
+
+def test_a_size_can_be_given_by_name_to_random_factories():
+    for name in ("rand", "randn"):
+        seeded(lambda T, name=name: getattr(T, name)(size=(3, 2)))
+        seeded(lambda T, name=name: getattr(T, name)((3, 2)))
