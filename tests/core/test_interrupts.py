@@ -9,7 +9,8 @@ import time
 import pytest
 
 PROGRAM = """
-import sys, tensorlab
+import signal, sys, tensorlab
+signal.signal(signal.SIGINT, signal.default_int_handler)     # a background job may have begun without
 x = tensorlab.zeros(300_000_000, dtype=tensorlab.uint8)
 print("ready", flush=True)
 try:
