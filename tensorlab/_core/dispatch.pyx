@@ -79,6 +79,8 @@ from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is
 from tensorlab._core.device import is_meta_device
 from tensorlab.errors import DTypeError, GradientError, ShapeError, UnsupportedDType
 
+ctypedef object (*kernel_11)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
+                             PyObject*, PyObject*)
 ctypedef object (*kernel_12)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
                              PyObject*, PyObject*, PyObject*)
 
@@ -196,9 +198,11 @@ cdef object call_kernel(Op op, void* kernel, PyObject** a, int n):
         return (<kernel_9>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8])
     elif n == 10:
         return (<kernel_10>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9])
+    elif n == 11:
+        return (<kernel_11>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10])
     elif n == 12:
         return (<kernel_12>kernel)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11])
-    raise ValueError(f"{op.name}: a kernel takes 1 to 10 arguments, or 12, not {n}")
+    raise ValueError(f"{op.name}: a kernel takes 1 to 12 arguments, not {n}")
 
 
 cdef int mark_views(TensorBase x, object out, int creation) except -1:

@@ -3,4 +3,3 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef object read_element(const void* address, int dtype)
 cdef TensorBase tensor_from(object data, int dtype)
-cdef TensorBase number_tensor(object number, int dtype)

@@ -283,13 +283,6 @@ cdef TensorBase tensor_from(object data, int dtype):
     return out
 
 
-cdef TensorBase number_tensor(object number, int dtype):
-    """A 0-d tensor."""
-    cdef TensorBase out = empty_tensor(dtype, 0, NULL)
-    store(number, dtype, out.data_, out.data_ + item_size[dtype])
-    return out
-
-
 # ---------------------------------------------------------------- tensor, as_tensor, frombuffer
 cdef Op TENSOR = Op("tensor(Any data, *, ScalarType? dtype=None, Device? device=None) -> Tensor")
 

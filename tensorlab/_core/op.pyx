@@ -14,7 +14,7 @@ Derivatives. A formula names what it needs, and exactly that is saved:
     x_shape      shape of x, and x_dtype its type: known without saving x. Only for the formula's own parameter.
 
 It may return the broadcast shape and the promoted type: the engine sums and casts a gradient to the form of the
-input it belongs to (engine.fit). It is written in tensor operations, so that it can be differentiated again; with
+input it belongs to (engine.validate_grad). It is written in tensor operations, so that it can be differentiated again; with
 `grad * y`, or in the most frequent ops with `run_binary(MUL, grad, y)`, which saves 40 ns.
 
 The block of a pointwise op is a loop, this declaration, `floating_loops` or `number_loops`, the derivatives, the public function,
@@ -33,6 +33,7 @@ from tensorlab._core.schema import in_place as in_place_schema
 from tensorlab._core.schema import parse, spell
 
 REGISTRY = {}                   # name: Op
+DTYPE_RULES = {"promote": PROMOTE, "floating": FLOATING, "compare": COMPARE}
 
 
 # ---------------------------------------------------------------- declaring an op
@@ -69,7 +70,7 @@ cdef class Op:
         self.constants = constants or {}
         self.is_pointwise = dtype is not None
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
-        self.dtype_rule = ("promote", "floating", "compare").index(dtype or "promote")     # as the enum counts them
+        self.dtype_rule = DTYPE_RULES[dtype or "promote"]
         self.exact_out = exact_out
         self.grain = grain
         self.derivatives = {}

@@ -98,7 +98,7 @@ cdef int check_memory(str where, TensorBase out, tuple inputs, int rules) except
 cpdef object store_out(str where, TensorBase result, object out, tuple inputs, int rules=0):
     """Give the result of an op that is not pointwise to the tensor that the caller passed as out=, if there is one.
 
-    `inputs` are the arguments it was made from, `rules` the flags of dispatch.pxd.
+    `inputs` are the arguments it was made from, `rules` the flags of out_argument.pxd.
     """
     return result if out is None else store_outs(where, (result,), (out,), inputs, rules)[0]
 

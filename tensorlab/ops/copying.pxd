@@ -1,7 +1,6 @@
 """Copies and casts, for other families of ops too."""
 from tensorlab._core.tensor cimport TensorBase
 
-cdef TensorBase run_clone(TensorBase x)
 cdef TensorBase run_row_major_clone(TensorBase x)
 cdef TensorBase run_contiguous(TensorBase x)
 cdef TensorBase run_cast(TensorBase x, int dtype)

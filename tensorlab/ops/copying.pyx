@@ -83,10 +83,6 @@ cdef TensorBase clone_kernel(TensorBase x, object memory_format):
 
 CLONE.kernel = <void*>clone_kernel
 
-cdef TensorBase run_clone(TensorBase x):
-    return run_2(CLONE, x, None)
-
-
 cdef TensorBase run_row_major_clone(TensorBase x):
     return run_2(CLONE, x, contiguous_format)
 
