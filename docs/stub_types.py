@@ -49,6 +49,8 @@ ARGUMENTS = {
 }
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
+    "DataParallel.device_ids": "Sequence[_Device]",
+    "DataParallel.output_device": "_Device",
     "arange.*bounds": "float",
     "arange.start": "float",
     "arange.end": "float",

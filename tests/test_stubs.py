@@ -65,6 +65,47 @@ def test_each_argument_and_result_of_a_stub_has_a_type(stubs):
                 assert not bare, (node.name, bare)
 
 
+# Where anything may come or go: what a user's module takes and gives, hooks, and what a pooling function returns.
+FREE = {
+    *(
+        "forward",
+        "__call__",
+        "__getattr__",
+        "load_state_dict",
+        "function",
+        "__setattr__",
+        "__exit__",
+    ),
+    *(
+        "state_dict",
+        "register_forward_pre_hook",
+        "register_forward_hook",
+        "apply",
+        "to",
+        "type",
+        "cuda",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["tensorlab.nn", "tensorlab.nn.functional"])
+def test_nothing_in_a_network_is_of_any_type(name):
+    tree = ast.parse(stub_path(importlib.import_module(name)).read_text(encoding="utf-8"))
+    functions = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name not in FREE
+    ]
+    assert len(functions) > 70
+    untyped = set()
+    for node in functions:
+        named = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        types = [node.returns, *(argument.annotation for argument in named)]
+        if any(re.search(r"\bAny\b", ast.unparse(type)) for type in types if type is not None):
+            untyped.add(ast.unparse(node))
+    assert not untyped
+
+
 def test_every_name_in_the_tables_of_types_stands_in_a_stub(stubs):
     words = set(re.findall(r"\w+", "\n".join(stubs.values())))
     names = [*ARGUMENT_TYPES, *RESULT_TYPES]
