@@ -3,6 +3,7 @@
 The numbers come from _core/distributions.pyx, which fills contiguous memory. A tensor that is not contiguous is filled in the
 order of its memory, whatever the order of its dimensions, as PyTorch does; so equal seeds give equal tensors.
 """
+from cpython.number cimport PyIndex_Check
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from tensorlab._core.conversion cimport convert
@@ -221,8 +222,8 @@ cdef int check_floating(int dtype, str where, bint plain_error) except -1:
 
 # ---------------------------------------------------------------- fills in place
 cdef int check_uniform(int dtype, double low, double high, str where) except -1:
-    cdef double most = (65504.0 if dtype == FLOAT16 else 1.7976931348623157e308 if dtype == FLOAT64
-                        else 3.4028234663852886e38)
+    cdef double most = (65504.0 if dtype == FLOAT16 else 3.3895313892515355e38 if dtype == BFLOAT16
+                        else 1.7976931348623157e308 if dtype == FLOAT64 else 3.4028234663852886e38)
     check_floating(dtype, where, False)
     if not (-most <= low <= most and -most <= high <= most):
         raise DTypeError(f"{where}: the bounds {low} and {high} do not both fit in {dtype_object(dtype)}")
@@ -509,18 +510,23 @@ cdef int check_integer_bounds(int dtype, object low, object high, str where) exc
 
 cdef object largest(int dtype):
     cdef object bits = 8 * item_size[dtype]         # a Python int: 1 << 63 does not fit in C's
-    return 255 if dtype == UINT8 else 2 ** (bits - 1) - 1
+    return 1 if dtype == BOOL else 255 if dtype == UINT8 else 2 ** (bits - 1) - 1
 
 
 cdef tuple exact_bounds(int dtype, object low, object high):
     """Bounds moved inwards where a floating type does not hold them exactly, so that rounding stays inside."""
-    cdef int digits = 11 if dtype == FLOAT16 else 8 if dtype == BFLOAT16 else 24 if dtype == FLOAT32 else 53
+    cdef int digits = digits_of(dtype)
     cdef object last = rounded(high - 1, dtype), first = rounded(low + 1, dtype)
     if last >= high:
         high = last - (1 << ((high - 1).bit_length() - digits))
     if first < low:
         low = first + (1 << (abs(low + 1).bit_length() - digits))
     return low, high
+
+
+cdef int digits_of(int dtype) noexcept:
+    """A floating type holds every integer of so many bits."""
+    return 11 if dtype == FLOAT16 else 8 if dtype == BFLOAT16 else 24 if dtype == FLOAT32 else 53
 
 
 cdef object rounded(object n, int dtype):
@@ -547,36 +553,36 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
 
 cdef object upper_bound(TensorBase x, object low, object high):
     """The upper bound, which is that of x's type unless it is given. Both have then been checked."""
+    cdef object two = 2
     if high is None:
-        high = largest(x.dtype_) + 1 if not is_floating(x.dtype_) else 1 << 24
+        high = 1 + (largest(x.dtype_) if not is_floating(x.dtype_) else two ** digits_of(x.dtype_))
     check_integer_bounds(x.dtype_, low, high, "random_")
     return high
 
 cdef TensorBase random_inplace_kernel(TensorBase x, object low, object high, object generator):
     cdef Generator source = generator_or_default(generator, "random_")
-    if high is None and low == 0:               # all that the type can hold
-        if x.dtype_ == BOOL:
-            fill_between(x, source, 0, 2)
-        elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
-            fill_between(x, source, 0, (2048 if x.dtype_ == FLOAT16 else 256) + 1)
-        else:
-            fill_tensor(x, RANDOM, source, 0, 0)
-        return x
-    high = upper_bound(x, low, high)
-    fill_between(x, source, low, high)
+    if low is not None or high is not None:
+        low = 0 if low is None else low
+        fill_between(x, source, low, upper_bound(x, low, high))
+    elif x.dtype_ == BOOL:                                  # all that the type can hold
+        fill_between(x, source, 0, 2)
+    elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
+        fill_between(x, source, 0, (1 << digits_of(x.dtype_)) + 1)
+    else:
+        fill_tensor(x, RANDOM, source, 0, 0)
     return x
 
 cdef TensorBase random_kernel(TensorBase x, object low, object high, object generator):
     return random_inplace_kernel(like(x), low, high, generator)
 
 cdef Op RANDOM_ = fill_op(
-    "random(Tensor x, int from=0, int? to=None, *, Generator? generator=None) -> Tensor",
+    "random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor",
     <void*>random_kernel, <void*>random_inplace_kernel)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type
-    can hold."""
-    cdef object low = 0, high = to
+    can hold. `random_(from, None)` begins at `from` and ends with the largest that the type can hold."""
+    cdef object low = None, high = to
     if len(bounds) > 2 or (len(bounds) == 2 and to is not None):
         raise TypeError("random_: the bounds are `to`, or `from` and `to`")
     if len(bounds) == 2:
@@ -587,6 +593,9 @@ def random_(TensorBase self not None, *bounds, generator=None, to=None, **named)
         low = bounds[0]
     if named:
         low = read_from(named, low, "random_")
-    if low != 0 or high is not None:
-        upper_bound(self, low, high)                    # or an error, before others
+    for bound in (*bounds[:1], 0 if low is None else low, 0 if high is None else high):
+        if not PyIndex_Check(bound):
+            raise TypeError(f"random_: the bounds must be ints, not {type(bound).__name__}")
+    if low is not None or high is not None:
+        upper_bound(self, 0 if low is None else low, high)      # or an error, before others
     return run_4(RANDOM_, self, low, high, generator)

@@ -136,7 +136,20 @@ cdef TensorBase randint_kernel(object low, object high, object size, object gene
 
 RANDINT.kernel = <void*>randint_kernel
 
-def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
+cdef tuple integer_bounds(list given, object low, object high, str where):
+    """(low, high) from what is given by position, `high` or `low, high`, and by name."""
+    if len(given) > 2 or (given and low is not None) or (len(given) == 2 and high is not None):
+        raise TypeError(f"{where}: the bounds are high, or low and high; each is given once")
+    if len(given) == 2:
+        low, high = given
+    elif given and high is not None:
+        low = given[0]
+    elif given:
+        high = given[0]
+    return 0 if low is None else low, high
+
+
+def randint(*bounds, low=None, high=None, size=None, generator=None, out=None, dtype=None, layout=None, device=None,
             bint requires_grad=False, pin_memory=False):
     """A tensor of integers: `randint(high, size)` or `randint(low, high, size)`; `high` does not occur.
 
@@ -154,14 +167,7 @@ def randint(*bounds, low=0, high=None, size=None, generator=None, out=None, dtyp
     cdef list given = list(bounds)
     if given and size is None and isinstance(given[len(given) - 1], (tuple, list)):
         size = given.pop()
-    if len(given) == 2 and high is None:
-        low, high = given
-    elif len(given) == 1 and high is None:
-        high = given[0]
-    elif len(given) == 1:
-        low = given[0]
-    elif given:
-        raise TypeError("randint: the arguments are high and size, or low, high and size")
+    low, high = integer_bounds(given, low, high, "randint")
     if not PyIndex_Check(high) or not PyIndex_Check(low) or not isinstance(size, (tuple, list)):
         raise TypeError("randint: low and high must be ints and size a tuple of ints, as in randint(0, 10, (3,))")
     shape = given_size((), size, "randint")
@@ -265,17 +271,12 @@ def randn_like(TensorBase input not None, *, generator=None, dtype=None, layout=
     return apply_flags(made, requires_grad, "randn_like")
 
 
-def randint_like(TensorBase input not None, *bounds, low=0, high=None, generator=None, dtype=None, layout=None,
+def randint_like(TensorBase input not None, *bounds, low=None, high=None, generator=None, dtype=None, layout=None,
                  device=None, bint requires_grad=False, pin_memory=False, memory_format=None):
     """`randint` of the shape of `input`, and of its dtype and order of dimensions unless told otherwise."""
-    if len(bounds) == 2 and high is None:
-        low, high = bounds
-    elif len(bounds) == 1 and high is None:
-        high = bounds[0]
-    elif len(bounds) == 1:
-        low = bounds[0]
-    elif bounds or high is None:
-        raise TypeError("randint_like: the bounds are high, or low and high")
+    low, high = integer_bounds(list(bounds), low, high, "randint_like")
+    if not PyIndex_Check(high) or not PyIndex_Check(low):
+        raise TypeError("randint_like: low and high must be ints, as in randint_like(x, 0, 10)")
     made = run_tuple(RANDINT_LIKE, (input, low, high, generator, dtype, layout, device, memory_format))
     return apply_flags(made, requires_grad, "randint_like")
 
@@ -360,6 +361,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, out=None, dtype=None, la
         return apply_flags(made, requires_grad, "normal")
     if size is not None:
         raise TypeError("normal: size is for numbers; the tensors mean and std have a shape already")
+    if isinstance(out, TensorBase):
+        check_floating((<TensorBase>out).dtype_, "normal", False)
     made = run_3(NORMAL_STDS if not isinstance(mean, TensorBase) else NORMAL_PAIRS if isinstance(std, TensorBase)
                  else NORMAL_MEANS, mean, std, generator)
     return made if out is None else store_out("normal", made, out, (mean, std), CASTS | NO_PARTIAL_OVERLAP)
