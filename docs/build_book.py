@@ -1,10 +1,11 @@
 """Build the book into docs/_build/html: check the texts, run every chapter, check the pages.
 
-Usage: python docs/build_book.py [--again]
+Usage: python docs/build_book.py [--again | --only TEXT]
 
 Nothing is done if nothing changed since the last good build; if only texts changed, only those
 pages are made again; if the package changed, every chapter runs again, for its cells show what the
-package does.  --again runs everything in any case.
+package does.  --again runs everything in any case.  --only builds the chapters whose folder holds the text, as a
+draft for their author, into docs/_build/draft/_build/html; links to other chapters lead nowhere there.
 """
 
 import argparse
@@ -27,6 +28,11 @@ FIRST_PAGE = """<!DOCTYPE html>
 <p><a href="docs/index.html">The book</a></p>
 </html>
 """
+JUPYTER_BOOK = [
+    *("-c", "from jupyter_book.cli.main import main; main()", "build", "."),
+    *("--config", "docs/_config.yml"),
+]
+DRAFT = DOCS / "_build/draft"
 STAMP = DOCS / "_build/last-good-build"
 
 
@@ -52,16 +58,26 @@ def run(title, *command):
         sys.exit(f"book: this step failed: {title}")
 
 
+def build_draft(text):
+    """Build only the chapters whose folder holds `text`, as they are, without the checks of the whole book."""
+    chapters = sorted(path.parent.name for path in (ROOT / "chapters").glob(f"*{text}*/index.md"))
+    if not chapters:
+        sys.exit(f"book: no chapter's folder holds {text!r}")
+    DRAFT.mkdir(parents=True, exist_ok=True)
+    entries = "".join(f"  - file: chapters/{name}/index\n" for name in chapters)
+    contents = f"format: jb-book\nroot: docs/glossary\nchapters:\n{entries}"
+    (DRAFT / "_toc.yml").write_text(contents, encoding="utf-8")
+    run("draft", *JUPYTER_BOOK, "--toc", DRAFT / "_toc.yml", "--path-output", DRAFT)
+
+
 def build(again):
     started = time.time()
     run("table of contents", DOCS / "make_toc.py")
     run("check of the texts", DOCS / "check_book.py", "texts")
-    jupyter_book = [
-        "-c", "from jupyter_book.cli.main import main; main()", "build", ".",
-        "--config", "docs/_config.yml", "--toc", "docs/_toc.yml", "--path-output", "docs",
-        "-W", "-n", "--keep-going",
-    ]  # fmt: skip
-    run("pages, with every chapter executed", *jupyter_book, *(["--all"] if again else []))
+    options = ["--toc", "docs/_toc.yml", "--path-output", "docs", "-W", "-n", "--keep-going"]
+    run(
+        "pages, with every chapter executed", *JUPYTER_BOOK, *options, *(["--all"] if again else [])
+    )
     (BUILT / "index.html").write_text(FIRST_PAGE, encoding="utf-8")
     run("notebooks to download", DOCS / "make_notebooks.py", BUILT / "notebooks")
     run("check of the pages", DOCS / "check_book.py", "pages")
@@ -73,7 +89,14 @@ def build(again):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--again", action="store_true", help="run everything, changed or not")
-    again = parser.parse_args().again
+    parser.add_argument(
+        "--only", metavar="TEXT", help="only the chapters whose folder holds this text"
+    )
+    arguments = parser.parse_args()
+    if arguments.only:
+        build_draft(arguments.only)
+        return
+    again = arguments.again
     built = STAMP.stat().st_mtime if STAMP.exists() else 0.0
     package = newest("tensorlab", suffixes={".py", ".pyx", ".pxd", ".h", ".so", ".mplstyle"})
     machinery = newest("docs", suffixes={".py", ".yml", ".toml", ".css", ".js"})

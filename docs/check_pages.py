@@ -118,10 +118,6 @@ async def open_contexts(browser):
             is_mobile=width == "phone",
             reduced_motion="reduce",
         )
-        # The theme remembers the reader's choice here.
-        await context.add_init_script(
-            f"for (const key of ['mode', 'theme']) localStorage.setItem(key, '{mode}')"
-        )
         contexts[width, mode] = context
     return contexts
 
