@@ -101,7 +101,9 @@ class Copies:
             shapes.append(label(MARGIN, y, step))
             for first, last, block in runs(names, now):
                 width = (last - first + 1) * column - 8
-                shapes.append(rectangle(left + first * column + 4, y - 12, width, 24, shaded=True))
+                shapes.append(
+                    rectangle(left + first * column + 4, y - 12, width, 24, fill="storage")
+                )
                 for i in range(first, last + 1):
                     x = left + (i + 0.5) * column
                     shapes.append(label(x, y, block, anchor="middle", bold=names[i] in moved))

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from .picture import CHARACTER, TEXT_SIZE, label, rectangle
+from .picture import CHARACTER, TEXT_SIZE, WARNING, label, rectangle
 
 __all__ = ["Edge", "Vertex", "draw", "order_layers", "place", "split_layers"]
 
@@ -270,12 +270,12 @@ def box_shapes(vertex):
     how = {"dashed": vertex.outline == "dashed", "thick": vertex.outline == "thick"}
     if vertex.is_tensor:
         shapes = [
-            rectangle(left, top, width, height, shaded=True, **how),
+            rectangle(left, top, width, height, fill="tensor", **how),
             rectangle(left + 2.5, top + 2.5, width - 5, height - 5, dashed=how["dashed"]),
         ]
     else:
-        shaded = vertex.outline in ("shaded", "thick")
-        shapes = [rectangle(left, top, width, height, radius=11, shaded=shaded, **how)]
+        fill = "busy" if vertex.outline in ("shaded", "thick") else None
+        shapes = [rectangle(left, top, width, height, radius=11, fill=fill, **how)]
     y = top + MARGIN / 2 + LINE / 2
     for number, line in enumerate(vertex.lines):
         shapes.append(label(vertex.x, y, line, anchor="middle", bold=number == 0))
@@ -292,11 +292,11 @@ def row_shapes(row, left, right, y):
     if row.version is not None:
         x = right - SQUARE
         shapes += [
-            rectangle(x, y - SQUARE / 2, SQUARE, SQUARE, shaded=True),
+            rectangle(x, y - SQUARE / 2, SQUARE, SQUARE, fill="version"),
             label(x + SQUARE / 2, y, str(row.version), anchor="middle", size=11, bold=True),
         ]
     if row.is_stale:
         shapes.append(
-            f'<path d="M{x - 3:.1f} {y + 10:.1f} l{SQUARE + 6} -20" stroke="currentColor"/>'
+            f'<path d="M{x - 3:.1f} {y + 10:.1f} l{SQUARE + 6} -20" stroke="{WARNING}" stroke-width="2"/>'
         )
     return shapes

@@ -1,16 +1,17 @@
 """What all pictures share: a few shapes, one ink, and three ways out.
 
-A picture is drawn in the ink of the page that it stands on (`currentColor`), so that light and dark
-pages both show it, and nothing in it is told by colour alone.  Each shape means one thing:
+Lines and text have the ink of the page that the picture stands on (`currentColor`), so that light and dark
+pages both show it; fills are pale enough for both.  Nothing depends on colour alone.  Each shape means one thing:
 
-    cell of a storage     a shaded rectangle with square corners
-    element of a tensor   a rectangle with round corners; a run of them too, dashed if it has gaps
+    cell of a storage     a pale blue rectangle with square corners
+    element of a tensor   a green rectangle with round corners; a run of them too, dashed if it has gaps
     nothing here          a dot
-    whole tensor          a rectangle with two outlines
-    node of a graph       a pill: dashed if it waits or is stale, shaded if ready, thick while it runs
+    whole tensor          a green rectangle with two outlines
+    node of a graph       a pill: dashed if it waits or is stale, yellow if ready, thick while it runs
     edge of a graph       a line with a head, the way that gradients go; thick while one does, dashed
-                          if it is there no more
-    version               a number in a circle where it changes, in a square where it is kept
+                          if it is no longer there
+    version               a number on purple: in a circle where it changes, in a square where it is kept,
+                          crossed out if it is stale
 
 A notebook shows it in place; `save` writes a file that brings its own ink; `str` and a terminal
 give the same facts as plain text.  Left out: layout by measuring text.  Numbers are set in a fixed pitch, and the
@@ -25,12 +26,19 @@ from pathlib import Path
 __all__ = ["Picture", "Strip"]
 
 TEXT_SIZE = 12  # pixels
+SCALE = (
+    1.2  # a notebook shows a picture larger than its coordinates, with text as large as its code
+)
 LINE = TEXT_SIZE + 3  # from one line of text to the next
 MARGIN = 8
 CHARACTER = 0.62 * TEXT_SIZE
 STRIP_WIDTH = 720
 FRAME_GAP = 8  # between the pictures of a strip
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+
+# The palette of the figures (chapters.mplstyle), of Okabe and Ito.
+FILLS = {"storage": "#56B4E9", "tensor": "#009E73", "busy": "#E69F00", "version": "#CC79A7"}
+WARNING = "#D55E00"
 
 # In a file of its own a picture cannot ask the page for its ink.
 OWN_INK = "<style>svg{color:#1c2126}@media (prefers-color-scheme:dark){svg{color:#e8ebee}}</style>"
@@ -62,13 +70,13 @@ class Picture:
     # What a terminal shows of a picture.
     __repr__ = __str__
 
-    def _svg(self, style="", attributes=""):
+    def _svg(self, style="", attributes="", scale=1):
         body = "\n".join(self.shapes)
         # Several pictures may stand on one page, and the names in them must not meet.
         key = f"picture-{zlib.crc32((self.description + body).encode()):08x}"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" '
-            f'width="{self.width}" height="{self.height}" role="img" '
+            f'width="{self.width * scale:g}" height="{self.height * scale:g}" role="img" '
             f'aria-labelledby="{key}-title {key}-text"{attributes} '
             f'font-family="{FONT}" font-size="{TEXT_SIZE}" fill="currentColor">\n'
             f'<title id="{key}-title">{escape(self.title)}</title>\n'
@@ -81,7 +89,7 @@ class Picture:
 
     def _repr_html_(self):
         # In place rather than as an image, so that the ink is the page's.
-        return self._svg(attributes=' style="max-width:100%;height:auto"')
+        return self._svg(attributes=' style="max-width:100%;height:auto"', scale=SCALE)
 
     def save(self, path):
         """Write the picture as a file: .svg, or .html with the text below the picture.
@@ -146,12 +154,13 @@ class Strip(Picture):
 
 
 # ---------------------------------------------------------------- shapes
-def rectangle(x, y, width, height, *, radius=0, dashed=False, shaded=False, thick=False):
-    """Return a box with its outline in ink; `shaded` fills it with a tenth of the ink."""
+def rectangle(x, y, width, height, *, radius=0, dashed=False, fill=None, thick=False):
+    """Return a box with its outline in ink; `fill` is a key of FILLS, what the box stands for."""
     dashes = ' stroke-dasharray="3 3"' if dashed else ' stroke-width="2.5"' if thick else ""
+    colour = f'fill="{FILLS[fill]}" fill-opacity="0.3"' if fill else 'fill="none"'
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" '
-        f'fill-opacity="{0.1 if shaded else 0}" stroke="currentColor"{dashes}/>'
+        f'{colour} stroke="currentColor"{dashes}/>'
     )
 
 

@@ -314,7 +314,7 @@ def draw_bytes(sheet, owner):
         for byte in line:
             x, text = left + (byte - first) * cell, f"{owner.contents[byte]:02x}"
             sheet.add(
-                rectangle(x, sheet.y, cell, LINE + 8, shaded=True),
+                rectangle(x, sheet.y, cell, LINE + 8, fill="storage"),
                 label(x + cell / 2, sheet.y + LINE / 2 + 4, text, anchor="middle"),
             )
         sheet.y += LINE + 12
@@ -330,7 +330,7 @@ def draw_boxes(sheet, user, line, left, cell):
     covered = {byte for start, count, _ in boxes for byte in range(start, start + count)}
     for start, count, texts in boxes:
         x, width = left + (start - line.start) * cell, count * cell
-        sheet.add(rectangle(x + 2, sheet.y, width - 4, height, radius=6))
+        sheet.add(rectangle(x + 2, sheet.y, width - 4, height, radius=6, fill="tensor"))
         for row, text in enumerate(texts):
             y = sheet.y + 2 + LINE * (row + 0.5)
             is_value = row == len(texts) - 1
@@ -349,7 +349,7 @@ def draw_bars(sheet, owner):
         sheet.add(label(x, sheet.y + LINE / 2, text, anchor=anchor, size=11))
     sheet.add(label(MARGIN, sheet.y + LINE / 2, "bytes"))
     sheet.y += LINE
-    sheet.add(rectangle(left, sheet.y, BAR, height, shaded=True), right=left + BAR)
+    sheet.add(rectangle(left, sheet.y, BAR, height, fill="storage"), right=left + BAR)
     sheet.y += height + 4
     for user in owner.users:
         first, end = user.extent()
@@ -360,5 +360,5 @@ def draw_bars(sheet, owner):
         else:
             width = max(BAR * (end - first) / owner.size, 3)
             gaps = bool(user.has_gaps())
-            sheet.add(rectangle(x, sheet.y, width, height, radius=6, dashed=gaps))
+            sheet.add(rectangle(x, sheet.y, width, height, radius=6, dashed=gaps, fill="tensor"))
         sheet.y += height + 4

@@ -230,7 +230,7 @@ def draw_strip(sheet, memory, found, cell, first):
     sheet.add(label(MARGIN, sheet.y + height / 2, "value"), right=right)
     for x, place in zip(middle, places, strict=True):
         sheet.add(
-            rectangle(x - cell / 2, sheet.y, cell, height, shaded=True),
+            rectangle(x - cell / 2, sheet.y, cell, height, fill="storage"),
             label(x, sheet.y + height / 2, memory.values[place], anchor="middle", bold=True),
         )
     sheet.y += height + 4
@@ -243,7 +243,9 @@ def draw_strip(sheet, memory, found, cell, first):
             if not lines:
                 sheet.add(dot(x, sheet.y + height / 2))
                 continue
-            sheet.add(rectangle(x - cell / 2 + 2, sheet.y, cell - 4, height, radius=6))
+            sheet.add(
+                rectangle(x - cell / 2 + 2, sheet.y, cell - 4, height, radius=6, fill="tensor")
+            )
             for number, line in enumerate(lines):
                 y = sheet.y + 2 + LINE * (number + 0.5)
                 sheet.add(label(x, y, line, anchor="middle"))
@@ -277,7 +279,7 @@ def draw_grids(sheet, memory, cell):
 def draw_element(sheet, memory, place, left, top, cell):
     middle = left + cell / 2
     sheet.add(
-        rectangle(left + 1, top + 1, cell - 2, GRID_HEIGHT - 2, radius=6),
+        rectangle(left + 1, top + 1, cell - 2, GRID_HEIGHT - 2, radius=6, fill="tensor"),
         label(middle, top + 11, memory.values[place], anchor="middle", bold=True),
         label(middle, top + 25, f"@{place}", anchor="middle", size=11),
     )

@@ -10,7 +10,7 @@ has saved has a column too, with the version that it remembers, which never chan
 tensor's counter says something else, the saved tensor is stale, and unpacking it raises.
 """
 
-from .picture import CHARACTER, TEXT_SIZE, Picture, label, rectangle
+from .picture import CHARACTER, TEXT_SIZE, WARNING, Picture, label, rectangle
 
 __all__ = ["Versions"]
 
@@ -148,8 +148,8 @@ def mark(x, y, version, is_saved, is_new, is_stale):
     """Return a version: in a square if it was saved, crossed out if stale, in a circle if new."""
     number = label(x, y, str(version), anchor="middle", bold=is_saved or is_new)
     if is_saved:
-        box = rectangle(x - 9, y - 9, 18, 18, shaded=True)
-        cross = f'<path d="M{x - 12:.1f} {y + 12} L{x + 12:.1f} {y - 12}" stroke="currentColor"/>'
+        box = rectangle(x - 9, y - 9, 18, 18, fill="version")
+        cross = f'<path d="M{x - 12:.1f} {y + 12} L{x + 12:.1f} {y - 12}" stroke="{WARNING}" stroke-width="2"/>'
         return [box, number, cross] if is_stale else [box, number]
     if is_new:
         ring = f'<circle cx="{x:.1f}" cy="{y}" r="9.5" fill="none" stroke="currentColor"/>'

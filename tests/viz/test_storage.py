@@ -1,5 +1,6 @@
 """viz.storage: the bytes in the picture are the tensor's bytes, and what is shared is shared."""
 
+import re
 import struct
 import xml.etree.ElementTree as ElementTree
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import tensorlab as T
 from tensorlab import viz
+from tensorlab.viz.picture import FILLS, WARNING
 from tensorlab.viz.storage import MOST_PLACES, read_owners
 from tests.oracle import require_torch
 
@@ -150,7 +152,8 @@ def test_names_are_escaped_and_the_ink_is_the_page_s():
     root = ElementTree.fromstring(picture._repr_html_())
     assert root.find(f"{SVG}title").text == "Storages of <x & y>"
     assert root.get("role") == "img"
-    assert "#" not in picture._repr_html_()
+    assert set(re.findall(r"#[0-9A-F]{6}", picture._repr_html_())) <= {*FILLS.values(), WARNING}
+    assert 'stroke="currentColor"' in picture._repr_html_()
 
 
 def test_bad_calls_say_how_to_mend_them():

@@ -1,11 +1,13 @@
 """viz.strides: the map says what the one equation says, in text, in words and as a drawing."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import tensorlab as T
 from tensorlab import viz
+from tensorlab.viz.picture import FILLS
 from tensorlab.viz.strides import read_memories
 from tests.oracle import require_torch
 
@@ -98,14 +100,17 @@ def test_a_long_storage_is_broken_into_lines():
     ]
 
 
-def test_the_svg_is_xml_with_a_title_a_description_and_no_colours():
+def test_the_svg_is_xml_with_a_title_a_description_and_the_colours_of_the_palette():
     picture = viz.strides(matrix(), names=["a<b"])
     root = ElementTree.fromstring(picture._repr_svg_())
     title, text = root.find(f"{SVG}title"), root.find(f"{SVG}desc")
     assert title.text == "Strides of a<b"
     assert text.text == picture.description
     assert root.get("aria-labelledby").split() == [title.get("id"), text.get("id")]
-    assert "#" not in picture._repr_html_()
+    assert set(re.findall(r"#[0-9A-F]{6}", picture._repr_html_())) == {
+        FILLS["storage"],
+        FILLS["tensor"],
+    }
     assert "prefers-color-scheme" not in picture._repr_html_()  # the page decides there
 
 
