@@ -1,0 +1,28 @@
+"""Every sample with each argument spoiled in turn: results and errors are PyTorch's, but for listed differences."""
+
+import json
+
+import pytest
+
+from tests.ops import spoiled
+from tests.ops.every_sample import every_sample
+from tests.oracle import require_torch
+
+KNOWN = json.loads(spoiled.FILE.read_text(encoding="utf-8"))
+
+
+@every_sample
+def test_a_spoiled_argument_does_what_it_does_in_pytorch(sample):
+    require_torch()
+    known = KNOWN.get(sample.name, {})
+    found = spoiled.differences(sample)
+    assert {title: one for title, one in found.items() if known.get(title) != one} == {}
+
+
+def test_a_tap_spoils_what_it_is_told_to():
+    sample = next(one for one in spoiled.SAMPLES if one.name == "softmax")
+    title = "softmax(1: large)"
+    plan = next(one[:3] for one in spoiled.plans_of(sample) if one[3] == title)
+    result, _ = spoiled.outcome(spoiled.tensorlab, sample, plan)
+    with pytest.raises(IndexError, match="dimension"):
+        raise result
