@@ -52,7 +52,13 @@ cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes):
 
 
 cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes):
-    cdef TensorBase out = empty_beside(x, dtype, ndim, sizes)
+    """Zeros where x is. The shape may come from a saved or recorded call: two negative sizes would make a positive number."""
+    cdef TensorBase out
+    cdef int i
+    for i in range(ndim):
+        if sizes[i] < 0:
+            raise ShapeError(f"zeros: size {sizes[i]} of dimension {i} is negative")
+    out = empty_beside(x, dtype, ndim, sizes)
     fill_zero(out)
     return out
 

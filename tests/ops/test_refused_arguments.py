@@ -1,0 +1,35 @@
+"""The ops refuse spoiled arguments themselves, not only in the public functions before them."""
+
+import json
+
+import pytest
+from tensorlab._core.op import REGISTRY
+
+import tensorlab
+from tests.ops import refused
+
+KNOWN = json.loads(refused.FILE.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def calls():
+    return refused.recorded_calls()
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_an_op_refuses_what_it_is_recorded_to_refuse(name, calls):
+    """If the op or its samples have changed on purpose: `python -m tests.ops.refused` writes the list anew."""
+    for kind, known in KNOWN[name].items():
+        if kind in calls.get(name, ()):
+            assert refused.refusals(*calls[name][kind]) == known
+
+
+def test_most_of_what_is_recorded_is_still_called(calls):
+    kinds = [(name, kind) for name, kinds in KNOWN.items() for kind in kinds]
+    assert sum(kind in calls.get(name, ()) for name, kind in kinds) > 0.9 * len(kinds)
+
+
+@pytest.mark.parametrize("shape", [(-2, -3), (2, -3)])
+def test_a_negative_size_is_refused_before_memory_is_taken(shape):
+    with pytest.raises(RuntimeError, match="negative"):
+        REGISTRY["index_backward"](tensorlab.ones(2), [tensorlab.tensor([0, 1])], shape)
