@@ -173,8 +173,8 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "an in-place op saves what it writes over",
         "tensorlab/_core/recording.pyx",
-        "    if node.saved_tensors & 1:\n        # x itself",
-        "    if False:\n        # x itself",
+        "    if node.saved_tensors & 1:\n        # x is about",
+        "    if False:\n        # x is about",
     ),
     Bug(
         "a dirty input counts no version",
@@ -185,8 +185,8 @@ HOOKS_AND_FUNCTIONS = [
     Bug(
         "what a function marks as not differentiable is followed",
         "tensorlab/_core/function.pyx",
-        "is_differentiable(out.dtype_) and not contains(node.non_differentiable, out)",
-        "is_differentiable(out.dtype_)",
+        "                    and not contains(node.non_differentiable, out))",
+        "                    )",
     ),
     Bug(
         "a missing gradient reaches backward as None",

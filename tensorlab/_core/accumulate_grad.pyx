@@ -90,9 +90,10 @@ cdef class AccumulateGrad(Node):
         cdef TensorBase variable = self.variable
         cdef TensorBase new = <TensorBase>grad
         if new is not None and grad_fn_of(variable) is not None:
-            raise GradientError("AccumulateGrad: a leaf was written in place after it had been used, and is no leaf any "
-                                "more; its gradient has no place to go")
-        # without a gradient, or if the leaf was told since that it shall have none, its hooks run all the same
+            raise GradientError(
+                "AccumulateGrad: a leaf was written in place after it had been used, and is no "
+                "leaf any more; its gradient has no place to go")
+        # the hooks run even if no gradient came, or if requires_grad was switched off meanwhile
         if new is not None and variable.wants_grad:
             acquire_lock()
             try:
@@ -103,21 +104,29 @@ cdef class AccumulateGrad(Node):
             for function in list(variable.after_hooks.values()):
                 result = call_with_overrides(function, (variable,))
                 if result is not None and not isinstance(result, TensorBase):
-                    raise TypeError(f"post-accumulate-grad hook: must return None, not {type(result).__name__}")
+                    raise TypeError("post-accumulate-grad hook: must return None, not "
+                                    f"{type(result).__name__}")
                 if result is not None and result is not variable:
-                    raise GradientError("post-accumulate-grad hook: must return None; it may change the tensor or .grad in place")
+                    raise GradientError("post-accumulate-grad hook: must return None; it may "
+                                        "change the tensor or .grad in place")
         return ()
 
     cdef int add_to_leaf(self, TensorBase new) except -1:
         cdef TensorBase variable = self.variable
+        cdef bint is_tracked
         if is_meta(new) != is_meta(variable):
-            raise GradientError(f"AccumulateGrad: a leaf on {'meta' if is_meta(variable) else 'cpu'} got a gradient on "
-                                f"{'meta' if is_meta(new) else 'cpu'}; a custom backward function must have returned it")
+            raise GradientError(
+                f"AccumulateGrad: a leaf on {'meta' if is_meta(variable) else 'cpu'} got a "
+                f"gradient on {'meta' if is_meta(new) else 'cpu'}; a custom backward function "
+                "must have returned it")
         if variable.gradient is None:
-            # 2 references, the engine's and apply's: nothing else holds this tensor, so it is taken over without a copy. (As in
-            # PyTorch, it may be a view of memory that is held elsewhere: of the gradient given to backward, say.)
-            if not thread_state().grad_enabled and references(<PyObject*>new) == 2 and keeps_layout(new, variable):
-                variable.gradient = new.detach() if new.base is not None or needs_grad(new) else new
+            # 2 references, the engine's and apply's: nothing else holds this tensor, so it is
+            # taken over without a copy. (As in PyTorch, its memory may have other users: it may
+            # be a view of the gradient given to backward, say.)
+            if (not thread_state().grad_enabled and references(<PyObject*>new) == 2
+                    and keeps_layout(new, variable)):
+                is_tracked = new.base is not None or needs_grad(new)
+                variable.gradient = new.detach() if is_tracked else new
             else:
                 variable.gradient = copy_in_layout(new, variable)
         elif thread_state().grad_enabled:

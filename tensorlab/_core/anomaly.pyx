@@ -121,23 +121,28 @@ cdef int find_nan(object node, tuple out) except -1:
         return 0
     for i, grad in enumerate(out):
         if grad is not None and (grad != grad).any().item():
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {i}th output.")
     return 0
 
 
 cdef int tell_where(object node, object error) except -1:
-    """An error left this node: add the line of its forward op to the message, and warn with the whole stack, as PyTorch does."""
+    """Add the line of this node's forward op to the error that its backward raised, and warn
+    with the whole stack, as PyTorch does."""
     cdef list stack = node.metadata.get("traceback_"), text = []
     if stack is None:
-        warn(f"Error detected in {node.name()}. No forward pass information available: anomaly mode was off when the forward op "
-             f"ran.")
+        warn(f"Error detected in {node.name()}. No forward pass information available: anomaly "
+             "mode was off when the forward op ran.")
         return 0
-    error.add_note(f"The forward op of {node.name()} was called here:\n{stack[len(stack) - 1].rstrip()}")
-    text.append(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}")
+    error.add_note(f"The forward op of {node.name()} was called here:\n"
+                   f"{stack[len(stack) - 1].rstrip()}")
+    text.append(f"Error detected in {node.name()}. Traceback of forward call that caused the "
+                f"error:\n{''.join(stack)}")
     node = node.metadata.get("parent_")
-    while node is not None:             # a node that a backward pass made: which node's backward was that?
+    while node is not None:             # made by a backward pass: add the node that made it
         stack = node.metadata.get("traceback_", [])
-        text.append(f"Traceback of forward call that induced the previous calculation ({node.name()}):\n{''.join(stack)}")
+        text.append("Traceback of forward call that induced the previous calculation "
+                    f"({node.name()}):\n{''.join(stack)}")
         node = node.metadata.get("parent_")
     warn("\n".join(text))
     return 0

@@ -32,7 +32,7 @@ cdef int[NUM_DTYPES] NUMPY_TYPES = [cnp.NPY_BOOL, cnp.NPY_UINT8, cnp.NPY_INT8, c
 @cython.final
 @cython.auto_pickle(False)
 cdef class Export:
-    """Held by an array that looks at a storage: as long as it lives, the storage stays as it is."""
+    """Held by an array that looks at a storage: while it lives, the storage stays as it is."""
     cdef Storage storage
 
     def __dealloc__(self):

@@ -55,14 +55,17 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
         If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
     """
     if not isinstance(requires_grad, bool):
-        raise TypeError(f"requires_grad_: requires_grad must be a bool, not {type(requires_grad).__name__}")
+        raise TypeError("requires_grad_: requires_grad must be a bool, not "
+                        f"{type(requires_grad).__name__}")
     if not requires_grad and was_computed(x):
-        raise GradientError("requires_grad_: can be switched off for leaves only; this tensor was computed. Use detach() "
-                            "for a copy outside the graph")
+        raise GradientError("requires_grad_: can be switched off for leaves only; this tensor "
+                            "was computed. Use detach() for a copy outside the graph")
     if requires_grad and not is_differentiable(x.dtype_):
-        raise DTypeError(f"requires_grad_: only floating-point tensors can require gradients, not {dtype_object(x.dtype_)}")
+        raise DTypeError("requires_grad_: only floating-point tensors can require gradients, "
+                         f"not {dtype_object(x.dtype_)}")
     if requires_grad and x.counter is None and not thread_state().inference:
-        raise GradientError("requires_grad_: an inference tensor cannot require gradients; clone it outside inference_mode")
+        raise GradientError("requires_grad_: an inference tensor cannot require gradients; "
+                            "clone it outside inference_mode")
     x.wants_grad = requires_grad
     return x
 
@@ -226,8 +229,11 @@ cdef TensorBase detach_kernel(TensorBase x):
 DETACH.kernel = <void*>detach_kernel
 
 def detach(TensorBase self not None):
-    """A tensor over the same memory that autograd does not follow. Its version counter is shared, so writes are noticed."""
-    return run_1(DETACH, self) if active_layers else alias(self)        # which is all that there is to do
+    """A tensor over the same memory that autograd does not follow.
+
+    Both share a version counter, so autograd notices writes through either.
+    """
+    return run_1(DETACH, self) if active_layers else alias(self)    # alias is the whole kernel
 
 
 cdef Op DETACH_ = inplace_op(DETACH)
@@ -264,7 +270,7 @@ cdef TensorBase data_kernel(TensorBase x):
 DATA.kernel = <void*>data_kernel
 
 def get_data(TensorBase x not None):
-    """The same memory, out of autograd's sight: writes through it are *not* noticed. Prefer detach().
+    """The same memory, out of autograd's sight: writes are *not* noticed. Prefer detach().
 
     `autograd.set_detect_data_writes(True)` makes them noticed.
     """

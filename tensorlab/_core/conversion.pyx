@@ -77,8 +77,9 @@ cdef void convert_pair(number* out, source_number* x, ssize out_stride, ssize x_
 
 
 cdef inline number cast_one(number as_this, source_number x) noexcept nogil:
-    """C leaves a float outside an integer type's range undefined. Through a wider type small integers wrap, and x86 gives
-    the lowest number for what that type cannot hold: PyTorch goes through the same types, so both wrap alike."""
+    """C leaves a float outside an integer type's range undefined. Through a wider type small
+    integers wrap, and x86 gives the lowest number for what that type cannot hold: PyTorch goes
+    through the same types, so both wrap alike."""
     if source_number is float or source_number is double:
         if number is uint8_t:
             return <number><int64_t>x
@@ -133,7 +134,8 @@ cdef void convert_any_to_bool(uint8_t* out, void* x, int x_dtype, ssize out_stri
 
 
 # ---------------------------------------------------------------- half types
-cdef void halves_to_floats(float* out, ssize out_stride, const uint16_t* x, int x_dtype, ssize x_stride, ssize n) noexcept nogil:
+cdef void halves_to_floats(float* out, ssize out_stride, const uint16_t* x, int x_dtype,
+                           ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     if out_stride == 1 and x_stride == 1:
         if x_dtype == FLOAT16:
@@ -148,8 +150,8 @@ cdef void halves_to_floats(float* out, ssize out_stride, const uint16_t* x, int 
             out[i * out_stride] = tl_float_of_bfloat(x[i * x_stride])
 
 
-cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_stride, const float* x, ssize x_stride,
-                           ssize n) noexcept nogil:
+cdef void floats_to_halves(uint16_t* out, int out_dtype, ssize out_stride, const float* x,
+                           ssize x_stride, ssize n) noexcept nogil:
     cdef ssize i
     if out_stride == 1 and x_stride == 1:
         if out_dtype == FLOAT16:

@@ -119,7 +119,8 @@ cdef object run_recorded(Op op, PyObject** arguments, int n):
     out = backend(op, arguments, n)
     if op.is_view:
         mark_views(<TensorBase>arguments[0], out, op.creation)
-    if op.derivative_count > 0 and is_any_followed(op, arguments) and thread_state().grad_enabled:
+    if (op.derivative_count > 0 and is_any_followed(op, arguments)
+            and thread_state().grad_enabled):
         record_call(op, arguments, n, out)
     return out
 

@@ -179,16 +179,19 @@ class iinfo(Limits):
 
 
 class finfo(Limits):
-    """The limits of a floating type: min, max, eps, tiny, smallest_normal, resolution, bits, dtype.
+    """The limits of a floating type.
 
-    `eps` is the distance from 1 to the next larger number (IEEE 754).
+    It has min, max, eps, tiny, smallest_normal, resolution, bits and dtype. `eps` is the
+    distance from 1 to the next larger number (IEEE 754).
     """
 
     def __init__(self, type=None):
         cdef int code = dtype_code(type, default_code)
         if code < FLOAT16 or code > FLOAT64:
-            raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for integer types")
-        significand, exponent = {FLOAT16: (10, 15), BFLOAT16: (7, 127), FLOAT32: (23, 127), FLOAT64: (52, 1023)}[code]
+            raise TypeError(f"finfo: needs a floating dtype, not {type!r}; use iinfo for "
+                            "integer types")
+        significand, exponent = {FLOAT16: (10, 15), BFLOAT16: (7, 127), FLOAT32: (23, 127),
+                                 FLOAT64: (52, 1023)}[code]
         self.bits = 8 * item_size[code]
         self.eps = 2.0 ** -significand
         self.max = math.ldexp(2.0 - self.eps, exponent)
@@ -198,5 +201,6 @@ class finfo(Limits):
         self.dtype = NAMES[code]
 
     def __repr__(self):
-        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
-                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "
+                f"eps={self.eps:g}, smallest_normal={self.smallest_normal:g}, "
+                f"tiny={self.tiny:g}, dtype={self.dtype})")

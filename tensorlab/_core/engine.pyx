@@ -70,23 +70,27 @@ cdef TensorBase filled_gradient(InputMetadata* metadata, double value, object li
 
 
 cdef object validate_grad(object grad, InputMetadata* metadata, Node source):
-    """The gradient in the shape and type of the forward output it belongs to: summed over what was broadcast."""
+    """The gradient in the shape and type of the forward output that it belongs to: summed over
+    what was broadcast."""
     cdef TensorBase g
     if not isinstance(grad, TensorBase):
-        raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; a Tensor or None is needed")
+        raise TypeError(f"{source.name()}: returned a gradient of type {type(grad).__name__}; "
+                        "a Tensor or None is needed")
     g = <TensorBase>grad
     if not has_shape_of(g, metadata):
         if not is_expandable(metadata, g):
-            raise GradientError(f"{source.name()}: returned a gradient of shape {shape_text(g.ndim_, g.sizes)} where "
-                                f"{shape_text(metadata.ndim, metadata.sizes)} is expected")
+            raise GradientError(
+                f"{source.name()}: returned a gradient of shape {shape_text(g.ndim_, g.sizes)} "
+                f"where {shape_text(metadata.ndim, metadata.sizes)} is expected")
         grad = grad.sum_to_size(make_size(metadata.ndim, metadata.sizes))
         if not isinstance(grad, TensorBase) or not has_shape_of(<TensorBase>grad, metadata):
-            raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a {type(grad).__name__} of another shape than "
+            raise TypeError(f"{source.name()}: {type(g).__name__}.sum_to_size gave a "
+                            f"{type(grad).__name__} of another shape than "
                             f"{shape_text(metadata.ndim, metadata.sizes)}")
         g = <TensorBase>grad
     if not is_differentiable(metadata.dtype):
-        raise GradientError(f"{source.name()}: leads to a tensor of {dtype_object(metadata.dtype)}, and integers have no "
-                            f"gradient")
+        raise GradientError(f"{source.name()}: leads to a tensor of "
+                            f"{dtype_object(metadata.dtype)}, and integers have no gradient")
     if g.dtype_ != metadata.dtype:
         grad = <TensorBase?>grad.to(dtype_object(metadata.dtype))
     return grad
@@ -103,7 +107,8 @@ cdef bint is_expandable(InputMetadata* metadata, TensorBase g) noexcept:
     return True
 
 
-cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number, object grad) except -1:
+cdef int accumulate(Task task, Node node, Py_ssize_t slot, int output_number,
+                    object grad) except -1:
     """Add a gradient to the input buffer of a node, whose slot is given."""
     cdef list several
     if node.output_count == 1:
@@ -143,8 +148,9 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         slot = task.find(node)
         grad = task.input_buffers[slot]
         task.input_buffers[slot] = None
-        task.nodes[slot] = None             # the node will not run again: it may be freed as soon as its users let go
-        if node.extras is not None and (node.extras.tensor_hooks is not None or node.extras.retaining is not None):
+        task.nodes[slot] = None             # it runs only once, and may be freed once unused
+        if node.extras is not None and (
+                node.extras.tensor_hooks is not None or node.extras.retaining is not None):
             grad = run_tensor_hooks(node, grad)
         if type(node) is AccumulateGrad and (<AccumulateGrad>node).variable.hooks:
             grad = run_leaf_hooks((<AccumulateGrad>node).variable, grad)
@@ -157,8 +163,8 @@ cdef int run(Task task, ReadyQueue ready) except -1:
         else:
             if node.extras is not None and node.extras.prehooks:
                 grad = run_prehooks(node, grad)
-            out = (run_alone(node, grad, task) if node.extras is None and not is_anomaly_on() else
-                   apply_with_hooks(node, grad, task))
+            out = (run_alone(node, grad, task) if node.extras is None and not is_anomaly_on()
+                   else apply_with_hooks(node, grad, task))
             if not task.keep_graph:
                 node.release_saved()
         grad = None

@@ -61,11 +61,15 @@ cdef class FunctionNode(Node):
         self.non_differentiable = ()
 
     def save_for_backward(self, *tensors):
-        """Keep tensors for backward, with a check that nobody changes them in between. Call it once, in forward."""
+        """Keep tensors for backward, which checks that they are unchanged.
+
+        Call it once, in forward.
+        """
         for tensor in tensors:
             if tensor is not None and not isinstance(tensor, TensorBase):
-                raise TypeError(f"save_for_backward: can only save Tensors and None, not {type(tensor).__name__}; keep "
-                                f"other things as attributes of ctx")
+                raise TypeError(
+                    "save_for_backward: can only save Tensors and None, not "
+                    f"{type(tensor).__name__}; keep other things as attributes of ctx")
         self.to_save = tensors
 
     @property
@@ -122,7 +126,8 @@ cdef class FunctionNode(Node):
     cdef tuple apply(self, object grad, GraphTask task):
         cdef list grads = [grad] if self.output_count == 1 else (
             list(grad) if grad is not None else [None] * self.output_count)
-        cdef list counters = [], versions = []      # a backward that is given a list may take gradients out of it
+        # kept apart, as a backward that is given a list may take gradients out of it
+        cdef list counters = [], versions = []
         cdef Py_ssize_t i, n = len(self.needs_input_grad)
         for i in range(len(grads)):
             if grads[i] is None and self.materializes:
@@ -130,26 +135,29 @@ cdef class FunctionNode(Node):
             counters.append(None if grads[i] is None else (<TensorBase>grads[i]).counter)
             versions.append(version_of(counters[i]))
         cls = type(self)._function
-        out = call_with_overrides(cls.backward, (self, grads) if cls.boxed_grads_call else (self, *grads))
+        out = call_with_overrides(
+            cls.backward, (self, grads) if cls.boxed_grads_call else (self, *grads))
         for i in range(len(counters)):
             if version_of(counters[i]) != versions[i]:
-                raise GradientError(f"{self.label()}: its backward changed gradient {i} in place, which other nodes may "
-                                    f"still read; clone it first, or use the out-of-place op")
+                raise GradientError(f"{self.label()}: its backward changed gradient {i} in "
+                                    "place, which other nodes may still read; clone it first, "
+                                    "or use the out-of-place op")
         if not isinstance(out, (tuple, list)):
             out = (out,)
         out = list(out)
         while len(out) > n and out[len(out) - 1] is None:
             out.pop()
         if len(out) != n:
-            raise GradientError(f"{self.label()}: returned {len(out)} gradients, but forward took {n} arguments; return one "
-                                f"for each, None for those without")
+            raise GradientError(
+                f"{self.label()}: returned {len(out)} gradients, but forward took {n} "
+                "arguments; return one for each, None for those without")
         for i in range(n):
             if out[i] is not None and not isinstance(out[i], TensorBase):
-                raise GradientError(f"{self.label()}: returned a {type(out[i]).__name__} as gradient {i}; a Tensor or None is "
-                                    f"needed")
+                raise GradientError(f"{self.label()}: returned a {type(out[i]).__name__} as "
+                                    f"gradient {i}; a Tensor or None is needed")
             if out[i] is not None and i not in self.tensor_places:
-                raise GradientError(f"{self.label()}: returned a gradient for argument {i} of forward, which was no tensor; "
-                                    f"return None in its place")
+                raise GradientError(f"{self.label()}: returned a gradient for argument {i} of "
+                                    "forward, which was no tensor; return None in its place")
         return tuple([out[i] for i in self.tensor_places])
 
     cdef TensorBase zeros_for_output(self, Py_ssize_t i):
@@ -185,7 +193,8 @@ def apply_function(cls, tuple arguments, dict keywords):
     is_recorded = is_recorded and thread_state().grad_enabled
     node.needs_input_grad = tuple(flags)
     if is_recorded:
-        node.tensor_places = [i for i, argument in enumerate(arguments) if isinstance(argument, TensorBase)]
+        node.tensor_places = [
+            i for i, argument in enumerate(arguments) if isinstance(argument, TensorBase)]
         set_edges(node, [arguments[i] for i in node.tensor_places])
         node.saved = []
         set_sequence_number(node)
@@ -194,8 +203,10 @@ def apply_function(cls, tuple arguments, dict keywords):
         if cls._has_setup_context:
             result = cls.forward(*arguments)
             cls.setup_context(node, arguments, result)
+        elif keywords:
+            result = cls.forward(node, *arguments, **keywords)
         else:
-            result = cls.forward(node, *arguments, **keywords) if keywords else cls.forward(node, *arguments)
+            result = cls.forward(node, *arguments)
     finally:
         set_grad_mode(was_enabled)
     is_single = not isinstance(result, (tuple, list))
@@ -205,41 +216,47 @@ def apply_function(cls, tuple arguments, dict keywords):
         node.to_save = None         # it would own the node's outputs, if what follows raises
     wrap_outputs(node, arguments, outputs, is_recorded)
     if is_recorded:
-        node.saved = [None if one is None else save_for(node, <TensorBase>one) for one in to_save]
-    node.dirty = node.non_differentiable = ()       # they have done their work, and would keep the tensors as long as the node
+        node.saved = [
+            None if one is None else save_for(node, <TensorBase>one) for one in to_save]
+    node.dirty = node.non_differentiable = ()   # or the tensors would live as long as the node
     return outputs[0] if is_single else outputs if isinstance(result, list) else tuple(outputs)
 
 
 cdef SavedTensor save_for(FunctionNode node, TensorBase x):
-    """Keep x; if forward made or wrote it, as an output, lest it and the node own each other.
+    """Keep x: as an output if forward made or wrote it, so that the two do not own each other.
 
     An input may be detached in place meanwhile, as in PyTorch.
     """
-    cdef SavedTensor saved = save_tensor(x, grad_fn_of(x) is node or (needs_grad(x) and contains(node.dirty, x)))
+    cdef bint is_output = grad_fn_of(x) is node or (needs_grad(x) and contains(node.dirty, x))
+    cdef SavedTensor saved = save_tensor(x, is_output)
     saved.was_computed = False
     saved.may_differ = True
     return saved
 
 
-cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs, bint is_recorded) except -1:
-    """Give each output its history. What was changed in place is checked first, so that nothing is half done."""
+cdef int wrap_outputs(FunctionNode node, tuple arguments, list outputs,
+                      bint is_recorded) except -1:
+    """Give each output its history. What was changed in place is checked first, so that an
+    error leaves nothing half done."""
     cdef Py_ssize_t i, differentiable = 0
     cdef TensorBase out
     cdef Node old
     cdef bint is_input, is_dirty, has_grad
     for one in node.dirty:
         check_dirty(node, <TensorBase?>one, arguments, outputs, is_recorded)
-    for one in node.dirty:              # forward may have written where no op of ours could count it
+    for one in node.dirty:              # forward may have written where no op of ours counts it
         bump_version(<TensorBase?>one)
     if is_recorded:
-        set_input_metadata(node, [one if isinstance(one, TensorBase) else None for one in outputs])
+        set_input_metadata(
+            node, [one if isinstance(one, TensorBase) else None for one in outputs])
     for i in range(len(outputs)):
         if not isinstance(outputs[i], TensorBase):
             continue
         out = <TensorBase>outputs[i]
         is_input = contains(arguments, out)
         is_dirty = contains(node.dirty, out)
-        has_grad = is_recorded and is_differentiable(out.dtype_) and not contains(node.non_differentiable, out)
+        has_grad = (is_recorded and is_differentiable(out.dtype_)
+                    and not contains(node.non_differentiable, out))
         differentiable += has_grad
         if not has_grad:
             if is_input and needs_grad(out):

@@ -11,8 +11,10 @@ cdef struct InputMetadata:      # what a gradient must look like: the shape and 
     ssize[MAX_NDIM] sizes
 
 cdef class Node:
-    cdef tuple edges            # for each differentiable argument (recording.edge_count): the Node its gradient goes to, or None
-    cdef object saved           # what its backward needs; each kind of node keeps it in a form of its own
+    # for each differentiable argument (see recording.edge_count): the Node that its gradient
+    # goes to, or None
+    cdef tuple edges
+    cdef object saved           # what its backward needs, in a form of its own for each kind
     cdef int* edge_outputs      # which output of that node the input was; NULL if 0 for all
     cdef unsigned long long sequence_number  # nodes made later run first
     cdef int output_count       # outputs of the forward op = gradients that come in
@@ -67,7 +69,8 @@ cdef inline int dim_of(object dim, TensorBase x, str where) except -1:
     return wrap_dim(dim, ndim_of(x), where)
 
 cdef inline bint needs_grad(TensorBase x) noexcept:
-    """x.requires_grad: its own flag, or it was computed from something with one, or it is a view of such a thing."""
+    """x.requires_grad: its own flag is set, or it was computed from a tensor that requires
+    grad, or it is a view of such a tensor."""
     return (x.wants_grad or x.node is not None
             or (x.base is not None and (x.base.wants_grad or x.base.node is not None)))
 

@@ -50,7 +50,7 @@ cdef int release_depth = 0
 
 
 cdef int release(Node node) except -1:
-    """Let go of what a dying node holds; too deep inside others, put it aside. The outermost node clears up."""
+    """Free what a dying node holds; too deeply nested, leave that to the outermost free."""
     global release_depth
     if release_depth >= MAX_NESTED_FREES:
         deferred_frees.append(node.edges)
@@ -294,7 +294,7 @@ cdef int set_as_strided(object function) except -1:
 
 
 cdef Node grad_fn_of(TensorBase x):
-    """The node that made x, or None for a leaf. Refreshes a stale view: see the top of this file."""
+    """The node that made x, or None for a leaf. Refreshes a stale view: see the file's top."""
     cdef bint was_enabled, were_disabled
     cdef TensorBase again
     cdef object old
@@ -308,15 +308,16 @@ cdef Node grad_fn_of(TensorBase x):
         x.node = None
         if is_differentiable(x.dtype_):
             was_enabled = thread_state().grad_enabled
-            thread_state().grad_enabled = True          # in inference mode, too: it is the history from before
+            thread_state().grad_enabled = True      # in inference mode too: history from before
             were_disabled = set_overrides_disabled(True)
             try:
-                again = <TensorBase?>as_strided(x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
+                again = <TensorBase?>as_strided(
+                    x.base, make_size(x.ndim_, x.sizes), x.stride(), offset_of(x))
             finally:
                 thread_state().grad_enabled = was_enabled
                 set_overrides_disabled(were_disabled)
             x.node = again.node
-        if x.node is None:                  # the base needs no gradient any more (it was detached), or nothing has one
+        if x.node is None:                  # x is of integers, or its base was detached
             x.node = DeadEnd.__new__(DeadEnd)
             set_input_metadata(<Node>x.node, x)
         x.output_number = 0
@@ -382,16 +383,22 @@ cdef int bump_version(TensorBase x) except -1:
         if is_anomaly_on():
             x.counter.written_at = here()
     elif not thread_state().inference:
-        raise GradientError("an inference tensor cannot be changed in place outside inference_mode; clone it first")
+        raise GradientError("an inference tensor cannot be changed in place outside "
+                            "inference_mode; clone it first")
     return 0
 
 
 cdef int refuse_special_view(TensorBase x, str op) except -1:
-    """Views made in some ways cannot follow a write: raise for them. `op` is what writes to x; None if x's base was written."""
+    """Raise for a view that was made in a way that cannot follow a write.
+
+    `op` is what writes to x; None if x's base was written.
+    """
     cdef str what, why
     if x.creation == VIEW_DEFAULT:
         return 0
-    what = "its base or another view of its base was changed in place" if op is None else "it is being changed in place"
+    what = "it is being changed in place"
+    if op is None:
+        what = "its base or another view of its base was changed in place"
     if x.creation == VIEW_NO_GRAD:
         why = "this view was made under no_grad"
     elif x.creation == VIEW_INFERENCE:
@@ -399,9 +406,11 @@ cdef int refuse_special_view(TensorBase x, str op) except -1:
     elif x.creation == VIEW_MULTI_OUTPUT:
         why = "this view is one of several that one function returned (unbind, split, chunk)"
     else:
-        why = "this view was returned by a custom autograd Function, whose backward the write would bypass"
-    raise GradientError(f"{op or 'autograd'}: {why}, and {what} with grad mode enabled: no correct gradient exists. Use the "
-                        f"out-of-place op, or clone the view before.")
+        why = ("this view was returned by a custom autograd Function, whose backward the write "
+               "would bypass")
+    raise GradientError(
+        f"{op or 'autograd'}: {why}, and {what} with grad mode enabled: no correct gradient "
+        "exists. Use the out-of-place op, or clone the view before.")
 
 
 cdef TensorBase as_view(TensorBase x, TensorBase out, int creation):

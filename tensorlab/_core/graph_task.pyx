@@ -138,7 +138,7 @@ cdef int count(Task task, list roots) except -1:
 
 
 cdef int select(Task task, list targets) except -1:
-    """Mark the targets and every node from which one can be reached: depth first, without recursion."""
+    """Mark the targets and every node that leads to one: depth first, without recursion."""
     cdef set needed = set(targets), seen = set()
     cdef list stack
     cdef Node node

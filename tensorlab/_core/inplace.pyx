@@ -32,18 +32,19 @@ cdef int check_inplace(TensorBase x, bint any_needs_grad, str op) except -1:
     """Raise before an in-place op writes to a tensor that autograd could not follow."""
     check_writable(x, op)
     if x.counter is None and not thread_state().inference:
-        raise GradientError(f"{op}: an inference tensor cannot be changed in place outside inference_mode; "
-                            f"clone it first")
+        raise GradientError(f"{op}: an inference tensor cannot be changed in place outside "
+                            "inference_mode; clone it first")
     if not any_needs_grad:
         return 0
     if x.base is not None:
         refuse_special_view(x, op)
         if needs_grad(x) and grad_fn_of(x.base) is None:
-            raise GradientError(f"{op}: a view of a leaf that requires grad is being used in an in-place operation; "
-                                f"use the out-of-place op, or write under no_grad")
+            raise GradientError(f"{op}: a view of a leaf that requires grad is being used in "
+                                "an in-place operation; use the out-of-place op, or write "
+                                "under no_grad")
     if needs_grad(x) and grad_fn_of(x) is None:
-        raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place operation; use the "
-                            f"out-of-place op, or write under no_grad")
+        raise GradientError(f"{op}: a leaf that requires grad is being used in an in-place "
+                            "operation; use the out-of-place op, or write under no_grad")
     return 0
 
 
@@ -76,12 +77,12 @@ cdef int rebase_history(TensorBase x, Node node, Py_ssize_t place=0) except -1:
     old = base.node
     set_history(base, slices, 0)
     move_retained(base, old, slices)
-    grad_fn_of(x)                       # the write has bumped the version, so x is stale by now and gets its new node
+    grad_fn_of(x)                       # x is stale after the write: this gives it a new node
     return 0
 
 
 cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
-    """The in-place op's edges become those of CopySlices, but for the view's, which goes to the base."""
+    """Copy the in-place op's edges to CopySlices; the view's edge goes to the base instead."""
     cdef Py_ssize_t i, n = len(node.edges), place = slices.place
     slices.edges = node.edges[:place] + (gradient_edge(base),) + node.edges[place + 1:]
     if base.output_number != 0 or node.edge_outputs != NULL:
@@ -90,7 +91,8 @@ cdef int take_edges(CopySlices slices, Node node, TensorBase base) except -1:
             raise MemoryError()
         for i in range(n):
             slices.edge_outputs[i] = node.edge_outputs[i] if node.edge_outputs != NULL else 0
-        slices.edge_outputs[place] = base.output_number if slices.edges[place] is not None else 0
+        slices.edge_outputs[place] = (
+            base.output_number if slices.edges[place] is not None else 0)
     return 0
 
 
@@ -110,17 +112,21 @@ cdef class CopySlices(Node):
         cdef int i
         if grad is None:
             return (None,) * len(self.edges)
-        result = grad.new_empty_strided(make_size(self.base_metadata.ndim, self.base_metadata.sizes),
-                                        tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
+        result = grad.new_empty_strided(
+            make_size(self.base_metadata.ndim, self.base_metadata.sizes),
+            tuple([self.base_strides[i] for i in range(self.base_metadata.ndim)]))
         result.copy_(grad)
-        part = result.as_strided(make_size(self.view_metadata.ndim, self.view_metadata.sizes),
-                                 tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]), self.view_offset)
+        part = result.as_strided(
+            make_size(self.view_metadata.ndim, self.view_metadata.sizes),
+            tuple([self.view_strides[i] for i in range(self.view_metadata.ndim)]),
+            self.view_offset)
         if function is None:
             raise already_released("CopySlices")
         if task.is_selective and is_wanted(task, self.edges[self.place]):
-            # the op's node will ask whether its own edge to the view's old node is wanted; ours to the base stands for that
+            # our edge to the base stands for the op's edge to the view's old node, and the op's
+            # node will ask whether that one is wanted
             task.needed.add(function.edges[self.place])
-        # a copy, because the op's backward may keep what it is given, and `part` is written to below
+        # a copy: the op's backward may keep what it is given, and `part` is written to below
         grads = function.apply(part.clone(memory_format="contiguous"), task)
         out = list(grads)
         out[self.place] = None

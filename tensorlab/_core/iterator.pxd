@@ -16,7 +16,7 @@ cdef struct Operand:            # operand 0 is the result
     char* data                  # first element
     int dtype                   # as stored
     int kernel_dtype            # as the loop wants it
-    ssize[MAX_NDIM] strides     # elements from one index to the next, for each dimension of the iterator; 0: broadcast
+    ssize[MAX_NDIM] strides     # in elements, for each dimension of the iterator; 0: broadcast
 
 cdef struct TensorIterator:
     int ndim

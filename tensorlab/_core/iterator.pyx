@@ -38,8 +38,8 @@ cdef enum:
 
 
 # ---------------------------------------------------------------- setting up
-cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
-                      const ssize* strides) noexcept nogil:
+cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype,
+                      int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
     """Describe operand k; its dimensions are aligned with the last ones of the iterator."""
     cdef Operand* operand = &iter.operand[k]
     cdef int i, shift = iter.ndim - ndim
@@ -178,11 +178,13 @@ cdef void scatter(char* buffer, Operand* operand, char* data, ssize row_stride, 
         convert(data + i * row_stride * size, operand.dtype, stride, buffer + i * n * kernel_size, operand.kernel_dtype, 1, n)
 
 
-cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, ssize m, ssize n, bint together) noexcept nogil:
-    """One tile of m rows of n elements: gather what needs it, call the loop, scatter the result if it needs it.
+cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, ssize m,
+                   ssize n, bint together) noexcept nogil:
+    """One tile of m rows of n elements: gather the inputs, call the loop, scatter the result.
 
-    With `together` the tile is small enough for the buffers, and rows that are not next to each other are gathered too, so
-    that a single call of the loop does the whole tile.
+    Contiguous rows of the loop's own type are used where they are. With `together` the tile
+    fits into the buffers, and rows with gaps between them are gathered too, so that a single
+    call of the loop does the whole tile.
     """
     cdef void* rows[MAX_OPERANDS]
     cdef ssize[MAX_OPERANDS] row_bytes
@@ -207,7 +209,8 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
         elif not plane.is_constant[k]:
             if plane.is_copy and one_call and not result_is_buffered:
                 rows[k] = rows[0]
-            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k], m, n)
+            gather(<char*>rows[k], operand, data[k], plane.row_strides[k], plane.strides[k],
+                   m, n)
     if one_call:
         call_loop(loop, iter.operands, rows, m * n)
     else:
@@ -216,7 +219,8 @@ cdef void run_tile(TensorIterator* iter, void* loop, Plane* plane, char** data, 
             for k in range(iter.operands):
                 rows[k] = <char*>rows[k] + row_bytes[k]
     if result_is_buffered:
-        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0], plane.strides[0], m, n)
+        scatter(plane.buffers[0], &iter.operand[0], data[0], plane.row_strides[0],
+                plane.strides[0], m, n)
 
 
 cdef void run_block(TensorIterator* iter, void* loop, Plane* plane, char** base, ssize first_row, ssize last_row,
@@ -353,7 +357,7 @@ cdef void run_part(void* context, ssize begin, ssize end) noexcept nogil:
 
 
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1:
-    """Call the loop for every element of the result. Each thread gets at least `grain` elements."""
+    """Call the loop for all elements of the result. A thread gets at least `grain` of them."""
     cdef Job job
     cdef ssize* strides[MAX_OPERANDS]
     cdef ssize work = 1, n

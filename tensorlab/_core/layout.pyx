@@ -43,7 +43,10 @@ cdef void contiguous_strides(int ndim, const ssize* sizes, ssize* strides) noexc
 
 
 cdef bint is_contiguous(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
-    """True if the elements lie in row-major order without gaps. Dimensions of size 1 may have any stride."""
+    """True if the elements lie in row-major order without gaps.
+
+    Dimensions of size 1 may have any stride.
+    """
     cdef ssize stride = 1
     cdef int i
     for i in range(ndim):
@@ -87,10 +90,12 @@ cdef bint is_dense(int ndim, const ssize* sizes, const ssize* strides) noexcept 
     return True
 
 
-cdef bint has_internal_overlap(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
+cdef bint has_internal_overlap(int ndim, const ssize* sizes,
+                               const ssize* strides) noexcept nogil:
     """True if two indices surely share an element: a dimension larger than 1 has stride 0.
 
-    This is PyTorch's test too: it finds what `expand` makes, not every overlap that `as_strided` can make.
+    This is PyTorch's test too: it finds what `expand` makes, not every overlap that
+    `as_strided` can make.
     """
     cdef int i
     if is_dense(ndim, sizes, strides):
@@ -148,21 +153,23 @@ cdef bint is_channels_last(const ssize* sizes, const ssize* strides) noexcept no
 
 
 cdef ssize extent(int ndim, const ssize* sizes, const ssize* strides) noexcept nogil:
-    """Elements from the first to the last that the layout reaches, both included: 0 for an empty one, and BEYOND_ALL for
-    more than a number can tell."""
+    """Elements from the first to the last that the layout reaches, both included: 0 for an
+    empty layout, BEYOND_ALL for more than an integer can hold."""
     cdef ssize last = 0, reach
     cdef int i
     for i in range(ndim):
         if sizes[i] == 0:
             return 0
     for i in range(ndim):
-        if multiply_overflows(sizes[i] - 1, strides[i], &reach) or add_overflows(last, reach, &last):
+        if multiply_overflows(sizes[i] - 1, strides[i], &reach):
+            return BEYOND_ALL
+        if add_overflows(last, reach, &last):
             return BEYOND_ALL
     return last + 1 if last < BEYOND_ALL else BEYOND_ALL
 
 
-cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int new_ndim, const ssize* new_sizes,
-                       ssize* new_strides) noexcept nogil:
+cdef bint view_strides(int ndim, const ssize* sizes, const ssize* strides, int new_ndim,
+                       const ssize* new_sizes, ssize* new_strides) noexcept nogil:
     """The view rule: find strides for `new_sizes` over the same memory; False if there are none.
 
     Walk both shapes from the right. A run of old dimensions that continue one another in memory
@@ -252,8 +259,9 @@ cdef void dense_strides(int ndim, const ssize* sizes, int operands, const ssize*
         stride *= sizes[order[i]] if is_reordered or sizes[order[i]] > 1 else 1     # so 0 comes up, as in PyTorch
 
 
-cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim, ssize* out_sizes) noexcept nogil:
-    """Widen `out_sizes` so that `sizes` broadcasts to it; returns -1 if they do not fit, else 0."""
+cdef int broadcast_into(int ndim, const ssize* sizes, int* out_ndim,
+                        ssize* out_sizes) noexcept nogil:
+    """Widen `out_sizes` so that `sizes` broadcasts to it; -1 if they do not fit, else 0."""
     cdef int i, shift, k
     if ndim > out_ndim[0]:
         shift = ndim - out_ndim[0]

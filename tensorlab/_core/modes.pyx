@@ -61,7 +61,7 @@ cdef bint set_grad_mode(bint enabled) noexcept:
 
 
 def switch_grad_mode(bint enabled):
-    """Set grad mode in this thread and return what it was. `no_grad` and its relatives are made of this."""
+    """Set grad mode in this thread and return what it was. `no_grad` and others call it."""
     return set_grad_mode(enabled)
 
 

@@ -18,13 +18,19 @@ from tensorlab.errors import GradientError
 
 # ---------------------------------------------------------------- hooks of tensors
 cdef object run_tensor_hooks(Node node, object grad):
-    """Call the hooks of the tensors that the node made; each may replace the gradient. Retained gradients come last."""
-    cdef list grads = [grad] if node.output_count == 1 else grad if grad is not None else [None] * node.output_count
+    """Call the hooks of the tensors that the node made; each may replace the gradient. Retained
+    gradients come last."""
+    cdef list grads
     cdef int number
     cdef TensorBase holder
+    if node.output_count == 1:
+        grads = [grad]
+    else:
+        grads = grad if grad is not None else [None] * node.output_count
     if node.extras.tensor_hooks is not None:
         for number, _, function in list(node.extras.tensor_hooks):
-            grads[number] = checked_hook_result(call_with_overrides(function, (grads[number],)), grads[number])
+            grads[number] = checked_hook_result(
+                call_with_overrides(function, (grads[number],)), grads[number])
     if node.extras.retaining is not None:
         for number, reference in list(node.extras.retaining.items()):
             holder = <TensorBase>reference()
@@ -59,14 +65,17 @@ cdef object checked_hook_result(object result, object grad):
     if not isinstance(result, TensorBase):
         raise TypeError(f"hook: must return None or a Tensor, not {type(result).__name__}")
     if grad is None:
-        raise GradientError("hook: there was no gradient (None), so a hook cannot replace it with one")
+        raise GradientError("hook: there was no gradient (None), so a hook cannot replace it "
+                            "with one")
     if result.shape != grad.shape:
-        raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in place of one of shape "
-                            f"{tuple(grad.shape)}")
+        raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in "
+                            f"place of one of shape {tuple(grad.shape)}")
     if is_meta(<TensorBase>result) != is_meta(<TensorBase>grad):
-        raise GradientError(f"hook: returned a gradient on {result.device} in place of one on {grad.device}")
+        raise GradientError(f"hook: returned a gradient on {result.device} in place of one on "
+                            f"{grad.device}")
     if result.dtype != grad.dtype:
-        raise GradientError(f"hook: returned a gradient of type {result.dtype} in place of one of type {grad.dtype}")
+        raise GradientError(f"hook: returned a gradient of type {result.dtype} in place of one "
+                            f"of type {grad.dtype}")
     return result
 
 
@@ -99,10 +108,12 @@ cdef tuple checked_tuple(object result, tuple grads, str kind):
     if result is None:
         return grads
     if not isinstance(result, tuple):
-        raise TypeError(f"{kind} of a node: must return None or a tuple of {len(grads)} gradients, not {type(result).__name__}")
+        raise TypeError(f"{kind} of a node: must return None or a tuple of {len(grads)} "
+                        f"gradients, not {type(result).__name__}")
     if len(result) != len(grads):
-        raise GradientError(f"{kind} of a node: returned {len(result)} gradients in place of {len(grads)}")
+        raise GradientError(f"{kind} of a node: returned {len(result)} gradients in place of "
+                            f"{len(grads)}")
     out = []
-    for new, old in zip(result, grads):         # unlike a tensor's hook it may take a gradient away
+    for new, old in zip(result, grads):         # unlike a tensor's hook, it may drop a gradient
         out.append(None if new is None else checked_hook_result(new, old))
     return tuple(out)

@@ -155,8 +155,8 @@ cdef class Op:
     def derivative(self, str param, *, bint is_list=False):
         """Declare the formula of the gradient with respect to `param`; see the top of this file.
 
-        With `is_list` the parameter is a sequence of tensors, the op's only differentiable one, and the formula
-        returns a list.
+        With `is_list` the parameter is a sequence of tensors, the op's only differentiable one,
+        and the formula returns a list.
         """
         def declare(formula):
             cdef unsigned int saves = 0
@@ -165,10 +165,12 @@ cdef class Op:
             for name in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
                 if name in ("grad", "grads"):
                     code = GRAD if name == "grad" else GRADS
-                elif name.rstrip("_") in self.params:           # grad_: an argument of the op that is called grad
+                elif name.rstrip("_") in self.params:       # grad_: the op's argument `grad`
                     code = self.params.index(name.rstrip("_"))
-                    if code >= MAX_SAVED and code < self.arity and self.signature.parameters[code].type.word == "Tensor":
-                        raise ValueError(f"Op {self.name}: {name!r} must be one of the first {MAX_SAVED} arguments")
+                    if (code >= MAX_SAVED and code < self.arity
+                            and self.signature.parameters[code].type.word == "Tensor"):
+                        raise ValueError(f"Op {self.name}: {name!r} must be one of the first "
+                                         f"{MAX_SAVED} arguments")
                     saves |= <unsigned int>1 << code
                 elif name == "out":
                     code = OUT
@@ -179,7 +181,8 @@ cdef class Op:
                 elif name == param + "_dtype":
                     code = DTYPE
                 else:
-                    raise ValueError(f"Op {self.name}: the derivative by {param} asks for {name!r}, which is unknown")
+                    raise ValueError(f"Op {self.name}: the derivative by {param} asks for "
+                                     f"{name!r}, which is unknown")
                 takes.append(code)
             if self.derivative_count == MAX_INPUTS:
                 raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")

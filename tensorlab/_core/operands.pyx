@@ -120,7 +120,7 @@ cdef inline int promote(int a, int b) noexcept:
 
 
 cdef inline int combine(int higher, int lower) noexcept:
-    """A lower-ranking operand counts only if its category (bool < integer < floating) is higher."""
+    """`lower` counts only if its category (bool < integer < floating) is higher."""
     if higher == NO_DTYPE:
         return lower
     if lower == NO_DTYPE or is_floating(higher):
@@ -129,7 +129,7 @@ cdef inline int combine(int higher, int lower) noexcept:
 
 
 cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:
-    """The common type. Tensors with dimensions outrank 0-d tensors, which outrank Python numbers."""
+    """The common type. Tensors with dimensions outrank 0-d ones, and these Python numbers."""
     cdef int dims = NO_DTYPE, zero = NO_DTYPE, numbers = NO_DTYPE, k
     cdef TensorBase x
     for k in range(n):

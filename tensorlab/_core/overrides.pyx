@@ -114,7 +114,7 @@ cdef bint has_override(object value):
 
 
 cdef list add_overloaded(list found, object value):
-    """Add an argument to those whose class is asked: one for each class, a class before the ones it inherits."""
+    """Add an argument to those whose class is asked: one for each class, subclasses first."""
     cdef Py_ssize_t i
     if not has_override(value):
         return found
@@ -164,7 +164,9 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
         return entry.original(function, arguments, flags, names)
     args = positional_arguments(arguments, positional)
     kwargs = named_arguments(arguments + positional, names)
-    if entry.kind & OPERATOR and (n == 0 or not (is_operand(<object>arguments[n - 1]) or has_override(<object>arguments[n - 1]))):
+    if entry.kind & OPERATOR and (
+            n == 0 or not (is_operand(<object>arguments[n - 1])
+                           or has_override(<object>arguments[n - 1]))):
         return entry.original(function, arguments, flags, names)
     result = call_hooks(entry.public, found or [], args, kwargs)
     if result is NotImplemented and not entry.kind & OPERATOR:
@@ -190,12 +192,12 @@ cdef object call_with_tuple(PyObject* function, PyObject** arguments, size_t fla
 
 
 cdef object call_hooks(object public, list found, tuple args, dict kwargs):
-    """Give the call to the innermost mode, then to each class, until one does not return NotImplemented."""
+    """Give the call to the innermost mode, then to each class, until one handles it."""
     types = tuple([type(value) for value in found])
     cdef list modes
     if mode_count > 0 and has_modes():
         modes = stacks.modes
-        mode = modes.pop()                      # inside its hook a mode does not intercept its own calls
+        mode = modes.pop()                      # a mode does not intercept its hook's own calls
         try:
             result = hook_of(mode)(public, types, args, kwargs)
         finally:

@@ -150,22 +150,27 @@ cdef class OpNode(Node):
             return make_size(self.metadata_of_input(j).ndim, self.metadata_of_input(j).sizes)
         if code == DTYPE:
             return dtype_object(self.metadata_of_input(j).dtype)
-        if self.is_released:                # since check_saved looked: by a pass in another thread, or in an unpack function
+        # a backward pass in another thread, or one that an unpack function runs, may have freed
+        # it since check_saved looked
+        if self.is_released:
             raise already_released(self.label())
         if code == OUT:
             output = self.saved_output
             return output.restore(self)
-        value = <object>PyTuple_GET_ITEM(<tuple>self.saved, code)           # held, should a pass free it now
-        return value if self.saved_tensors >> code & 1 else unpack_value(value, self)   # check_saved has looked at the first
+        value = <object>PyTuple_GET_ITEM(<tuple>self.saved, code)   # ours if a pass frees it
+        if self.saved_tensors >> code & 1:          # check_saved has compared its version
+            return value
+        return unpack_value(value, self)
 
     cdef InputMetadata* metadata_of_input(self, Py_ssize_t j):
         cdef Node node = <Node>self.edges[j]
         return &node.input_metadata[self.edge_outputs[j] if self.edge_outputs != NULL else 0]
 
     cdef int release_saved(self) except -1:
-        # plain values stay, so that an op without saved tensors can run backward again; but a number that stands for
-        # a 0-d tensor is gone as one would be
-        if self.saved is not None and (free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
+        # plain values stay, so that an op without saved tensors can run backward again; but a
+        # number that stands for a 0-d tensor is freed as the tensor would be
+        if self.saved is not None and (
+                free_saved(self.saved) or self.saved_tensors or self.op.wraps_numbers):
             self.saved = None
             self.is_released = True
         if self.saved_output is not None:
@@ -263,16 +268,18 @@ cdef OpNode begin_record(Op op, PyObject** arguments, int n):
             node = OpNode.__new__(OpNode)
             edges = empty_edges(count)
         edge = gradient_edge(x)
-        # a view made under no_grad requires grad, but leads nowhere: what only its formula needs is not saved (as in PyTorch,
-        # which one sees when a saved value was changed; there, too, an op with a single edge saves all the same)
+        # a view made under no_grad requires grad, but leads nowhere: what only its formula
+        # needs is not saved, unless this is the only edge. It is so in PyTorch, too, and a
+        # program can tell, as only what was saved is checked for changes.
         mask |= op.saves[j] if edge is not None or count == 1 else op.saves[j] & op.shared
         if x.output_number != 0:
             set_edge_output(node, j, count, x.output_number)
-        if edge is not None and op.wants_shape >> j & 1 and not has_shape_of(x, &(<Node>edge).input_metadata[x.output_number]):
+        if (edge is not None and op.wants_shape >> j & 1
+                and not has_shape_of(x, &(<Node>edge).input_metadata[x.output_number])):
             keep_shape(node, j, x)
         Py_INCREF(edge)
         PyTuple_SET_ITEM(edges, j, edge)
-        Py_DECREF(None)                         # which was there; the macro does not count it down
+        Py_DECREF(None)                         # the item that the macro has overwritten
     if node is None:
         return None
     node.op = op
@@ -390,7 +397,10 @@ cdef Op flat_op(Op op):
 
 
 cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
-    """Before the write: raise if it must not be, and save what the derivatives need. `arguments[0]` is x."""
+    """Before the write: raise if it is not allowed, and save what the derivatives need.
+
+    `arguments[0]` is x.
+    """
     cdef OpNode node
     cdef PyObject* packing = thread_state().packing
     cdef object pair = None if packing == NULL else <object>packing
@@ -403,17 +413,18 @@ cdef OpNode begin_record_inplace(Op op, TensorBase x, tuple arguments):
     if thread_state().grad_enabled:
         for j in range(op.derivative_count):
             if isinstance(<object>PyTuple_GET_ITEM(arguments, op.positions[j]), TensorBase):
-                wanted = wanted or needs_grad(<TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j]))
+                wanted = wanted or needs_grad(
+                    <TensorBase>PyTuple_GET_ITEM(arguments, op.positions[j]))
     check_inplace(x, wanted, where)
     if not wanted:
         return None
-    thread_state().packing = NULL           # first the copy; a pack function may keep what it is given
+    thread_state().packing = NULL           # copy first: pack may keep what it is given
     try:
         node = begin_record(op, items_of(arguments), <int>PyTuple_GET_SIZE(arguments))
     finally:
         thread_state().packing = packing
     if node.saved_tensors & 1:
-        # x itself is about to change: keep a copy. It is recorded, so that double backward reaches the old x
+        # x is about to change: keep a copy, recorded, so that double backward reaches old x
         were_disabled = set_overrides_disabled(True)
         ceiling = show_recorders()
         try:

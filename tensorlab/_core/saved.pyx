@@ -54,14 +54,16 @@ cdef class SavedTensor:
         return check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
 
     cdef TensorBase restore(self, Node owner):
-        """The tensor, checked to be unchanged; or what `unpack` makes of it, with the history of the original."""
+        """The tensor, checked to be unchanged; or what `unpack` makes of it, with the history
+        of the original."""
         cdef TensorBase out
-        cdef Node edge = self.edge          # an unpack function that runs backward may free this object meanwhile
+        cdef Node edge = self.edge          # read now: an unpack function may free this object
         cdef int number = self.output_number
         self.check(owner)
         if self.unpacker is None and not self.is_output:
             return self.tensor
-        if self.slices is not None and self.unpacker is None:       # the result was written into a view: the view as it was then
+        if self.slices is not None and self.unpacker is None:
+            # the result was written into a view: return the view as it was then
             slices = self.slices()
             if slices is None:
                 raise already_released(owner.label())
@@ -74,7 +76,8 @@ cdef class SavedTensor:
             out.node = owner
             out.output_number = number
         elif edge is not None:
-            # of a leaf the edge is its AccumulateGrad, so gradients reach the leaf; the alias is no leaf of its own
+            # a leaf's edge is its AccumulateGrad, so gradients reach the leaf; the alias is not
+            # a leaf of its own
             out = alias(out)
             out.node = edge
             out.output_number = number
@@ -144,11 +147,12 @@ cdef class SavedTensor:
         finally:
             set_grad_mode(was_enabled)
         if x.counter.value != version:
-            raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which other code still reads; work on a "
-                                "clone")
+            raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which "
+                                "other code still reads; work on a clone")
         if self.is_released or self.unpacker is not None:
-            raise GradientError("saved_tensors_hooks: while pack was running, the tensor that it packs was packed by another "
-                                "function, or freed by a backward pass; pack must do neither")
+            raise GradientError("saved_tensors_hooks: while pack was running, the tensor that "
+                                "it packs was packed by another function, or freed by a "
+                                "backward pass; pack must do neither")
         self.packed = packed
         self.unpacker = unpack
         self.shape, self.dtype, self.on_meta = shape, dtype, on_meta
@@ -213,28 +217,35 @@ forbid_new(SavedTensor)
 cdef unsigned long saved_version(TensorBase x) except? -1:
     """The version at which x is being saved."""
     if x.counter is None:
-        raise GradientError("an inference tensor cannot be saved for backward; clone it outside inference_mode first")
+        raise GradientError("an inference tensor cannot be saved for backward; clone it "
+                            "outside inference_mode first")
     return x.counter.value
 
 
-cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed, bint is_output, Node owner) except -1:
-    """Raise if somebody has written to x since it was saved at `version`, or detached it in place."""
+cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed,
+                            bint is_output, Node owner) except -1:
+    """Raise if x was written to since it was saved at `version`, or was detached in place."""
     if x.counter.value != version:
-        where = (f" (the last one at {x.counter.written_at})" if x.counter.written_at is not None
-                 else "; set_detect_anomaly(True) would show its line")
+        where = "; set_detect_anomaly(True) would show its line"
+        if x.counter.written_at is not None:
+            where = f" (the last one at {x.counter.written_at})"
         raise VersionError(
-            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
-            f"{' (its own output)' if is_output else ''} that is at version {x.counter.value} but was saved at {version}: "
-            f"an in-place operation changed it{where}. Clone it before that operation, or use the out-of-place one.")
+            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} "
+            f"and {dtype_object(x.dtype_)}{' (its own output)' if is_output else ''} that is "
+            f"at version {x.counter.value} but was saved at {version}: an in-place operation "
+            f"changed it{where}. Clone it before that operation, or use the out-of-place one.")
     if was_computed and x.node is None:
-        raise GradientError(f"backward: {owner.label()} needs a tensor that was taken out of the graph by detach_() after it "
-                            f"had been saved; use detach() instead")
+        raise GradientError(
+            f"backward: {owner.label()} needs a tensor that was taken out of the graph by "
+            "detach_() after it had been saved; use detach() instead")
     return 0
 
 
 cdef SavedTensor save_tensor(TensorBase x, bint is_output):
-    """Keep x for backward, packed if this thread packs. For an output, call it after the output's version has been bumped."""
-    cdef SavedTensor saved = saved_again(x, saved_version(x), not is_output and x.node is not None)
+    """Keep x for backward, packed if this thread packs. An output must have its new version by
+    now."""
+    cdef bint was_computed = not is_output and x.node is not None
+    cdef SavedTensor saved = saved_again(x, saved_version(x), was_computed)
     cdef PyObject* packing = thread_state().packing
     saved.is_output = is_output
     if is_output:

@@ -16,7 +16,7 @@ cdef class Storage:
     cdef Py_ssize_t nbytes_
     cdef object owner           # keeps foreign memory alive; None when the bytes are ours
     cdef int guard              # WRITABLE, READ_ONLY, ...
-    cdef int exports            # live NumPy arrays, memoryviews, capsules that look at these bytes
+    cdef int exports            # live NumPy arrays, memoryviews and capsules over these bytes
     cdef int resize(self, Py_ssize_t nbytes) except -1
     cdef int own(self) except -1
 

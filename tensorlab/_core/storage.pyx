@@ -75,14 +75,15 @@ cdef inline size_t block_size(size_t nbytes) noexcept nogil:
     """Round up to what is really handed out."""
     cdef size_t unit = LINE
     if nbytes >= LARGE:
-        unit = <size_t>1 << (63 - 3 - count_leading_zeros(nbytes))      # an eighth of the power of two below
+        # an eighth of the largest power of two that is not above nbytes
+        unit = <size_t>1 << (63 - 3 - count_leading_zeros(nbytes))
         if nbytes >= HUGE_PAGE and unit < HUGE_PAGE:
             unit = HUGE_PAGE
     return (nbytes + unit - 1) & ~(unit - 1)
 
 
 cdef void* allocate(size_t nbytes) noexcept:
-    """A block of at least `nbytes`, aligned to a cache line; NULL for 0 bytes or if there is no memory."""
+    """A block of at least `nbytes`, aligned to a cache line; NULL for 0 bytes or on failure."""
     cdef size_t size = block_size(nbytes)
     cdef FreeBlock* block
     cdef void* address
@@ -121,7 +122,7 @@ cdef void* allocate_large(size_t size) noexcept:
     if size > <size_t>1 << 62:
         return NULL
     address = aligned_alloc(HUGE_PAGE if size >= HUGE_PAGE else LINE, size)
-    if address == NULL:                             # give back what the cache holds, then try once more
+    if address == NULL:                             # empty the cache, then try once more
         empty_cache()
         address = aligned_alloc(HUGE_PAGE if size >= HUGE_PAGE else LINE, size)
     if address != NULL and size >= HUGE_PAGE:

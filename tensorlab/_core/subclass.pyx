@@ -27,7 +27,9 @@ def make_subclass(cls, TensorBase data not None, bint require_grad=False):
     RuntimeError
         If a gradient is wanted and the dtype is not floating, or outside inference_mode of an inference tensor.
     """
-    return run_3(MAKE_SUBCLASS, data, cls, require_grad) if active_layers else subclass_of(data, cls, require_grad)
+    if active_layers:
+        return run_3(MAKE_SUBCLASS, data, cls, require_grad)
+    return subclass_of(data, cls, require_grad)
 
 
 cdef TensorBase subclass_of(TensorBase data, object cls, object require_grad):

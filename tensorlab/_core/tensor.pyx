@@ -52,7 +52,7 @@ def live_tensors():
 @cython.freelist(256)
 @cython.auto_pickle(False)
 cdef class VersionCounter:
-    """Counts in-place operations. One object for a tensor, its views and its detached aliases."""
+    """Counts in-place operations. A tensor, its views and its detached aliases share one."""
 
 
 cdef object tuple_new = tuple.__new__
@@ -333,7 +333,8 @@ cdef TensorBase alias(TensorBase x):
     return alias_as(x, x.ndim_, x.sizes, x.strides, x.data_)
 
 
-cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides, char* data):
+cdef TensorBase alias_as(TensorBase x, int ndim, const ssize* sizes, const ssize* strides,
+                         char* data):
     """Another layout over x's storage, sharing its version counter, unknown to autograd."""
     cdef TensorBase out = <TensorBase>tl_make(TensorBase, tensor_class, NOTHING)
     out.counter = x.counter
