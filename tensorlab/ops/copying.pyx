@@ -62,6 +62,7 @@ def clone_derivative(grad):
 cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where):
     """A new tensor with x's values."""
     cdef ssize[MAX_NDIM] strides
+    cdef ssize nbytes = x.numel_ * item_size[dtype]
     cdef TensorBase out
     if memory_format is None or memory_format is preserve_format:
         out = empty_tensor_like(x, dtype)
@@ -71,8 +72,9 @@ cdef TensorBase copy_of(TensorBase x, int dtype, object memory_format, str where
         out = empty_beside(x, dtype, x.ndim_, x.sizes)
     if is_meta(out):
         return out
-    if dtype == x.dtype_ and x.is_contiguous_ and out.is_contiguous_ and 0 < x.numel_ * item_size[dtype] <= SMALL_COPY:
-        memcpy(memory_of(out), memory_of(x), x.numel_ * item_size[dtype])
+    if (dtype == x.dtype_ and x.is_contiguous_ and out.is_contiguous_
+            and 0 < nbytes <= SMALL_COPY):
+        memcpy(memory_of(out), memory_of(x), nbytes)
     else:
         copy_into(out, x)
     return out

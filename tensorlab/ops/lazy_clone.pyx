@@ -74,13 +74,15 @@ def end_sharing(Storage storage not None):
 
 
 cdef int move_out(Storage borrower) except -1:
-    """Copy the bytes and tell the tensors, or take the bytes over from a lender that nobody else uses."""
+    """Copy the bytes and tell the tensors; or take the bytes over, if the lender has no other
+    user."""
     cdef Borrowing borrowing = <Borrowing>borrower.owner
     cdef Storage lender = borrowing.lender
     cdef Storage fresh
     cdef char* old = borrower.address
     cdef TensorBase x
-    if (<PyObject*>lender).ob_refcnt == 2 and len(borrowings[id(lender)]) == 1:     # the variable here, and the borrowing
+    # 2 references to the lender: the variable here, and the borrowing
+    if (<PyObject*>lender).ob_refcnt == 2 and len(borrowings[id(lender)]) == 1:
         lender.address = NULL
         lender.nbytes_ = 0
     else:

@@ -349,14 +349,17 @@ def nll_loss_backward_derivative(TensorBase grad, target, weight, ignore_index, 
 
 
 # ---------------------------------------------------------------- cross_entropy
-cdef void cross_entropy_loop(void** data, ssize n, ClassParameters* parameters, real* as_this) noexcept nogil:
+cdef void cross_entropy_loop(void** data, ssize n, ClassParameters* parameters,
+                             real* as_this) noexcept nogil:
     """The loss of a sample, and (over x's scratch copy or in the last operand) the softmax."""
     cdef real* x = <real*>data[0]
-    cdef real* probabilities = <real*>data[4]           # the last operand, or the scratch memory
+    cdef real* probabilities = <real*>data[4]       # the last operand, or the scratch memory
     cdef real shift = largest(x, n), total, factor, weight = (<real*>data[3])[0]
+    cdef int64_t target = (<int64_t*>data[2])[0]
     exp_shifted(probabilities, x, shift, n)
     total = pairwise_sum(probabilities, n)
-    (<real*>data[1])[0] = weight * (tl_math.log(total) + (shift - x[(<int64_t*>data[2])[0]])) if weight != 0 else <real>0
+    (<real*>data[1])[0] = (
+        weight * (tl_math.log(total) + (shift - x[target])) if weight != 0 else <real>0)
     if parameters.keeps_softmax:
         factor = 1 / total
         for i in range(n):

@@ -94,8 +94,10 @@ cdef int written(TensorBase x, TensorBase worked_on) except -1:
 
 
 # ---------------------------------------------------------------- SGD
-cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* options, ssize n) noexcept nogil:
-    cdef real lr = <real>options.lr, momentum = <real>options.momentum, new_part = <real>options.new_part
+cdef void sgd_loop(real* param, const real* grad, real* velocity, SgdOptions* options,
+                   ssize n) noexcept nogil:
+    cdef real lr = <real>options.lr
+    cdef real momentum = <real>options.momentum, new_part = <real>options.new_part
     cdef real weight_decay = <real>options.weight_decay, sign = -1 if options.maximize else 1
     cdef bint nesterov = options.nesterov, is_first = options.is_first
     cdef real g, v

@@ -492,4 +492,4 @@ def sum_to_size(TensorBase input not None, *size):
     if dims_to_sum(input, ndim, sizes) == 0:
         return input
     out = run_2(SUM_TO_SIZE, input, wanted)
-    return out if ndim == input.ndim_ else out.view(wanted)                 # a view, as PyTorch makes it
+    return out if ndim == input.ndim_ else out.view(wanted)     # a view, as in PyTorch

@@ -151,7 +151,8 @@ cdef TensorBase part_of(TensorBase x, int dim, ssize start, ssize length, ssize 
         strides[i] = x.strides[i]
     sizes[dim] = length
     strides[dim] *= step
-    return alias_as(x, x.ndim_, sizes, strides, x.data_ + start * x.strides[dim] * item_size[x.dtype_])
+    return alias_as(x, x.ndim_, sizes, strides,
+                    x.data_ + start * x.strides[dim] * item_size[x.dtype_])
 
 
 cdef TensorBase slice_kernel(TensorBase x, object dim, object start, object length, object step):

@@ -59,10 +59,11 @@ cdef int check_bounds(TensorBase x, Geometry* geometry, str where) except -1:
     if geometry.offset < 0:
         raise MemoryLayoutError(f"{where}: storage_offset {geometry.offset} is negative")
     if reach > 0 and reach > x.storage_.nbytes_ // item_size[x.dtype_] - geometry.offset:
-        raise MemoryLayoutError(f"{where}: sizes {shape_text(geometry.ndim, geometry.sizes)} and strides "
-                                f"{shape_text(geometry.ndim, geometry.strides)} from offset {geometry.offset} reach "
-                                f"{<object>geometry.offset + reach} elements into a storage of "
-                                f"{x.storage_.nbytes_ // item_size[x.dtype_]}")
+        raise MemoryLayoutError(
+            f"{where}: sizes {shape_text(geometry.ndim, geometry.sizes)} and strides "
+            f"{shape_text(geometry.ndim, geometry.strides)} from offset {geometry.offset} "
+            f"reach {<object>geometry.offset + reach} elements into a storage of "
+            f"{x.storage_.nbytes_ // item_size[x.dtype_]}")
     return 0
 
 

@@ -150,7 +150,8 @@ cdef int plan_result(Plan* plan, list tensors) except -1:
     for d in range(plan.ndim):
         if tensors[d] is None:
             if made == MAX_NDIM:
-                raise ShapeError(f"index: the result would have more than {MAX_NDIM} dimensions")
+                raise ShapeError(f"index: the result would have more than {MAX_NDIM} "
+                                 "dimensions")
             plan.result_sizes[made] = plan.sizes[d]
             plan.source[made] = d
             made += 1
@@ -367,7 +368,8 @@ cdef TensorBase index_backward_kernel(TensorBase grad, object indices, object sh
     """A tensor of zeros, with grad added at x[indices]."""
     cdef TensorBase out = index_backward_zeros(grad, shape)
     if grad.numel_ > 0:                                 # else the indices need not be valid
-        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward", True)
+        write_indexed(out, as_list(indices, "index_backward"), grad, ADD, "index_backward",
+                      True)
     return out
 
 cdef TensorBase index_backward_shape(TensorBase grad, object indices, object shape):

@@ -61,12 +61,13 @@ cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
         prefetch(<const char*>row + i)
 
 
-cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
-                    ssize run_stride) noexcept nogil:
+cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_stride,
+                    ssize run, ssize run_stride) noexcept nogil:
     cdef ssize i = 0, j
     cdef word a, b, c, d
     if run == 1 and index_stride == 1:
-        # four loads before four stores: the compiler must assume that a store changes what is read next
+        # four loads before four stores: as far as the compiler knows, a store may change what
+        # is read next
         while i + 4 <= count:
             a, b, c, d = x[offsets[i]], x[offsets[i + 1]], x[offsets[i + 2]], x[offsets[i + 3]]
             flat[i], flat[i + 1], flat[i + 2], flat[i + 3] = a, b, c, d
@@ -205,11 +206,12 @@ cdef void end_kept_dims(IndexIterator* iter) noexcept nogil:
 
 
 # ---------------------------------------------------------------- positions
-cdef bint find_offsets(IndexIterator* iter, ssize begin, ssize count, ssize* offsets) noexcept nogil:
+cdef bint find_offsets(IndexIterator* iter, ssize begin, ssize count,
+                       ssize* offsets) noexcept nogil:
     """Offsets in x of a block of positions; False if one is out of range."""
     cdef ssize i, bound, stride
     cdef int64_t at
-    cdef uint64_t largest                               # a negative position counts as larger than all
+    cdef uint64_t largest                       # a negative position counts as larger than all
     cdef bint good = True
     cdef const int64_t* index
     cdef int k

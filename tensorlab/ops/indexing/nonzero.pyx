@@ -22,9 +22,9 @@ cdef ssize count_nonzero(const uint8_t* x, ssize n) noexcept nogil:
 cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out, ssize count) noexcept nogil:
     """Positions, in ascending order, of the `count` elements that are not zero.
 
-    Eight zeros are skipped at once. Among eight others no branch depends on the data: each position is written where
-    the next one belongs, and stays if it counts. Another thread may write to x: what has not been counted is not written
-    then, and what has been counted and is gone leaves zeros.
+    Eight zeros are skipped at once. Among eight others no branch depends on the data: each
+    position is written where the next one belongs, and stays if it counts. Another thread may
+    write to x after the count: what is new then is left out, and what is gone leaves zeros.
     """
     cdef ssize i = 0, j, k = 0
     cdef uint64_t eight
@@ -35,7 +35,7 @@ cdef void find_nonzero(const uint8_t* x, ssize n, int64_t* out, ssize count) noe
                 out[k] = j
                 k += x[j] != 0
         i += 8
-    while i < n and k < count:                          # so near the end of `out`, only what counts is written
+    while i < n and k < count:                  # near the end of `out`, write only what counts
         if i + 8 <= n:
             memcpy(&eight, x + i, 8)
             if eight == 0:

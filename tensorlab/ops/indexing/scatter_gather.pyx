@@ -56,16 +56,19 @@ cdef bint check_loop(void* x, const int64_t* index, void* flat, ssize n, ssize x
     return n == 0 or largest < <uint64_t>bound
 
 
-cdef bint gather_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride, ssize index_stride, ssize flat_stride,
-                      ssize dim_stride, ssize bound) noexcept nogil:
+cdef bint gather_loop(word* x, const int64_t* index, word* flat, ssize n, ssize x_stride,
+                      ssize index_stride, ssize flat_stride, ssize dim_stride,
+                      ssize bound) noexcept nogil:
     cdef ssize i = 0
     cdef uint64_t p, q, r, s, size = <uint64_t>bound
     cdef word a, b, c, d
     cdef bint good = True
     if x_stride == 0 and dim_stride == 1 and index_stride == 1 and flat_stride == 1:
-        # four loads before four stores: the compiler must assume that a store changes what is read next
+        # four loads before four stores: as far as the compiler knows, a store may change what
+        # is read next
         while i + 4 <= n:
-            p, q, r, s = <uint64_t>index[i], <uint64_t>index[i + 1], <uint64_t>index[i + 2], <uint64_t>index[i + 3]
+            p, q = <uint64_t>index[i], <uint64_t>index[i + 1]
+            r, s = <uint64_t>index[i + 2], <uint64_t>index[i + 3]
             if p >= size or q >= size or r >= size or s >= size:
                 return False
             a, b, c, d = x[p], x[q], x[r], x[s]

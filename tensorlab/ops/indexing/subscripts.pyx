@@ -49,18 +49,22 @@ cdef inline int take_int(TensorBase x, int dim, ssize i, char** data) except -1:
     """Move `data` to index i of dimension `dim`."""
     cdef ssize n = x.sizes[dim]
     if i < -n or i >= n:
-        raise IndexOutOfRange(f"index: {i} is out of range for dimension {dim}, which has size {n}; valid are {-n} to {n - 1}")
+        raise IndexOutOfRange(f"index: {i} is out of range for dimension {dim}, which has size "
+                              f"{n}; valid are {-n} to {n - 1}")
     data[0] += (i + n if i < 0 else i) * x.strides[dim] * item_size[x.dtype_]
     return 0
 
 
-cdef int take_slice(TensorBase x, int dim, object index, Subscript* out, ssize* size, ssize* stride) except -1:
+cdef int take_slice(TensorBase x, int dim, object index, Subscript* out, ssize* size,
+                    ssize* stride) except -1:
     """Size and stride of a slice of dimension `dim`."""
     cdef Py_ssize_t start, stop, step
     PySlice_Unpack(index, &start, &stop, &step)
     if step <= 0:
-        raise ValueError(f"index: the slice {index} has step {step}; steps must be greater than 0 (use flip to reverse)")
-    if start != 0 or step != 1 or stop < x.sizes[dim]:          # as PyTorch: a start of -n counts as cutting, too
+        raise ValueError(f"index: the slice {index} has step {step}; steps must be greater "
+                         "than 0 (use flip to reverse)")
+    # a start of -n counts as cutting, too, as in PyTorch
+    if start != 0 or step != 1 or stop < x.sizes[dim]:
         out.is_whole = False
         out.last = SLICE
     size[0] = PySlice_AdjustIndices(x.sizes[dim], &start, &stop, step)

@@ -338,7 +338,7 @@ floating_loops(TANH, &tanh_loop[float], &tanh_loop[double])
 
 @TANH.derivative("x")
 def tanh_derivative(grad, out):
-    return run_binary(TANH_BACKWARD, grad, out)         # grad * (1 - out * out) in one pass over memory
+    return run_binary(TANH_BACKWARD, grad, out)     # grad * (1 - out * out), in one pass
 
 def tanh(TensorBase input not None, *, out=None):
     """Hyperbolic tangent of each element.

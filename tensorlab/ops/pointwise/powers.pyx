@@ -77,7 +77,8 @@ number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &po
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
     if isinstance(exponent, TensorBase):
-        return (grad * (exponent * x ** (exponent - 1))).masked_fill(exponent == 0, 0)       # 0 * inf is not meant at x = 0
+        # a constant, x ** 0, has the derivative 0, also at x = 0, where the formula has 0 * inf
+        return (grad * (exponent * x ** (exponent - 1))).masked_fill(exponent == 0, 0)
     return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
 
 @POW.derivative("exponent")
