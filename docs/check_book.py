@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT), str(DOCS), str(DOCS / "_ext")]
 from book_contents import api_target, load_chapters, load_parts, load_tracks  # noqa: E402
 from layer_map import load_layers  # noqa: E402
 from make_toc import toc_text  # noqa: E402
-from source_region import MOST_LINES  # noqa: E402
+from source_region import MOST_LINES, problem_with  # noqa: E402
 
 from tensorlab import learn  # noqa: E402
 from tensorlab.learn.exercise import read_chapter  # noqa: E402
@@ -228,11 +228,9 @@ def check_regions(text):
         except (FileNotFoundError, LookupError) as error:
             yield str(error)
         else:
-            count, most = region.count("\n") + 1, int(options.get("most-lines", MOST_LINES))
-            if not region.strip():
-                yield f"{{source}} {path} {options['name']} is empty"
-            elif count > most:
-                yield f"{{source}} {path} {options['name']} has {count} lines, more than {most}"
+            problem = problem_with(region, int(options.get("most-lines", MOST_LINES)))
+            if problem:
+                yield f"{{source}} {problem}"
 
 
 def glossary_terms(text):

@@ -5,9 +5,10 @@
     :docstrings: no
     ```
 
-What a name may be says `tensorlab.learn`, which finds the text.  A missing, empty or over-long
-region is an error, so that a chapter cannot drift from the source.  The caption links to a page
-with the whole file, written by this extension, at the line where the region begins.
+`tensorlab.learn`, which finds the text, says what a name may be.  A missing, empty, over-long or
+over-wide region is an error, so that a chapter cannot drift from the source and no line scrolls
+sideways.  The caption links to a page with the whole file, written by this extension, at the line
+where the region begins.
 """
 
 import html
@@ -21,11 +22,33 @@ from sphinx.util.nodes import set_source_info
 from tensorlab import learn
 
 MOST_LINES = 45
+WIDEST = 96  # columns, the width of a code block on the page
 LANGUAGES = {".py": "python", ".pyx": "cython", ".pxd": "cython", ".h": "c"}
 
 
 def yes_or_no(argument):
     return directives.choice(argument, ("yes", "no")) == "yes"
+
+
+def problem_with(region, most):
+    """Say why a region cannot be shown in at most `most` lines; None if it can."""
+    count = region.count("\n") + 1
+    if not region.strip():
+        return f"{region.name} of {region.path} is empty"
+    if count > most:
+        return (
+            f"{region.name} of {region.path} has {count} lines, more than {most}; "
+            "show a smaller region"
+        )
+    for line in region.split("\n"):
+        if len(line) > WIDEST:
+            with_docstrings = learn.source(region.path, region.name)
+            number = with_docstrings.first + with_docstrings.split("\n").index(line)
+            return (
+                f"line {number} of {region.path} has {len(line)} columns in {region.name}, "
+                f"more than {WIDEST}; wrap it in the source"
+            )
+    return None
 
 
 class SourceDirective(Directive):
@@ -46,15 +69,9 @@ class SourceDirective(Directive):
             region = learn.source(path, name, docstrings=self.options.get("docstrings", True))
         except (FileNotFoundError, LookupError) as error:
             raise self.error(str(error)) from error
-        count = region.count("\n") + 1
-        most = self.options.get("most-lines", MOST_LINES)
-        if not region.strip():
-            raise self.error(f"source: {name} of {path} is empty")
-        if count > most:
-            raise self.error(
-                f"source: {name} of {path} has {count} lines, more than {most}; "
-                "show a smaller region"
-            )
+        problem = problem_with(region, self.options.get("most-lines", MOST_LINES))
+        if problem:
+            raise self.error(f"source: {problem}")
         environment = self.state.document.settings.env
         environment.note_dependency(str(learn.PACKAGE_FOLDER.parent / path))
         return [self.figure(region, path, name, address(environment, path, region.first))]

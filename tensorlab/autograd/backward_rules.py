@@ -62,9 +62,10 @@ def check_deterministic(first, second, tolerance, what):
     if difference.numel() and (difference.max() > tolerance).item():
         row, column = divmod(difference.reshape(-1).argmax().item(), first.shape[1])
         raise GradcheckError(
-            f"{what}: backward is not deterministic (not reentrant): for one and the same gradient, entry "
-            f"[{row}, {column}] of the Jacobian came out as {first[row, column].item()!r} and then as "
-            f"{second[row, column].item()!r}; nondet_tol={tolerance} allows no more than that"
+            f"{what}: backward is not deterministic (not reentrant): for one and the same "
+            f"gradient, entry [{row}, {column}] of the Jacobian came out as "
+            f"{first[row, column].item()!r} and then as {second[row, column].item()!r}; "
+            f"nondet_tol={tolerance} allows no more than that"
         )
 
 
@@ -90,8 +91,8 @@ def check_zeros(outputs, leaves, names, what, masked=False):
     for number, one in enumerate(found):
         if one is not None and not is_zero(one, masked):
             raise GradcheckError(
-                f"{what}: backward not multiplied by grad_output: for gradients of zero, that of {names[number]} is "
-                f"not zero but {largest(one)!r} somewhere"
+                f"{what}: backward not multiplied by grad_output: for gradients of zero, that "
+                f"of {names[number]} is not zero but {largest(one)!r} somewhere"
             )
 
 
@@ -129,15 +130,16 @@ def check_missing(make_outputs, leaves, names, what):
             found = grad(outputs, leaves, [zeros_like(o) for o in outputs], allow_unused=True)
         except Exception as error:
             raise GradcheckError(
-                f"{what}: expected backward to handle undefined output grads: without a gradient for {which} it "
-                f"raised {type(error).__name__}: {error}. Treat None as zeros (check_undefined_grad=False leaves "
-                f"this out)"
+                f"{what}: expected backward to handle undefined output grads: without a "
+                f"gradient for {which} it raised {type(error).__name__}: {error}. Treat None "
+                "as zeros (check_undefined_grad=False leaves this out)"
             ) from error
         for number, one in enumerate(found):
             if one is not None and one.any().item():
                 raise GradcheckError(
-                    f"{what}: expected input grads to be undefined or zero when output grads are: without a gradient "
-                    f"for {which}, and zeros for the rest, that of {names[number]} is {largest(one)!r} somewhere"
+                    f"{what}: expected input grads to be undefined or zero when output grads "
+                    f"are: without a gradient for {which}, and zeros for the rest, that of "
+                    f"{names[number]} is {largest(one)!r} somewhere"
                 )
 
 

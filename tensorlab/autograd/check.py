@@ -140,7 +140,7 @@ class Check:
                 v = across[output]
                 numerical = v.double().reshape(-1).dot(slope.double())
                 analytical = backward[output][leaf].reshape(-1).dot(u.double().reshape(-1))
-                # atol is meant for one entry: an error of atol in each adds up to atol * sum(u) * sum(v).
+                # atol is meant for one entry: errors of atol in every entry add up to this.
                 atol = self.atol * u.sum().item() * v.sum().item()
                 if not is_close(analytical, numerical, atol, self.rtol).item():
                     raise self.fast_report(output, leaf, analytical.item(), numerical.item())

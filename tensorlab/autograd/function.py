@@ -170,7 +170,10 @@ def once_differentiable(function):
             return results
         if not any(isinstance(grad, TensorBase) and grad.requires_grad for grad in grads):
             return results
-        message = f"{ctx.name()}: a second derivative was asked for, but its backward is once_differentiable"
+        message = (
+            f"{ctx.name()}: a second derivative was asked for, but its backward is "
+            "once_differentiable"
+        )
         return delay_error(message, results if isinstance(results, tuple) else (results,))
 
     return wrapper

@@ -79,7 +79,8 @@ def clues(analytical, numerical, close):
         return
     if not analytical.any():
         yield (
-            "Clue: backward gives nothing but zeros. Is the input detached, its gradient None, or a term forgotten?"
+            "Clue: backward gives nothing but zeros. Is the input detached, its gradient None, "
+            "or a term forgotten?"
         )
         return
     if close.sum().item() and not analytical[~close].any():
@@ -90,10 +91,14 @@ def clues(analytical, numerical, close):
         return
     ratio = (analytical * numerical).sum().item() / (numerical * numerical).sum().item()
     if (analytical - ratio * numerical).abs().max().item() < 1e-4 * abs(ratio) * scale:
-        yield f"Clue: every analytical entry is {ratio:.5g} times the numerical one. Is a factor or a sign wrong?"
+        yield (
+            f"Clue: every analytical entry is {ratio:.5g} times the numerical one. "
+            "Is a factor or a sign wrong?"
+        )
     rows, columns = analytical.shape
     if rows == columns and (analytical.t() - numerical).abs().max().item() < 1e-4 * scale:
-        yield "Clue: the one matrix is the other transposed. Does backward use W where it needs W.T?"
+        question = "Does backward use W where it needs W.T?"
+        yield f"Clue: the one matrix is the other transposed. {question}"
 
 
 def clues_of_the_place(x, output, evaluate_one, row, column, settings):

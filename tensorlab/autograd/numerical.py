@@ -118,8 +118,8 @@ def numerical_jacobian(evaluate, x, eps):
         changes, distance = central_difference(evaluate, place, eps)
         if distance == 0:
             raise GradcheckError(
-                f"gradcheck: eps is {eps}, and an input is {place.item()} at {list(index)}: in {x.dtype} "
-                f"nothing lies so near to it. Use a larger eps, or float64"
+                f"gradcheck: eps is {eps}, and an input is {place.item()} at {list(index)}: in "
+                f"{x.dtype} nothing lies so near to it. Use a larger eps, or float64"
             )
         for matrix, change in zip(matrices, changes, strict=True):
             matrix[:, column] = change.reshape(-1) / distance

@@ -171,7 +171,7 @@ def _refuse_keywords(name, kwargs, remedy=""):
 
 
 def _rng_now(preserve):
-    """Return a function that makes contexts in which the random numbers to come are those that come now."""
+    """Return a function that makes contexts which start from the present random state."""
     if not preserve:
         return contextlib.nullcontext
     state = get_rng_state()
@@ -239,8 +239,8 @@ class CheckpointFunction(Function):
     def backward(ctx, *grads):
         if not reaches_all_leaves():
             raise GradientError(
-                "checkpoint: with use_reentrant=True only backward() without inputs= can go through it, not grad(); "
-                "use use_reentrant=False"
+                "checkpoint: with use_reentrant=True only backward() without inputs= can go "
+                "through it, not grad(); use use_reentrant=False"
             )
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
@@ -252,8 +252,8 @@ class CheckpointFunction(Function):
         wanted = [i for i, one in enumerate(outputs) if _requires_grad(one)]
         if not wanted:
             raise GradientError(
-                "checkpoint: no output of the function requires grad when it runs again, so there is nothing to "
-                "differentiate; call it without checkpoint"
+                "checkpoint: no output of the function requires grad when it runs again, so "
+                "there is nothing to differentiate; call it without checkpoint"
             )
         backward([outputs[i] for i in wanted], [grads[i] for i in wanted])
         return (None, None, *(one.grad if isinstance(one, Tensor) else None for one in args))

@@ -52,7 +52,7 @@ def empty_leaf():
 class Arguments:
     """The arguments of a checkpointed call.  Tensors are saved as an op would save them.
 
-    So a write to one of them is noticed; and in a checkpointed function they are forgotten like the rest.
+    So a write to one of them is noticed, and a checkpoint around this one forgets them too.
     """
 
     def __init__(self, args, kwargs):
@@ -120,7 +120,7 @@ class Region:
         return placeholder
 
     def recall(self, placeholder):
-        """Unpack hook of the forward call: the first placeholder that a backward pass asks for brings all."""
+        """Unpack hook of the forward call: the first call in a pass recomputes for all others."""
         now = current_backward()
         tensor, version = placeholder.tensor, placeholder.version
         if tensor is None or now is None or placeholder.filled_for != now:
@@ -132,14 +132,18 @@ class Region:
                 forget_again(self.taken.popleft()())
         if tensor._version != version:
             raise VersionError(
-                f"checkpoint: the function changes a tensor of shape {tuple(tensor.shape)} and {tensor.dtype} in "
-                f"place after an operation has saved it for backward (at version {version}; it is at "
-                f"{tensor._version} now); clone it before, or use the out-of-place operation"
+                f"checkpoint: the function changes a tensor of shape {tuple(tensor.shape)} and "
+                f"{tensor.dtype} in place after an operation has saved it for backward (at "
+                f"version {version}; it is at {tensor._version} now); clone it before, or use "
+                "the out-of-place operation"
             )
         return tensor
 
     def recompute(self, now):
-        """Run the function again, and fill the placeholders for the backward pass `now` (None: outside any)."""
+        """Run the function again, and fill the placeholders for the backward pass `now`.
+
+        None stands for a call outside any backward pass: then nothing is filled.
+        """
         second = Recomputation(self)
         try:
             with saved_tensors_hooks(second.keep, lambda x: x):
@@ -149,7 +153,8 @@ class Region:
         except Exception as error:
             if not isinstance(error, GradientError):
                 error.add_note(
-                    "checkpoint: raised when the function ran again, for backward; the first run went well"
+                    "checkpoint: raised when the function ran again, for backward; the first "
+                    "run went well"
                 )
             raise
         second.compare()
@@ -191,11 +196,11 @@ class Recomputation:
         self.is_partial = not region.is_complete
 
     def keep(self, x):
-        """Pack hook: x is number len(facts).  What is returned serves the graph that this run records."""
+        """Pack hook: x is number len(facts).  This run's graph keeps what is returned."""
         number = len(self.facts)
         if self.region.stops_early and number >= self.wanted:
             raise AllSaved  # again: the function caught the first one
-        # Detached: a result of an op will have a node, which holds what we return.  They would own each other.
+        # Detached, or a result and its node, which holds what we return, would own each other.
         alias = x.detach() if x.requires_grad else x
         if number < self.wanted:
             is_held = self.region.placeholders[number]() is not None

@@ -10,6 +10,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import check_book  # noqa: E402
 import make_toc  # noqa: E402
+import source_region  # noqa: E402
 
 from tensorlab.learn.notebook import make_notebook  # noqa: E402
 from tensorlab.learn.server import NoFreePort, open_server  # noqa: E402
@@ -99,6 +100,24 @@ def test_parts_out_of_order_or_twice_are_found():
 def test_what_is_wrong_in_a_chapter_is_found(old, new, expected):
     found = problems(CHAPTER.replace(old, new))
     assert any(expected in problem for problem in found) if expected else found == []
+
+
+@pytest.mark.parametrize(
+    ("docstrings", "begin"), [("yes", '    """Return (first'), ("no", "            return number")]
+)
+def test_a_line_that_would_scroll_sideways_is_found(docstrings, begin, monkeypatch):
+    path = "tensorlab/learn/excerpts.py"
+    lines = (ROOT / path).read_text(encoding="utf-8").split("\n")
+    first = lines.index("def find_banner(lines, name):")
+    number = next(n for n in range(first, len(lines)) if lines[n].startswith(begin))
+    text = CHAPTER.replace("is_banner", f"find_banner\n:docstrings: {docstrings}")
+    monkeypatch.setattr(source_region, "WIDEST", len(lines[number]))
+    assert problems(text) == []
+    monkeypatch.setattr(source_region, "WIDEST", len(lines[number]) - 1)
+    assert problems(text) == [
+        f"{{source}} line {number + 1} of {path} has {len(lines[number])} columns in find_banner, "
+        f"more than {len(lines[number]) - 1}; wrap it in the source"
+    ]
 
 
 def test_an_unknown_term_is_found_and_a_known_one_is_not():
