@@ -19,7 +19,7 @@ def manual_seed(seed):
 
 
 def seed():
-    """Start the default stream at a place that nobody can predict, and return the seed for it."""
+    """Start the default stream at a place that no one can predict, and return the seed for it."""
     return default_generator.seed()
 
 

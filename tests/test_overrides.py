@@ -221,7 +221,7 @@ def test_gradients_flow_through_subclasses():
     assert x.grad.tolist() == [2.0, 2.0, 2.0]
 
 
-def test_nobody_hears_of_the_formulas_of_backward():
+def test_no_one_hears_of_the_formulas_of_backward():
     logger = make_logger(tensorlab)
     x = tensorlab.ones(3).as_subclass(logger).requires_grad_()
     y = (x * x).sum()

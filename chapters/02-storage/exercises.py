@@ -60,7 +60,7 @@ class KeptBytes(Exercise):
     """What a list of tensors keeps
 
     Write `kept_bytes(tensors)`: how many bytes of storage would be given back if all the tensors in
-    the list went, and nobody else looked at their storages?
+    the list went, and nothing else looked at their storages?
     """
 
     kind = "implement"

@@ -261,7 +261,7 @@ class ContiguousOrNot(BugHunt):
     hints = [
         "Each bug needs one case of its own. The table of “What contiguous means” "
         "has one for each.",
-        "Which strides does nobody ever multiply by anything but 0? Ask for a dimension of size 1.",
+        "Which strides are never multiplied by anything but 0? Ask for a dimension of size 1.",
         "One forgets sizes of 1, one forgets tensors without elements, and one only looks whether the "
         "strides fall: give it a matrix with gaps.",
     ]

@@ -80,7 +80,9 @@ class TypesByHeart(Exercise):
         require(
             b != "float16", "b: which type does a Python float bring? The default type is another."
         )
-        require(e != "float64", "e: nobody looks for a type that is wide enough for both.")
+        require(
+            e != "float64", "e: promotion does not look for a type that is wide enough for both."
+        )
         require(g != "int64", "g: the single slash is true division.")
         results = [u8 + u8, u8 * 1.5, f16 * 1.5, f16 * zero_d, f16 + i64, i64 * zero_d, i64 / i64]
         for name, came, result in zip("abcdefg", (a, b, c, d, e, f, g), results, strict=True):
@@ -214,7 +216,7 @@ class HonestTotal(Exercise):
             "    for value in values:\n        new = result + value\n"
             "        lost = lost + (value - (new - result))\n        result = new\n    return result",
             says="What happens to what was lost",
-            why="The losses are collected, but nobody ever adds them.",
+            why="The losses are collected, but they are never added.",
         ),
         Wrong(
             "def total(values):\n    result = values.new_zeros(())\n    lost = values.new_zeros(())\n"
@@ -296,7 +298,7 @@ class BytesOfAnImage(BugHunt):
     """
     reason = """
         0.999 tells rounding from cutting, 1.5 and -0.5 the two ends, and a look at the dtype finds bytes that are none.
-        nan finds nobody here, since x86 happens to make 0 of it; on another processor it would.
+        nan finds no one out here, since x86 happens to make 0 of it; on another processor it would.
     """
     wrong = [
         Wrong(

@@ -305,7 +305,7 @@ class GradientOfReading(BugHunt):
             assert grad_of([1.0, 2.0], [0, 1], 2) == [1, 2]
             assert grad_of([1.0, 2.0, 4.0], [1, 1, 0], 2) == [4, 3]  # twice, not in order
             assert grad_of([1.0, 2.0], [1, -1], 2) == [0, 3]  # twice, under two names
-            assert grad_of([1.0], [0], 3) == [1, 0, 0]  # places that nobody reads
+            assert grad_of([1.0], [0], 3) == [1, 0, 0]  # places that are not read
             assert grad_of([], [], 2) == [0, 0]
     """
     reason = """

@@ -72,7 +72,7 @@ class FiveShapes(Exercise):
 class SummedBack(Exercise):
     """Summed back
 
-    In `y = x + row` every number of `row` is used once for each row of `x`. Whoever changes it changes
+    In `y = x + row` every number of `row` is used once for each row of `x`. A change of it changes
     all of these, so its gradient is the sum of theirs. Write `summed_back(grad, shape)`: `grad` has the
     shape of a broadcast result, `shape` is that of one operand. Return the operand's gradient, of
     that shape.

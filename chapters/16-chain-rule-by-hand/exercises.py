@@ -166,8 +166,8 @@ class ClassifierLoss(Exercise):
 class OneNumber(Exercise):
     """One number to test a step
 
-    Write `agrees(forward, back, x)`. `forward(x)` returns a float64 tensor, and `back(x, v)` is somebody's
-    vector-Jacobian product of it at `x`. Return True if $v \\cdot (J d) = (v J) \\cdot d$ to about six digits, for
+    Write `agrees(forward, back, x)`. `forward(x)` returns a float64 tensor, and `back(x, v)` is meant to be its
+    vector-Jacobian product at `x`. Return True if $v \\cdot (J d) = (v J) \\cdot d$ to about six digits, for
     one direction $d$ and one vector $v$ of your choice, with a difference quotient for $J d$. Call `forward` at
     most three times; a Jacobian would need two calls for each element.
     """

@@ -58,7 +58,7 @@ class WhatIsKept(Exercise):
         Wrong(
             'kept = {"x + c": "", "x * c": "xc", "x / c": "xc", "c / x": "xc", "x.sigmoid()": "out"}',
             says="only x requires grad",
-            why="The formula by `c` asks for `x`, but nobody wants the gradient by `c`, so it keeps nothing.",
+            why="The formula by `c` asks for `x`, but the gradient by `c` is not wanted, so it keeps nothing.",
         ),
         Wrong(
             'kept = {"x + c": "", "x * c": "c", "x / c": "c", "c / x": "x", "x.sigmoid()": "out"}',
@@ -377,7 +377,7 @@ class HuntInSummingBack(BugHunt):
                     assert sum_back(grad, shape).tolist() == grad.sum_to_size(shape).tolist()
             """,
             says="(number 1, 2)",
-            why="Without a square, whoever goes by the sizes of axes finds the right one.",
+            why="Without a square, the sizes of the axes give the right one away.",
         ),
         Wrong(
             """

@@ -434,7 +434,7 @@ class HuntInTheEngine(BugHunt):
                 queue.append(next_node)
 
     def skips_zeros(root):
-        """an edge with slope 0 is skipped, and the node behind it waits for ever"""
+        """an edge with slope 0 is skipped, and the node behind it waits forever"""
         dependencies, ready, waiting = count(root), [root], {root: 1.0}
         while ready:
             node = max(ready, key=lambda node: node.number)

@@ -196,7 +196,7 @@ class UnitVector(Exercise):
                     return (grad - ctx.u * (ctx.u * grad).sum()) / ctx.length
             """,
             says="cycle collector",
-            why="The output as an attribute: node and output own each other. And nobody checks for writes.",
+            why="The output as an attribute: node and output own each other. And writes go unchecked.",
         ),
     ]
 
@@ -235,8 +235,8 @@ class SolveWithNumPy(Exercise):
 
     `np.linalg.solve(A, b)` gives the $y$ with $A y = b$. Make a function `Solve` of it, for a square matrix
     and a vector. The gradients: $A^{\\mathsf T} \\bar b = \\bar y$ is a system for $\\bar b$, and then
-    $\\bar A = -\\bar b\\, y^{\\mathsf T}$. Solve no system that is not needed, compute no $\\bar A$ that nobody
-    wants, and let a second derivative be refused.
+    $\\bar A = -\\bar b\\, y^{\\mathsf T}$. Solve no system that is not needed, compute no $\\bar A$ that is not
+    wanted, and let a second derivative be refused.
     """
 
     kind = "extend"
@@ -275,7 +275,7 @@ class SolveWithNumPy(Exercise):
                 return by_A, by_b
     """
     reason = """
-        One more system gives the gradient of $b$, and an outer product that of $A$. That is why nobody
+        One more system gives the gradient of $b$, and an outer product that of $A$. That is why no one
         differentiates *through* the elimination: the result is enough. NumPy's part has no history, so the
         decorator refuses.
     """
@@ -402,7 +402,7 @@ def column_scale(sums=lambda rows: rows.sum(0), reads=lambda factor: factor, use
 
 
 class HuntInAFunction(BugHunt):
-    """A test for a function of somebody else
+    """A test for someone else's function
 
     `scale(x, factor)` multiplies the columns of a matrix by `factor`, with a derivative written by hand.
     Three people have made one, and in each the values are right. Write `test(scale)`, which passes on the
@@ -461,7 +461,7 @@ class HuntInAFunction(BugHunt):
                 assert T.autograd.gradcheck(scale, (x, factor))
             """,
             says="2 of 3 planted bugs",
-            why="First derivatives at rest: nobody has asked for a second one, and nobody wrote in "
+            why="First derivatives at rest: no second one is asked for, and nothing is written in "
             "between.",
         ),
         Wrong(
@@ -474,7 +474,7 @@ class HuntInAFunction(BugHunt):
                 assert T.autograd.gradgradcheck(scale, (x, factor))
             """,
             says="1 of 3 planted bugs",
-            why="All derivatives are compared. The third function is right as long as nobody writes.",
+            why="All derivatives are compared. The third function is right as long as nothing is written.",
         ),
         Wrong(
             """

@@ -48,7 +48,7 @@ class CountTheWrites(Exercise):
         Wrong(
             "version = 5",
             says="counter of its own",
-            why="As 4, and with the write through `.data`, which nobody counts.",
+            why="As 4, and with the write through `.data`, which is not counted.",
         ),
         Wrong(
             "version = 3",
@@ -85,7 +85,7 @@ class Guarded(Exercise):
     """A saved tensor of your own
 
     Write `guarded(x)`, which returns a function without arguments. That function hands `x` out, the very
-    tensor and no copy, as long as nobody has written to its memory since; afterwards it raises
+    tensor and no copy, as long as its memory has not been written to since; afterwards it raises
     `RuntimeError`, even if the old values have been put back.
     """
 

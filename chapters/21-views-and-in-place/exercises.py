@@ -167,7 +167,7 @@ class PutGradient(Exercise):
     dimension whose elements `start` to `stop` were written. `grad` is the gradient of the base after
     the write, and `inner` the backward of the op: it turns the gradient of the written part into that of the
     part before, or returns `None` if none goes through it (as for `fill_`). Return the gradient of the base
-    before the write. `grad` itself belongs to somebody else and must stay as it is.
+    before the write. `grad` itself belongs to someone else and must stay as it is.
     """
 
     kind = "implement"
@@ -206,7 +206,7 @@ class PutGradient(Exercise):
                 part.copy_(answer) if answer is not None else part.zero_()
                 return grad
             """,
-            says="belongs to somebody else",
+            says="belongs to someone else",
             why="It writes into the gradient that it was given. Other nodes may still read that.",
         ),
         Wrong(
@@ -254,7 +254,7 @@ class PutGradient(Exercise):
         grad = T.tensor([1.0, 2.0, 3.0, 4.0])
         came = backward_of_write(grad, 1, 3, lambda g: g * 10)
         remark = (
-            "This changes `grad`, which belongs to somebody else: other nodes may still read it."
+            "This changes `grad`, which belongs to someone else: other nodes may still read it."
         )
         require(grad.tolist() == [1.0, 2.0, 3.0, 4.0], remark)
         if came.tolist() == [1.0, 22.0, 33.0, 4.0]:
@@ -444,7 +444,7 @@ class HuntTheWrite(BugHunt):
                 assert x.grad.tolist() == [10.0, 10.0, 1.0, 1.0]
             """,
             says="(number 2, 3, 4)",
-            why="It finds the write that is not recorded, and no more: its view begins where y does, nobody else "
+            why="It finds the write that is not recorded, and no more: its view begins where y does, nothing else "
             "looks at y, and nothing is refused.",
         ),
         Wrong(

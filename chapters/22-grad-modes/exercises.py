@@ -185,7 +185,7 @@ class Evaluate(Exercise):
                 return sum(losses) / len(losses)
             """,
             says="a float",
-            why="A tensor comes back. It has no history here, but whoever adds it to a log keeps it alive.",
+            why="A tensor comes back. It has no history here, but a log that it is added to keeps it alive.",
         ),
     ]
 

@@ -128,7 +128,7 @@ class HessianTimesVector(Exercise):
                 return product
             """,
             says="history",
-            why="Right numbers, with a graph of third derivatives that nobody asked for.",
+            why="Right numbers, with a graph of third derivatives that was not asked for.",
         ),
         Wrong(
             """
@@ -162,7 +162,7 @@ class HessianTimesVector(Exercise):
             not T.allclose(came, H.sum(1) * v),
             "This is H times ones, and times v afterwards: the vector comes too late.",
         )
-        require(not came.requires_grad, "The result has a history, which nobody asked for.")
+        require(not came.requires_grad, "The result has a history, which was not asked for.")
         expect(came, H @ v, "H v", tolerance=1e-12)
         require(x.grad is None, "It has written to x.grad.")
 

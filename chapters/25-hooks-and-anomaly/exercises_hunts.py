@@ -15,7 +15,7 @@ class HuntTheNan(BugHunt):
     """Hunt 1: the gradient that was mended
 
     `loss_of(weight, x)` sums the roots of the positive numbers among `weight * x`, where `weight` has one
-    element. Its gradient was NaN at times. Somebody mended that: a hook inside replaces every NaN in the
+    element. Its gradient was NaN at times. Someone fixed that: a hook inside replaces every NaN in the
     gradient by 0. Since then no NaN was seen, but with certain batches the weight does not learn. Three
     such programs are around. Write `test(loss_of)`, which passes on the sound one, hook and all, and fails
     on the three.
@@ -243,7 +243,7 @@ class HuntTheHiddenWrite(BugHunt):
     Write `test(loss_of)`.
     """
 
-    idea = "The write that nobody counts"
+    idea = "The write that is not counted"
     stub = """
         def test(loss_of):
             T.manual_seed(0)
@@ -285,7 +285,7 @@ class HuntTheHiddenWrite(BugHunt):
                     loss_of(x, weight).backward()
             """,
             says="1 of 3 planted bugs",
-            why="Where `x` needs no gradient, nobody saves `weight`, and a write to it does no harm.",
+            why="Where `x` needs no gradient, no node saves `weight`, and a write to it does no harm.",
         ),
         Wrong(
             """
@@ -396,7 +396,7 @@ class HuntTheBytes(BugHunt):
                 assert sum(sizes) <= 1000
             """,
             says="(number 3)",
-            why="`<=` lets the program pass that keeps its tensor where nobody sees it.",
+            why="`<=` lets the program pass that keeps its tensor out of sight.",
         ),
         Wrong(
             """

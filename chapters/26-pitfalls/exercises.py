@@ -47,7 +47,7 @@ class WhichExhibit(Exercise):
     """
     reason = """
         A gradient that is there after backward and does nothing was cleared before the step. Time that grows is a
-        graph that grows backwards, memory that grows is a graph that is held. In F nobody had ever asked for
+        graph that grows backwards, memory that grows is a graph that is held. In F no one had ever asked for
         the gradient at the corner, until a sample did.
     """
     wrong = [
@@ -380,7 +380,7 @@ class HuntTheStep(BugHunt):
             assert w.tolist() == [0.25, 0.5]
     """
     reason = """
-        Two steps on two numbers, chosen so that the truth is known without a computer. Whoever tests one step only
+        Two steps on two numbers, chosen so that the truth is known without a computer. A test of one step only
         cannot see what is left over for the next.
     """
     wrong = [

@@ -157,7 +157,7 @@ class TwoHooks(Exercise):
         "The second run happens in the middle of a backward pass, where grad mode is off. Without "
         "`T.enable_grad()` nothing is recorded, so nothing is saved.",
         "Let `collect` append `tensor.detach()` and return it. Keep the collection in a list that both pairs see, "
-        "and empty until somebody asks: `if not found: ...run again...; return found[number]`.",
+        "and empty until it is asked for: `if not found: ...run again...; return found[number]`.",
     ]
     solution = """
         def forgetful(function, x):

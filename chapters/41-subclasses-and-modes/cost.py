@@ -23,7 +23,7 @@ def main():
     """Measure one addition in each state."""
     x = T.ones(4)
     assert not is_interception_enabled()
-    found = {"plain, nobody has a hook": nanoseconds(lambda: x + x)}
+    found = {"plain, no class has a hook": nanoseconds(lambda: x + x)}
 
     class Sub(T.Tensor):
         pass
@@ -38,7 +38,7 @@ def main():
                 return func(*args, **(kwargs or {}))
 
     assert is_interception_enabled()
-    found["plain, somebody has one"] = nanoseconds(lambda: x + x)
+    found["plain, some class has one"] = nanoseconds(lambda: x + x)
     for name, cls in ("disabled hook", Deaf), ("hook, plain result", Silent), ("default hook", Sub):
         y = T.ones(4).as_subclass(cls)
         found[name] = nanoseconds(lambda y=y: y + y)

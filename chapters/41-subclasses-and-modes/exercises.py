@@ -75,7 +75,7 @@ class WhoseClass(Exercise):
             }
             """,
             says="switched its hook off",
-            why="A sum of two parameters is no parameter: nobody should learn it.",
+            why="A sum of two parameters is no parameter: it should not be learned.",
         ),
         Wrong(
             """
@@ -223,7 +223,7 @@ class Forbidden(Exercise):
     """A mode that forbids
 
     Write a mode `Forbid(*names)`: inside `with Forbid("item", "tolist"):` a call of a function of that name
-    raises `RuntimeError`, whoever its operands are, and all other calls run as if the mode were not there.
+    raises `RuntimeError`, whatever its operands are, and all other calls run as if the mode were not there.
     """
 
     kind = "extend"

@@ -2,7 +2,7 @@
 
 While the mode is on, every new node keeps the call stack of its forward op, every write its line, and backward looks for NaN
 after each node. All that costs time, so the mode is a switch, for the whole process as in PyTorch. A stack is kept as places
-in compiled code and becomes text when somebody reads it: of a thousand nodes hardly one is ever asked where it was made.
+in compiled code and becomes text when it is read: of a thousand nodes hardly one is ever asked where it was made.
 """
 cimport cython
 
@@ -107,7 +107,7 @@ cdef object line_at(object code, object place):
 
 
 cdef int write_out(dict metadata) except -1:
-    """Somebody reads a node's metadata: turn a call stack in it into text."""
+    """Turn a call stack in a node's metadata into text, as the metadata is about to be read."""
     stack = metadata.get("traceback_")
     if type(stack) is CallStack:
         metadata["traceback_"] = (<CallStack>stack).text()

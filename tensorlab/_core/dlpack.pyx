@@ -1,12 +1,12 @@
 """DLPack: tensors lent to other array libraries, and theirs borrowed, without copying.
 
 Who lends fills a struct (address, shape, strides, type) and puts it into a capsule; who borrows takes the struct out and
-renames the capsule, so that nobody takes it twice. The struct carries a deleter, which the borrower calls when it is done:
+renames the capsule, so that it is not taken twice. The struct carries a deleter, which the borrower calls when it is done:
 
     lender      tensor --> Loan, counted as an export of the storage --> struct in a capsule "dltensor_versioned"
     borrower    storage whose owner is a Borrowed, which calls the deleter when the storage goes
 
-A capsule that nobody takes calls the deleter itself. Since version 1.0 the struct says whether the memory is read-only;
+A capsule that is never taken calls the deleter itself. Since version 1.0 the struct says whether the memory is read-only;
 a borrower that knows only the older struct cannot be told, so read-only memory is refused there.
 """
 cimport cython
@@ -139,7 +139,7 @@ cdef void delete_new(DLManagedTensorVersioned* managed) noexcept nogil:
 
 
 cdef void drop_capsule(PyObject* capsule) noexcept:
-    """The end of a capsule; only if nobody took the tensor out it still has its first name."""
+    """The end of a capsule; it still has its first name only if the tensor was not taken out."""
     cdef DLManagedTensor* old
     cdef DLManagedTensorVersioned* new
     if PyCapsule_IsValid(<object>capsule, OLD):

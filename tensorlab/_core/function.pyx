@@ -175,7 +175,8 @@ cdef int check_marked(str where, tuple tensors) except -1:
 
 
 cdef unsigned long version_of(VersionCounter counter) noexcept:
-    """How often its tensor was written to; 0 for None: no gradient, or an inference tensor, whose writes nobody counts."""
+    """How often its tensor was written to; 0 for None: no gradient, or an inference tensor, whose
+    writes are not counted."""
     return counter.value if counter is not None else 0
 
 

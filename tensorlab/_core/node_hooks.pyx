@@ -49,7 +49,7 @@ cdef list some_of(list grads):
 
 
 cdef bint is_stale(TensorBase x) noexcept:
-    """Has a view got another node meanwhile, to which its retained gradient belongs, though nobody has looked yet?"""
+    """Will a view get another node, to which its retained gradient belongs, when it is next asked?"""
     return x.base is not None and x.creation == VIEW_DEFAULT and x.counter.value != x.view_version
 
 
@@ -93,7 +93,7 @@ cdef tuple run_posthooks(Node node, tuple out, object grad):
     cdef tuple grads = gradients_of(node, grad)
     for function in list(node.extras.posthooks.values()):
         out = checked_tuple(call_with_overrides(function, (out, grads)), out, "hook")
-    return tuple(list(out))                     # one that nobody else holds: the engine moves the gradients out of it
+    return tuple(list(out))                     # ours alone: the engine moves the gradients out of it
 
 
 cdef tuple gradients_of(Node node, object grad):

@@ -178,7 +178,7 @@ cdef class Generator:
         return self
 
     def seed(self):
-        """Start the stream at a place that nobody can predict, and return the seed for it."""
+        """Start the stream at a place that no one can predict, and return the seed for it."""
         self.reseed(int.from_bytes(os.urandom(8), "little"))
         return self.seed_
 
@@ -274,7 +274,7 @@ THE_DEFAULT.seed()
 
 
 cpdef Generator default_generator():
-    """Return the generator that ops draw from where none is given; nobody knows its first seed."""
+    """Return the generator that ops draw from where none is given; its first seed is random."""
     return THE_DEFAULT
 
 

@@ -1,4 +1,4 @@
-"""Saved tensors: a node keeps a tensor and its version, and raises if somebody has written to it since.
+"""Saved tensors: a node keeps a tensor and its version, and raises if it was written to since.
 
 A node of an op keeps its arguments bare, and their versions beside them (recording.pyx), which is cheaper. A SavedTensor object
 is needed for an output, for tensors in a list, for what a custom Function saves, and for what is packed.
@@ -46,7 +46,7 @@ cdef class SavedTensor:
     """
 
     cdef int check(self, Node owner) except -1:
-        """Raise if it was freed, or if somebody has written to the tensor since. What was packed is not followed."""
+        """Raise if it was freed, or if the tensor was written to since. What was packed is not followed."""
         if self.is_released:
             raise already_released(owner.label())
         if self.unpacker is not None:
@@ -163,7 +163,7 @@ cdef class SavedTensor:
         return 0
 
     cdef int free(self) except -1:
-        """Backward is through: nobody needs the tensor any more."""
+        """Backward is done and does not need the tensor any more."""
         self.tensor = self.packed = self.unpacker = self.edge = None
         self.is_released = True
         return 0
@@ -185,7 +185,7 @@ cdef class SavedTensor:
             raise GradientError("register_hooks: None was saved here; there is no tensor to pack")
         if self.tensor is not None and self.tensor.counter.value != self.version:
             raise VersionError("register_hooks: an in-place operation has changed this saved tensor, and once it is packed "
-                               "nobody could tell; pack it before, or clone the tensor before it is changed")
+                               "no one could tell; pack it before, or clone the tensor before it is changed")
         if self.unpacker is not None:
             raise GradientError("register_hooks: this saved tensor has been packed before; only one pair of functions is kept")
         self.pack_with(alias(self.tensor), pack, unpack)

@@ -1,4 +1,4 @@
-"""Owned bytes, the allocator beneath them, and memory that belongs to somebody else."""
+"""Owned bytes, the allocator beneath them, and memory that belongs to someone else."""
 
 cdef void* allocate(size_t nbytes) noexcept
 cdef void release(void* address, size_t nbytes) noexcept

@@ -206,7 +206,7 @@ def set_cache_limit(Py_ssize_t nbytes):
 cdef class Storage:
     """Bytes with an owner: what tensors are views of. Public as `UntypedStorage`.
 
-    The bytes are our own, or somebody else's (a NumPy array's, a buffer's), kept alive as long as the storage lives. A
+    The bytes are our own, or someone else's (a NumPy array's, a buffer's), kept alive as long as the storage lives. A
     storage on the device "meta" has a size and no bytes.
     """
 
@@ -372,7 +372,7 @@ cdef Storage new_storage(Py_ssize_t nbytes):
 
 
 cdef Storage meta_storage(Py_ssize_t nbytes):
-    """A storage on the device "meta": a size, and no bytes. Its address is NULL, so whoever reads must ask first."""
+    """A storage on the device "meta": a size, and no bytes. Its address is NULL, so code that reads must ask first."""
     cdef Storage storage = Storage.__new__(Storage)
     storage.nbytes_ = nbytes
     storage.guard = NO_MEMORY

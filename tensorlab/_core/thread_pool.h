@@ -111,7 +111,7 @@ static void tl_pause(void) {
 #endif
 }
 
-/* Is there what a thread waits for? The caller: that nobody is inside. A worker: an open job after number `seen`. */
+/* Is there what a thread waits for? The caller: that no one is inside. A worker: an open job after number `seen`. */
 static int tl_has_news(int me, unsigned seen) {
     unsigned gate = atomic_load(&tl_gate);
     return me == 0 ? (gate & TL_INSIDE) == 0 : (gate & TL_OPEN) && gate / TL_NEXT != seen;

@@ -90,8 +90,8 @@ def disable_saved_tensors_hooks(error_message):
 class allow_mutation_on_saved_tensors(saved_tensors_hooks, ContextDecorator):
     """Within this context tensors that backward needs may be changed in place: backward gets the values from before.
 
-    It also decorates functions.  A saved tensor is kept as a lazy clone, which shares the memory until somebody
-    writes to it.  Forward, writes and backward must all run inside.
+    It also decorates functions.  A saved tensor is kept as a lazy clone, which shares the memory until it is
+    written to.  Forward, writes and backward must all run inside.
 
     >>> import tensorlab
     >>> x = tensorlab.tensor([1.0, 2.0], requires_grad=True)

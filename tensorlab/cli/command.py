@@ -9,7 +9,7 @@ def add_command(commands, name, run, about):
 
 
 def confirm(question):
-    """Ask the reader for a deliberate yes; say no where nobody can answer."""
+    """Ask the reader for a deliberate yes; say no where no one can answer."""
     try:
         return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:

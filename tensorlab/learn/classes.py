@@ -86,7 +86,7 @@ def grade(folder, numbers=None, *, seconds=SECONDS, tell=lambda text: None):
     Parameters
     ----------
     folder : path of the submissions
-    numbers : list of str, the chapters to grade; default: those that somebody handed in
+    numbers : list of str, the chapters to grade; default: those that someone handed in
     seconds : float, how long each exercise may take
     tell : function of str, called before each file is checked
 

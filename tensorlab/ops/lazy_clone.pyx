@@ -1,4 +1,4 @@
-"""_lazy_clone: a clone that copies nothing until somebody writes (copy-on-write).
+"""_lazy_clone: a clone that copies nothing until a write (copy-on-write).
 
 The original and its lazy clone have a storage each, but the clone's storage holds the original's address:
 
@@ -7,13 +7,13 @@ The original and its lazy clone have a storage each, but the clone's storage hol
     after y.add_(1)     x --> lender   [WRITABLE]  address A --------> the bytes
                         y --> borrower [WRITABLE]  address B --------> their copy, and one added
 
-Whoever is about to write, or lets others write (`numpy()`, `data_ptr()`, DLPack), asks check_writable, which looks at one
+Code that is about to write, or lets others write (`numpy()`, `data_ptr()`, DLPack), asks check_writable, which looks at one
 field of the storage; if that says LENT or BORROWED, the sharing ends here. It is always the borrower that moves: tensors
 know the address of their first element, and the lender may have any number of them, while the tensors over a borrower
-are noted as they are made (tensor.note_borrower), so they can be told the new address. A borrower whose lender nobody
-else uses any more takes the bytes over without copying them.
+are noted as they are made (tensor.note_borrower), so they can be told the new address. A borrower whose lender has
+no other user left takes the bytes over without copying them.
 
-Only memory of our own is lent, and none that a NumPy array or a memoryview looks at: nobody would tell us of writes there.
+Only memory of our own is lent, and none that a NumPy array or a memoryview looks at: no one would tell us of writes there.
 Such tensors are copied at once.
 """
 cimport cython

@@ -92,7 +92,7 @@ cdef TensorBase arange_result(object start, object end, object step, object dtyp
     cdef ssize n
     start, end, step = read_bound(start, "start", "arange"), read_bound(end, "end", "arange"), read_bound(step, "step", "arange")
     if step == 0:
-        raise ShapeError("arange: step is 0; it would take for ever")
+        raise ShapeError("arange: step is 0; it would take forever")
     if not (isfinite(start) and isfinite(end)):
         raise ShapeError(f"arange: the range from {start} to {end} is not finite")
     if (end - start) * (1 if step > 0 else -1) < 0 or step != step:

@@ -60,7 +60,7 @@ class Backward:
     ----------
     *tensors : Tensors that backward will start from
     names : dict from name to Tensor: how results, intermediate tensors and leaves are called
-    most_nodes : int, more are refused, because nobody could follow them
+    most_nodes : int, more are refused, because no one could follow them
 
     Notes
     -----

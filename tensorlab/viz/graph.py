@@ -40,7 +40,7 @@ def graph(*tensors, module=None, names=None, notes=None, saved=False, hooks=Fals
         then in a square, crossed out if the tensor is at another one now
     hooks : bool; show the hooks of each node and of the tensors that it made, as far as they are
         named, in the order of their calls
-    most_nodes : int, more are refused, because nobody could read the picture
+    most_nodes : int, more are refused, because no one could read the picture
 
     Returns
     -------

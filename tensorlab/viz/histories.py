@@ -17,7 +17,7 @@
     ...
 
 An in-place op gives the tensor another node.  If that is a view, it also gives its base a CopySlices,
-and every other view of that base a new node as soon as somebody asks, which the picture does; views of
+and every other view of that base a new node as soon as it is asked for, which the picture does; views of
 some kinds refuse, and are left without a node.  A
 dashed arrow leads to the node that such a view had one step before, which is dashed, too, and
 called stale: what it describes is gone.

@@ -1,6 +1,6 @@
 """Which hooks backward will call at a node, in the order in which it calls them.
 
-Nobody lists hooks, but a handle knows where its hook was put.  So one hook more is registered for a
+There is no list of hooks, but a handle knows where its hook was put.  So one hook more is registered for a
 moment; where it lies, the others lie.
 """
 

@@ -57,7 +57,7 @@ def run(module, inputs):
 
         def after(part, arguments, outputs):
             for node in nodes_behind(tensors_in(outputs), stop=there_before[name]):
-                if not hasattr(node, "variable"):  # a leaf belongs to nobody
+                if not hasattr(node, "variable"):  # a leaf belongs to no module
                     owners.setdefault(node, f"in {name} ({type(part).__name__})")
 
         handles.extend([part.register_forward_pre_hook(before), part.register_forward_hook(after)])

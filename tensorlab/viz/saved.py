@@ -1,8 +1,8 @@
 """What the nodes of a graph have saved for backward: which tensors, how large, at which version.
 
-A saved tensor is read as anybody may read it, through `node._saved_self`, `node._saved_other` and so
-on, or `saved_tensors` of a custom function.  If that raises because somebody has written to the
-tensor, the message has both versions.  What a hook has packed is not unpacked for a picture.
+A saved tensor is read as anyone may read it, through `node._saved_self`, `node._saved_other` and so
+on, or `saved_tensors` of a custom function.  If that raises because the tensor has been
+written to, the message has both versions.  What a hook has packed is not unpacked for a picture.
 """
 
 import re

@@ -82,7 +82,7 @@ class User:
         return {place * self.width + byte for place in places for byte in range(self.width)}
 
     def has_gaps(self):
-        """Is some byte between the first and the last left out?  None if nobody counted."""
+        """Is some byte between the first and the last left out?  None if no one counted."""
         first, end = self.extent()
         found = self.read_bytes()
         return None if found is None else len(found) < end - first

@@ -20,7 +20,7 @@ from .picture import CHARACTER, LINE, MARGIN, Picture, Sheet, dot, label, rectan
 
 __all__ = ["strides"]
 
-MOST_ELEMENTS = 256  # a map of more would be read by nobody
+MOST_ELEMENTS = 256  # no one would read a map of more
 MOST_INDICES = 3  # lines in a cell; beyond that the last one says how many more there are
 PLACES_A_LINE = 8  # fits a telephone without scaling
 GRID_HEIGHT = 34

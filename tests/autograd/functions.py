@@ -258,7 +258,7 @@ def a_missing_gradient_replaced_by_ones(T):
 
 
 @case()
-def the_same_where_nobody_asks(T):
+def the_same_where_no_one_asks(T):
     function, x, _ = a_missing_gradient_replaced_by_ones(T)
     return function, x, {"check_undefined_grad": False}
 

@@ -186,7 +186,7 @@ class Writer:
         )
         mode = self.pick("all", "any")
         several = f"{handle} = T.autograd.graph.register_multi_grad_hook(({a}, {b}), tell('{handle}'), mode='{mode}')"
-        # PyTorch crashes if a hook is put on a view whose base was written, unless somebody has asked for its node
+        # PyTorch crashes if a hook is put on a view whose base was written, unless its node was asked for before
         return f"{a}.grad_fn; {b}.grad_fn; " + self.pick(
             f"{handle} = {a}.register_hook({tell})",
             f"{handle} = {a}.register_hook({tell})",

@@ -170,7 +170,7 @@ def drop(level, depth):
 
 
 def run(level, depth):
-    """Freed while it runs: nobody holds its end."""
+    """Freed while it runs: nothing holds its end."""
     x = T.ones(2, requires_grad=True)
     deep(level, depth, x).sum().backward()
     if level is written_from_itself:  # the second value reaches both places

@@ -1,4 +1,4 @@
-"""Memory of gradients: the engine takes it over, or adds into it, only where nobody else holds the tensor.
+"""Memory of gradients: the engine takes it over, or adds into it, only where nothing else holds the tensor.
 
 It finds out by counting references, and how many of them a running program has differs from one Python to
 the next: 3.14 borrows where 3.13 counted. So here each kind of holder holds a gradient.
@@ -87,7 +87,7 @@ HOLDERS = [
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
-def test_a_leaf_copies_a_gradient_that_somebody_holds(T, holder):
+def test_a_leaf_copies_a_gradient_that_is_held(T, holder):
     keep, give = holder()
     x = leaf(T)
     triple(T, keep)(x).sum().backward()
@@ -97,7 +97,7 @@ def test_a_leaf_copies_a_gradient_that_somebody_holds(T, holder):
 
 @pytest.mark.parametrize("holder", HOLDERS)
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_sum_is_not_written_to_a_gradient_that_somebody_holds(T, holder, is_first):
+def test_a_sum_is_not_written_to_a_gradient_that_is_held(T, holder, is_first):
     keep, give = holder()
     x = leaf(T)
     hidden = x * 1
@@ -112,7 +112,7 @@ def test_a_sum_is_not_written_to_a_gradient_that_somebody_holds(T, holder, is_fi
     assert x.grad.tolist() == [8.0, 8.0]
 
 
-# ---------------------------------------------------------------- nobody holds it
+# ---------------------------------------------------------------- nothing else holds it
 def test_a_leaf_takes_over_a_gradient_that_only_passed_through_python(T):
     addresses = []
     x = leaf(T)

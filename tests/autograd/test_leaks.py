@@ -1,6 +1,6 @@
 """Cycles of tensors, nodes, packed tensors and modules: after `del` or a run of the cycle collector nothing is left.
 
-Those through hooks and custom functions are in test_leaks_through_hooks.py. (Several of these stay for ever in
+Those through hooks and custom functions are in test_leaks_through_hooks.py. (Several of these stay forever in
 PyTorch 2.13, whose collector does not see through C++: two tensors that are attributes of one another, say.)
 """
 

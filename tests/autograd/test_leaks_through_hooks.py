@@ -1,6 +1,6 @@
 """Cycles through hooks and custom functions: after `del` or a run of the cycle collector nothing is left.
 
-(Several of these stay for ever in PyTorch 2.13, whose collector does not see through C++: a hook that
+(Several of these stay forever in PyTorch 2.13, whose collector does not see through C++: a hook that
 holds the tensor it hangs on, say.)
 """
 

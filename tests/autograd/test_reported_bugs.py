@@ -85,7 +85,7 @@ def test_a_hook_on_an_unused_output_gets_none(T):
 
 # ---------------------------------------------------------------- views made under no_grad
 def test_a_view_made_under_no_grad_cannot_be_written_outside(T):
-    """#11390, #32839: should gradients flow through the write or not? Nobody could say."""
+    """#11390, #32839: should gradients flow through the write or not? No one could say."""
     x = leaf(T, 1.0, 2.0)
     y = x * 1
     with T.no_grad():
@@ -131,7 +131,7 @@ def test_a_view_made_under_inference_mode_cannot_be_written_outside(T):
 
 
 def test_a_write_under_inference_mode_counts(T):
-    """#53343: a normal tensor written there must be seen by whoever saved it."""
+    """#53343: a normal tensor written there must be seen by the node that saved it."""
     y = leaf(T, 1.0, 2.0) * 1
     square = y * y
     with T.inference_mode():

@@ -252,7 +252,7 @@ def test_a_hook_may_remove_itself(T):
     assert x.grad.tolist() == [22.0, 22.0]
 
 
-def test_a_hook_may_change_a_gradient_in_place_that_nobody_else_reads(T):
+def test_a_hook_may_change_a_gradient_in_place_that_nothing_else_reads(T):
     """#262: the changed gradient goes on, and is what retain_grad keeps."""
     x = leaf(T, 1.0, 2.0)
     y = x * 3
@@ -274,7 +274,7 @@ def test_a_hook_cannot_write_to_an_expanded_gradient(T):
 
 
 def test_a_gradient_that_a_hook_kept_is_not_the_leafs(T):
-    """#24368: a leaf takes a gradient over without a copy only if nobody else holds it."""
+    """#24368: a leaf takes a gradient over without a copy only if nothing else holds it."""
     x, kept = leaf(T, 1.0, 2.0), []
     x.register_hook(kept.append)
     (x * 2).sum().backward()

@@ -199,7 +199,7 @@ def a_recomputation_is_heard_as_the_first_run_was(M):
 
 
 @program
-def nobody_hears_after_a_hook_that_raised(M):
+def no_one_hears_after_a_hook_that_raised(M):
     Ear, heard = ear(M)
     x, y = leaf(M, 3), M.ones(3).as_subclass(Ear)
     z = x * 2

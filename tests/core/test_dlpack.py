@@ -58,7 +58,7 @@ def test_lent_memory_is_not_resized():
     assert x.resize_(1000).numel() == 1000
 
 
-def test_a_capsule_that_nobody_takes_gives_the_memory_back():
+def test_a_capsule_that_is_not_taken_gives_the_memory_back():
     x = tensorlab.arange(4)
     for version in (None, (1, 0)):
         capsule = x.__dlpack__(max_version=version)

@@ -96,7 +96,7 @@ def test_a_gradient_that_arrives_as_a_view_is_taken_over_with_its_memory():
     assert x.grad.data_ptr() == g.data_ptr()  # as in PyTorch
 
 
-def test_a_first_gradient_is_taken_over_unless_somebody_holds_it():
+def test_a_first_gradient_is_taken_over_unless_it_is_held():
     x, addresses, held = leaf(1.0, 2.0, 3.0), [], []
     x.register_hook(lambda grad: addresses.append(grad.data_ptr()))
     (x * 2).sum().backward()

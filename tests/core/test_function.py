@@ -73,7 +73,7 @@ def test_a_dirty_input_is_returned_itself_with_a_new_history():
     assert x.grad.item() == 3.0
 
 
-def test_marking_dirty_counts_a_version_whoever_wrote():
+def test_marking_dirty_counts_a_version_no_matter_who_wrote():
     class TripleByNumPy(Triple):
         @staticmethod
         def forward(ctx, x):

@@ -31,7 +31,7 @@ def test_a_wrong_index_into_integers_that_require_grad(subscript):
     agree(lambda T: integers_that_require_grad(T)[subscript])
 
 
-def test_a_gradient_nobody_wants_is_looked_at_too():
+def test_a_gradient_that_is_not_wanted_is_looked_at_too():
     def program(T):
         x = leaf(T, -0.5)
         y = x.to(T.float64)

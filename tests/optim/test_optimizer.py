@@ -118,7 +118,7 @@ def test_loading_converts_the_state_to_the_dtype_of_the_parameters():
     assert other.state[wide]["step"].dtype == tensorlab.float32
 
 
-def test_state_of_nobody_is_kept():
+def test_state_of_no_parameter_is_kept():
     """A state dict may hold more than parameters have, under names of its own."""
 
     def load(package):

@@ -50,7 +50,7 @@ def test_saved_tensors_are_told_with_name_bytes_and_version(library):
     ]
 
 
-def test_a_version_that_somebody_has_raised_is_stale(library):
+def test_a_version_that_was_raised_since_is_stale(library):
     x = library.ones(2, requires_grad=True)
     y = x * 1
     z = (y * y).sum()

@@ -114,7 +114,7 @@ def test_interleaved_views_share_no_byte_although_their_extents_overlap():
     assert "a and b share no byte" in str(viz.storage(x[::2], x[1::2]))
 
 
-def test_what_nobody_could_list_is_not_counted():
+def test_what_no_one_could_list_is_not_counted():
     x = T.zeros(MOST_PLACES + 1)
     text = str(viz.storage(x, x[1:]))
     assert f"bytes 0 to {4 * MOST_PLACES + 3}" in text

@@ -9,9 +9,9 @@ a pair, each dimension is one of
     batch   in both operands, and kept          left    only in the first, and kept
     sum     in both, and not needed later       right   only in the second, and kept
 
-(one that only one of the two has, and nobody needs later, is summed at once). Permuted to (batch, left, sum) and (batch, sum,
-right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted operand need not be
-copied: the product takes them as they are.
+(one that only one of the two has, and that is not needed later, is summed at once). Permuted to (batch, left, sum) and
+(batch, sum, right), the pair is a matrix product over the last two. Batch dimensions stay apart, so that a permuted
+operand need not be copied: the product takes them as they are.
 """
 from tensorlab._core.out_argument cimport CASTS, store_out
 from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
