@@ -1,6 +1,8 @@
 """Names that are not there: the error says what is meant, or which chapter brings them."""
 
+import importlib
 import pathlib
+import pkgutil
 import re
 import tomllib
 
@@ -37,6 +39,23 @@ def test_a_missing_name_is_explained(module, name, message):
     assert not hasattr(package, name)
     with pytest.raises(AttributeError, match=f"^{re.escape(module)} has no {name!r}.*{message}"):
         getattr(package, name)
+
+
+def modules_that_explain():
+    names = [
+        one.name
+        for one in pkgutil.walk_packages(tensorlab.__path__, "tensorlab.")
+        if "._" not in one.name
+    ]
+    modules = [tensorlab, *map(importlib.import_module, names)]
+    return [module for module in modules if "__getattr__" in vars(module)]
+
+
+@pytest.mark.parametrize("module", modules_that_explain(), ids=lambda module: module.__name__)
+def test_every_module_refuses_a_missing_name(module):
+    name = re.escape(module.__name__)
+    with pytest.raises(AttributeError, match=f"^{name} has no 'nothing_like_it'"):
+        _ = module.nothing_like_it
 
 
 @pytest.mark.parametrize(

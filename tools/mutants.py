@@ -75,7 +75,7 @@ FAMILIES = {
               "_core/function.pyx _core/modes.pyx _core/tensor.pyx _core/storage.pyx", GRAPH),
     "optim": ("ops/optim_steps.pyx optim/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py", ["tests/nn"]),
-    "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils"]),
+    "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file
 

@@ -505,7 +505,10 @@ def diff(TensorBase input not None, n=1, dim=-1, prepend=None, append=None, *, o
     if times < 0:
         raise ShapeError(f"diff: n is {times}; expected 0 or more")
     parts = [part for part in (prepend, input, append) if part is not None]
-    x = cat(parts, d) if len(parts) > 1 else input
+    if times == 0:
+        x = (<object>input).clone()                     # without what is to be joined to it
+    else:
+        x = cat(parts, d) if len(parts) > 1 else input
     for _ in range(min(times, x.size(d))):
         length = x.size(d)
         later, earlier = x.narrow(d, 1, length - 1), x.narrow(d, 0, length - 1)

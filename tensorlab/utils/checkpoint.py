@@ -159,7 +159,6 @@ def _choose_reentrant(name):
     """Say what it means that `use_reentrant` is missing."""
     warnings.warn(
         f"{name}: pass use_reentrant explicitly, best as False. It is taken as True, PyTorch's old default",
-        UserWarning,
         stacklevel=3,
     )
     return True

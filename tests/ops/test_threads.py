@@ -79,6 +79,81 @@ def test_several_threads_give_what_one_gives(name, threads):
             np.testing.assert_allclose(split, alone, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in OPS if "norm" in name or "conv" in name or "softmax" in name]
+)
+def test_several_threads_give_what_one_gives_in_float32(name, threads):
+    """Loops of floats have their own branches where partial results are added up."""
+    results = []
+    for n in (1, 2, 3):
+        threads(n)
+        function, *arguments = OPS[name]()
+        tensors = [
+            x.detach().float().requires_grad_() if isinstance(x, tensorlab.Tensor) else x
+            for x in arguments
+        ]
+        out = function(*tensors)
+        out.backward(tensorlab.ones_like(out) * 0.5 + out.detach() * 0.25)
+        grads = [x.grad for x in tensors if isinstance(x, tensorlab.Tensor)]
+        results.append([out.detach(), *grads])
+    for split in results[1:]:
+        for one, alone in zip(split, results[0], strict=True):
+            scale = alone.abs().max().item()
+            np.testing.assert_allclose(one.numpy(), alone.numpy(), rtol=1e-4, atol=1e-5 * scale)
+
+
+FOLDS = {
+    "sum": lambda x: x.sum(),
+    "sum of columns": lambda x: x.reshape(-1, 3).sum(0),
+    "sum of rows": lambda x: x.reshape(3, -1).sum(1),
+    "mean": lambda x: x.mean(),
+    "var": lambda x: x.var(),
+    "std of columns": lambda x: x.reshape(-1, 3).std(0),
+    "amax": lambda x: x.amax(),
+    "amin of columns": lambda x: x.reshape(-1, 3).amin(0),
+    "argmax": lambda x: x.argmax(),
+    "prod": lambda x: (1 + x / 1000).prod(),
+    "logsumexp": lambda x: x.logsumexp(0),
+    "norm": lambda x: x.norm(),
+    "norm of columns": lambda x: x.reshape(-1, 3).norm(dim=0),
+    "any": lambda x: (x > 4).any(),
+    "all of columns": lambda x: (x > -4).reshape(-1, 3).all(0),
+    "count_nonzero": lambda x: x.count_nonzero(),
+    "nansum": lambda x: x.masked_fill(x > 1, np.nan).nansum(),
+    "median": lambda x: x.median(),
+}
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_folds_that_are_shared_out_give_what_one_thread_gives(name, threads):
+    """Each thread folds a part in the type of the totals, whatever the type of the result."""
+    values = normal(3 * 2**17).detach()
+    for dtype in ("float64", "float32", "float16", "bfloat16", "int32"):
+        if dtype == "int32" and name in (
+            "mean",
+            "var",
+            "std of columns",
+            "prod",
+            "logsumexp",
+            "nansum",
+        ):
+            continue
+        x = (
+            (3 * values).to(getattr(tensorlab, dtype))
+            if dtype == "int32"
+            else values.to(getattr(tensorlab, dtype))
+        )
+        if dtype == "int32" and "norm" in name:
+            continue
+        results = []
+        for n in (1, 2, 3):
+            threads(n)
+            results.append(FOLDS[name](x).double().tolist())
+        tolerance = {"float64": 1e-10, "float32": 1e-4, "int32": 0}.get(dtype, 1e-2)
+        for split in results[1:]:
+            np.testing.assert_allclose(split, results[0], rtol=tolerance, atol=30 * tolerance)
+
+
 def test_windows_that_overlap_are_written_one_element_after_the_other(threads):
     """However long the rows and however many threads: as in a loop over the elements."""
     threads(2)

@@ -238,6 +238,17 @@ def test_a_dataset_that_fetches_many_at_once_is_asked_once_per_batch():
     assert asked == [[0, 1, 2], [3]]
 
 
+def test_a_subset_asks_its_dataset_for_many_at_once_if_that_is_possible():
+    class Many(data.Dataset):
+        def __getitem__(self, index):
+            raise AssertionError("one by one")
+
+        def __getitems__(self, indices):
+            return [10 * i for i in indices]
+
+    assert data.Subset(Many(), [5, 0, 3]).__getitems__([2, 0]) == [30, 50]
+
+
 def test_base_classes_say_what_to_define():
     with pytest.raises(NotImplementedError, match="Dataset: define __getitem__"):
         data.Dataset()[0]
@@ -303,8 +314,9 @@ def test_lengths_that_do_not_sum_up_are_refused(lengths, message):
 
 
 def test_an_empty_split_is_warned_of():
-    with pytest.warns(UserWarning, match="split 1 is empty"):
+    with pytest.warns(UserWarning, match="split 1 is empty") as caught:
         data.random_split(range(1), [0.5, 0.5])
+    assert caught[0].filename == __file__
 
 
 def test_a_dataset_of_one_tensor_has_its_length():

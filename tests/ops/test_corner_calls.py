@@ -1,0 +1,198 @@
+"""Calls of networks and of indexing at their corners, next to PyTorch: rare dtypes, 0-d tensors, options together."""
+
+import itertools
+
+import pytest
+
+import tensorlab
+from tests.ops.agreement import agree
+
+
+# ---------------------------------------------------------------- convolution of integers
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int16", "int8", "uint8"])
+def test_integers_are_convolved(dtype):
+    def numbers(T, *shape):
+        count = T.empty(shape).numel()
+        return (T.arange(count) % 11).reshape(shape).to(getattr(T, dtype))
+
+    agree(lambda T: T.conv2d(numbers(T, 2, 3, 5, 6), numbers(T, 4, 3, 2, 2), numbers(T, 4)))
+    agree(lambda T: T.conv2d(numbers(T, 2, 1, 5, 6), numbers(T, 1, 1, 1, 1)))
+    agree(
+        lambda T: T.conv1d(numbers(T, 2, 4, 9), numbers(T, 6, 2, 3), padding=1, stride=2, groups=2)
+    )
+    if dtype == "int64":
+        agree(lambda T: T.conv_transpose2d(numbers(T, 2, 3, 5, 6), numbers(T, 3, 4, 2, 2)))
+
+
+# ---------------------------------------------------------------- cross entropy with everything
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cross_entropy_with_ignored_targets_weights_and_smoothing(smoothing, reduction):
+    for shape, weighted, ignored in itertools.product(
+        [(4, 3), (2, 3, 4), (3,)], (False, True), (1, -100)
+    ):
+
+        def call(T, shape=shape, weighted=weighted, ignored=ignored):
+            scores = (T.arange(float(T.empty(shape).numel())).reshape(shape) % 5).requires_grad_()
+            target = T.tensor([0, 1, 2, 1, 1, 1, 2, 0])
+            target = target[0] if len(shape) == 1 else target[: 4 if len(shape) == 2 else 8]
+            loss = T.nn.functional.cross_entropy(
+                scores,
+                target.reshape(shape[:1] + shape[2:]) if len(shape) > 1 else target,
+                T.tensor([0.5, 1.0, 2.0]) if weighted else None,
+                ignore_index=ignored,
+                reduction=reduction,
+                label_smoothing=smoothing,
+            )
+            loss.sum().backward()
+            return loss.detach(), scores.grad
+
+        agree(call, 1e-6)
+
+
+# ---------------------------------------------------------------- normalization
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("weighted, biased", list(itertools.product((False, True), repeat=2)))
+def test_second_derivatives_of_batch_norm_with_and_without_weights(weighted, biased, training):
+    def call(T):
+        x = (T.arange(24.0, dtype=T.float64).reshape(4, 3, 2) % 5).requires_grad_()
+        mean, variance = T.tensor([0.1, 0.2, 0.3]).double(), T.tensor([1.0, 2.0, 3.0]).double()
+        weight = T.tensor([1.0, 2.0, 0.5]).double().requires_grad_() if weighted else None
+        bias = T.tensor([1.0, 2.0, 0.5]).double().requires_grad_() if biased else None
+        y = T.nn.functional.batch_norm(x, mean, variance, weight, bias, training)
+        leaves = [one for one in (x, weight, bias) if one is not None]
+        grads = T.autograd.grad((y * y * y).sum(), leaves, create_graph=True)
+        sum((g * g).sum() for g in grads).backward()
+        return [y.detach(), mean.tolist(), variance.tolist(), *[one.grad.clone() for one in leaves]]
+
+    if weighted or not biased:  # PyTorch's second derivative by a bias alone raises
+        agree(call, 1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 500])
+def test_layer_norm_of_rows_of_every_length(n):
+    """Short and long rows are summed in different ways."""
+    for dtype, tolerance in (("float64", 1e-9), ("float32", 2e-3)):
+
+        def call(T, dtype=dtype):
+            x = (
+                (T.sin(T.arange(3.0 * n, dtype=T.float64).reshape(3, n)) * 3 + 2)
+                .to(getattr(T, dtype))
+                .requires_grad_()
+            )
+            weight = (T.cos(T.arange(float(n), dtype=T.float64)) + 2).to(x.dtype).requires_grad_()
+            y = T.nn.functional.layer_norm(x, (n,), weight, weight * 2)
+            plain = T.nn.functional.layer_norm(x, (n,))
+            (y * T.cos(y.detach()) + plain.exp()).sum().backward()
+            return [one.tolist() for one in (y, plain, x.grad, weight.grad)]
+
+        agree(call, tolerance)
+
+
+# ---------------------------------------------------------------- pooling
+def test_windows_step_by_their_size_unless_told_otherwise():
+    for name in ("max_pool1d", "avg_pool1d"):
+        agree(
+            lambda T, name=name: getattr(T.nn.functional, name)(
+                T.arange(12.0).reshape(1, 2, 6), 2
+            ).tolist()
+        )
+    agree(
+        lambda T: T.nn.functional.max_pool1d(T.arange(14.0).reshape(2, 7), 3, return_indices=True)[
+            1
+        ].tolist()
+    )
+    for name in ("max_pool2d", "avg_pool2d"):
+        agree(
+            lambda T, name=name: getattr(T.nn.functional, name)(
+                T.arange(30.0).reshape(1, 5, 6), 2
+            ).tolist()
+        )
+
+
+@pytest.mark.parametrize("most", [2**31 - 1, 2**31, 2**31 + 1])
+def test_windows_have_less_than_2_to_the_31_elements(most):
+    calls = [
+        lambda T, x: T.nn.functional.max_pool2d(x, (most, 1)),
+        lambda T, x: T.nn.functional.max_pool2d(x, (1, most)),
+        lambda T, x: T.nn.functional.max_pool2d(x, 2, most),
+        lambda T, x: T.nn.functional.max_pool2d(x, 2, 1, 0, most),
+        lambda T, x: T.nn.functional.avg_pool2d(x, 2, most),
+        lambda T, x: T.nn.functional.avg_pool2d(x, most),
+    ]
+    for call in calls:
+        agree(lambda T, call=call: call(T, T.arange(12.0).reshape(1, 2, 6)))
+
+
+# ---------------------------------------------------------------- indexing
+INDEX_OPS = {
+    "index_add": lambda x, dim, i, source: x.index_add(dim, i, source),
+    "index_copy": lambda x, dim, i, source: x.index_copy(dim, i, source),
+    "index_fill": lambda x, dim, i, source: x.index_fill(dim, i, 1.5),
+    "index_select": lambda x, dim, i, source: x.index_select(dim, i),
+    "index_reduce": lambda x, dim, i, source: x.index_reduce(dim, i, source, "prod"),
+    "index_reduce mean": lambda x, dim, i, source: x.index_reduce(
+        dim, i, source, "mean", include_self=False
+    ),
+    "gather": lambda x, dim, i, source: x.gather(dim, i),
+    "scatter": lambda x, dim, i, source: x.scatter(dim, i, source),
+    "scatter_add": lambda x, dim, i, source: x.scatter_add(dim, i, source),
+    "scatter_reduce": lambda x, dim, i, source: x.scatter_reduce(dim, i, source, "amax"),
+}
+
+
+@pytest.mark.parametrize("op", INDEX_OPS)
+def test_indices_of_a_single_element(op):
+    """0-d tensors and indices, dimensions from both ends, and what is out of range."""
+    for dim, place, index_ndim, x_ndim in itertools.product(
+        (0, -1, 1, -2), (0, -1, 1), (0, 1), (0, 1)
+    ):
+
+        def call(T, dim=dim, place=place, index_ndim=index_ndim, x_ndim=x_ndim):
+            x, source = (
+                T.tensor(3.0).reshape((1,) * x_ndim),
+                T.tensor(2.0).reshape((1,) * index_ndim),
+            )
+            try:
+                return INDEX_OPS[op](x, dim, T.tensor(place).reshape((1,) * index_ndim), source)
+            except (RuntimeError, IndexError):  # which of them PyTorch raises depends on the op
+                return "refused"
+
+        if op != "index_copy" or index_ndim == x_ndim:
+            agree(call)
+
+
+@pytest.mark.parametrize("include_self", [False, True])
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+def test_a_source_that_is_larger_than_the_index_has_no_gradient_beyond_it(reduce, include_self):
+    index = tensorlab.tensor([[0, 1, 0], [1, 1, 0]])
+    grads = []
+    for part in (slice(None), slice(0, 3)):
+        x = tensorlab.arange(1.0, 7).reshape(2, 3).requires_grad_()
+        source = (tensorlab.arange(1.0, 13).reshape(3, 4) % 5 + 1).requires_grad_()
+        given = source if part == slice(None) else source[:2, :3]
+        y = x.scatter_reduce(0, index, given, reduce, include_self=include_self)
+        (y * tensorlab.arange(1.0, 7).reshape(2, 3)).sum().backward()
+        grads.append((y.tolist(), x.grad.tolist(), source.grad.tolist()))
+    assert grads[0] == grads[1]
+
+
+def test_a_masked_scatter_refuses_a_source_that_it_writes_to():
+    x = tensorlab.arange(10.0)
+    with pytest.raises(
+        RuntimeError, match="^masked_scatter_: the tensor to be written and the source share"
+    ):
+        x[:9].masked_scatter_(tensorlab.arange(9) % 2 == 0, x[1:])
+    assert x.tolist() == list(range(10))
+
+
+def test_differences_take_numbers_before_or_after():
+    for options in ({}, {"prepend": 1}, {"append": 1}, {"prepend": 2, "append": 1}):
+        for dim, n in itertools.product((0, 1), (0, 1, 2, 3)):
+
+            def call(T, options=options, dim=dim, n=n):
+                x = T.arange(12.0).reshape(3, 4) ** 2
+                more = {name: x.narrow(dim, 0, count) + 7 for name, count in options.items()}
+                return T.diff(x, n, dim, **more).tolist()
+
+            agree(call)
