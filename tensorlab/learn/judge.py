@@ -160,9 +160,10 @@ def hunt(exercise, names, recorder, verdict):
     """Run the reader's test on the right implementation and on each planted bug."""
     test = take(exercise, names, "test")
     watched = recorder.watch(test)
+    right, *bugs = (disguised(one) for one in (exercise.right, *exercise.bugs))
     start_afresh()
     try:
-        watched(exercise.right)
+        watched(right)
     except Exception as error:
         verdict.trace = readers_lines(error)
         recorder.last = None
@@ -171,7 +172,7 @@ def hunt(exercise, names, recorder, verdict):
             "What it asks for is not true of code without a bug:"
         ) from error
     missed = []
-    for number, bug in enumerate(exercise.bugs, start=1):
+    for number, bug in enumerate(bugs, start=1):
         start_afresh()
         try:
             test(bug)
@@ -189,6 +190,19 @@ def hunt(exercise, names, recorder, verdict):
         )
     found = "; ".join(clean_line(bug.__doc__) for bug in exercise.bugs)
     verdict.remark = f"Your test found what was planted: {found}"
+
+
+def disguised(function):
+    """Return a function that does the same; its name, docstring and code do not say which one it is."""
+    if not inspect.isfunction(function):
+        return function
+
+    def subject(*arguments, **named):
+        return function(*arguments, **named)
+
+    subject.__name__ = subject.__qualname__ = function.__qualname__
+    subject.__signature__ = inspect.signature(function)
+    return subject
 
 
 def clean_line(text):
