@@ -60,7 +60,7 @@ cdef inline total sum_block(total* x, ssize n) noexcept nogil:
     return lane[0] + sum_short(x + i, n - i)
 
 cdef inline total pairwise_sum(total* x, ssize n) noexcept nogil:
-    """The sum of n elements; halves of long runs are summed for themselves (pairwise summation)."""
+    """The sum of n elements; halves of long runs are summed separately (pairwise summation)."""
     cdef ssize half
     if n < FEW:
         return sum_short(x, n)

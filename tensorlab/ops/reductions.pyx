@@ -183,8 +183,9 @@ cdef void sum_columns(total* totals, total* x, ssize m, ssize row_stride, ssize 
             totals[j] += row[j]
         i += 1
 
-cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride, ssize n) noexcept nogil:
-    """Halves of long columns are summed for themselves, for accuracy."""
+cdef void sum_column_halves(total* totals, total* x, ssize m, ssize row_stride,
+                            ssize n) noexcept nogil:
+    """Halves of long columns are summed separately, for accuracy."""
     cdef total[MAX_TOTALS] strip
     cdef ssize half = m // 2, j
     for j in range(n):
