@@ -178,12 +178,14 @@ cdef int measure(object data, ssize* sizes) except -1:
     """The shape of nested sequences, read off the first element of each; returns the number of dimensions. A tensor of one
     element counts as a number."""
     cdef int ndim = 0
+    cdef ssize length
     while isinstance(data, (list, tuple)):
         if ndim == MAX_NDIM:
             raise ShapeError(f"tensor: nested more than {MAX_NDIM} deep")
-        sizes[ndim] = len(data)
+        length = len(data)
+        sizes[ndim] = length
         ndim += 1
-        if sizes[ndim - 1] == 0:
+        if length == 0:
             break
         data = data[0]
         if is_one_element(data):
@@ -353,13 +355,13 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, bint requires_grad=False):
     cdef const unsigned char[::1] view = memoryview(buffer).cast("B")
     cdef ssize n = len(view), size = item_size[code], taken
     cdef TensorBase out
-    if n == 0 or count == 0 or count < -1:
+    if n == 0 or count == 0:
         raise ValueError(f"frombuffer: {n} bytes and count {count}; at least one element is needed")
     if not 0 <= offset < n:
         raise ValueError(f"frombuffer: offset {offset} is outside the buffer of {n} bytes")
-    if count == -1 and (n - offset) % size != 0:
+    if count < 0 and (n - offset) % size != 0:
         raise ValueError(f"frombuffer: {n - offset} bytes are no whole number of elements of {size} bytes")
-    taken = (n - offset) // size if count == -1 else count
+    taken = (n - offset) // size if count < 0 else count
     if taken * size > n - offset:
         raise ValueError(f"frombuffer: {taken} elements of {size} bytes are asked for, {n - offset} bytes are there")
     out = new_tensor()

@@ -196,3 +196,68 @@ def test_differences_take_numbers_before_or_after():
                 return T.diff(x, n, dim, **more).tolist()
 
             agree(call)
+
+
+SCATTERED_NUMBERS = {
+    "by position": lambda x, i: x.scatter(0, i, 2.5),
+    "by name": lambda x, i: x.scatter(0, i, value=2.5),
+    "in place": lambda x, i: x.scatter_(0, i, value=2.5),
+    "added": lambda x, i: x.scatter(0, i, 2.5, reduce="add"),
+    "multiplied": lambda x, i: x.scatter_(0, i, value=2.5, reduce="multiply"),
+    "neither": lambda x, i: x.scatter(0, i),
+    "a text": lambda x, i: x.scatter(0, i, "2"),
+    "another reduction": lambda x, i: x.scatter(0, i, 2.5, reduce="mean"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", SCATTERED_NUMBERS)
+def test_a_number_is_scattered(way):
+    def call(T):
+        x = T.arange(12.0).reshape(3, 4)
+        return SCATTERED_NUMBERS[way](
+            x, T.tensor([[0, 1, 2, 0], [1, 1, 0, 2]])
+        ).tolist(), x.tolist()
+
+    agree(call)
+
+
+# ---------------------------------------------------------------- memory of others
+def test_frombuffer_takes_every_argument():
+    for options in (
+        {},
+        {"count": 2},
+        {"offset": 4},
+        {"offset": 4, "count": 1},
+        {"offset": 12, "count": 1},
+        {"offset": 12, "count": 2},
+        {"offset": 16},
+        {"offset": -1},
+        {"count": 0},
+        {"count": -2},
+        {"offset": 3},
+        {"requires_grad": True},
+    ):
+
+        def call(T, options=options):
+            return T.frombuffer(bytearray(range(16)), dtype=T.float32, **options)
+
+        agree(call)
+    agree(lambda T: T.frombuffer(bytearray(range(16)), dtype=T.int16, requires_grad=True))
+    agree(lambda T: T.frombuffer(bytearray(), dtype=T.int16))
+
+
+@pytest.mark.filterwarnings("ignore:tensor. the data are a Tensor")
+@pytest.mark.parametrize(
+    "data", [lambda T, x: x, lambda T, x: [x[0]], lambda T, x: x[0]], ids=["all", "list", "one"]
+)
+def test_a_tensor_on_meta_is_no_data_for_another(data):
+    for make in ("tensor", "as_tensor"):
+        x = tensorlab.zeros(2, device="meta")
+        with pytest.raises(NotImplementedError, match="meta"):
+            getattr(tensorlab, make)(data(tensorlab, x), device="cpu")
+
+
+def test_nested_sequences_without_elements_have_a_shape():
+    for nested in ([], [[]], [[], []], [[[], []]], [[[]], [[]]], ((), ())):
+        agree(lambda T, nested=nested: T.tensor(nested))

@@ -1,6 +1,7 @@
 """Data sets, samplers, collation and the loader: the order and the batches are PyTorch's."""
 
-from collections import OrderedDict, UserDict, namedtuple
+from collections import OrderedDict, UserDict, UserList, namedtuple
+from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -177,6 +178,54 @@ def test_tensors_are_stacked_and_mappings_keep_their_class():
     assert data.default_collate([x, x]).shape == (2, 2, 3)
     assert type(data.default_collate([UserDict(a=1), UserDict(a=2)])) is UserDict
     assert data.default_collate([MappingProxyType({"a": 1})] * 2)["a"].tolist() == [1, 1]
+
+
+class Labelled(UserList):
+    """A sequence that can be changed, with an attribute of its own."""
+
+    label = None
+
+
+class Frozen(Sequence):
+    """A sequence that is made from its parts."""
+
+    def __init__(self, parts):
+        self.parts = list(parts)
+
+    def __len__(self):
+        return len(self.parts)
+
+    def __getitem__(self, i):
+        return self.parts[i]
+
+
+class Demanding(Frozen):
+    def __init__(self, parts, more):
+        super().__init__(parts)
+
+
+@pytest.mark.parametrize("name", ["default_collate", "default_convert"])
+def test_sequences_keep_their_class_if_they_can_be_made_again(name):
+    def call(package, data):
+        labelled = Labelled([1.0, 2.0])
+        labelled.label = "kept"
+        found = []
+        for one in (
+            labelled,
+            Frozen([1.0, 2.0]),
+            Demanding([1.0, 2.0], 3),
+            range(2),
+            (1.0, 2.0),
+            [1.0, 2.0],
+        ):
+            given = [one, one] if name == "default_collate" else one
+            made = getattr(data, name)(given)
+            values = [x.tolist() if hasattr(x, "tolist") else x for x in made]
+            found.append((type(made), getattr(made, "label", None), values, made is one))
+        return found, list(labelled)
+
+    ours, theirs = both(call)
+    assert ours == theirs
 
 
 def test_single_samples_are_converted_as_in_pytorch():
