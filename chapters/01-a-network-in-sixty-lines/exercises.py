@@ -147,6 +147,16 @@ class Confusion(Exercise):
         for i, j, number in ((3, 8, 2), (3, 3, 1), (5, 3, 1), (9, 4, 1), (0, 0, 1)):
             expect(counts[i, j].item(), number, f"pictures of a {i} that were read as {j}")
         expect(counts.sum().item(), 7, "the sum, with 7 pictures")
+        labels, found = tensorlab.randint(0, 7, (60,)), tensorlab.randint(0, 9, (60,))
+        counts = confusion(F.one_hot(found, 10) + tensorlab.rand(60, 10) * 0.9, labels)
+        truth = [[0] * 10 for _ in range(10)]
+        for i, j in zip(labels.tolist(), found.tolist(), strict=True):
+            truth[i][j] += 1
+        expect(
+            [[int(n) for n in row] for row in counts.tolist()],
+            truth,
+            "60 random pictures, none of a 7, 8 or 9",
+        )
 
 
 class InParts(Exercise):

@@ -228,15 +228,27 @@ class Places(Exercise):
     ]
 
     def check(places, reads_twice):
-        x = tensorlab.arange(24).reshape(4, 6)  # its values are its places
-        for view in (x, x[1:, ::2].t(), x[:1].expand(3, 6), x.unfold(1, 2, 2)):
+        x = tensorlab.rand(4, 6)
+        truth = tensorlab.arange(24).reshape(4, 6)  # its values are its places
+        views = [
+            lambda x: x,
+            lambda x: x[1:, ::2].t(),
+            lambda x: x[:1].expand(3, 6),
+            lambda x: x.unfold(1, 2, 2),
+        ]
+        for look in views:
+            view, expected = look(x), look(truth)
             came = places(view)
             counted = list(range(view.numel()))
-            is_count = came.reshape(-1).tolist() == counted and view.reshape(-1).tolist() != counted
+            is_count = came.reshape(-1).tolist() == counted != expected.reshape(-1).tolist()
             require(
                 not is_count, "This says in which order the elements are read, not where they lie."
             )
-            expect(came.tolist(), view.tolist(), f"the places for strides {view.stride()}")
+            values = came.tolist() == view.tolist()
+            require(
+                not values, "These are the values of x. Asked for are the places where they lie."
+            )
+            expect(came.tolist(), expected.tolist(), f"the places for strides {view.stride()}")
         for view in (x[:1].expand(3, 6), x.unfold(1, 2, 1)):
             expect(
                 reads_twice(view), True, f"with strides {view.stride()} some places are read twice"

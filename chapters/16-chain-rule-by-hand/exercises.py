@@ -276,6 +276,8 @@ class OneNumber(Exercise):
             "a product with a matrix": (lambda x: weight @ x, lambda x, v: weight.t() @ v, 3),
             "softmax": (lambda x: x.softmax(0), softmax_back, 5),
             "sin": (T.sin, lambda x, v: v * x.cos(), 50),
+            "a multiplication by a million": (lambda x: 1e6 * x, lambda x, v: 1e6 * v, 40),
+            "a constant": (lambda x: 0 * x + 1, lambda x, v: 0 * v, 7),
         }
         calls = []
         for name, (step, back, n) in steps.items():

@@ -207,7 +207,16 @@ class SumBack(Exercise):
         require(came.tolist() != turned, "For (3, 1) you have summed over another axis.")
         expect(came, square.sum(1, keepdim=True), "for the shape (3, 1)")
         grad = T.rand(2, 3, 4, 5)
-        for shape in ((2, 3, 4, 5), (3, 4, 5), (1, 4, 1), (2, 1, 4, 1), (5,), (1,), ()):
+        for shape in (
+            (2, 3, 4, 5),
+            (3, 4, 5),
+            (1, 4, 1),
+            (2, 1, 4, 1),
+            (1, 3, 1, 5),
+            (5,),
+            (1,),
+            (),
+        ):
             came = came_for(grad, shape)
             expect(tuple(came.shape), shape, f"the shape, from (2, 3, 4, 5) to {shape}")
             expected = grad.sum_to_size(shape).tolist()

@@ -156,18 +156,24 @@ class Gradient(Exercise):
     def check(numerical_gradient):
         x = T.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=T.float64)
         before = x.clone()
-        came = numerical_gradient(lambda x: (x**3).sum(), x, 2.0**-4)
+        came = numerical_gradient(lambda x: (x**3).sum() + (x[0] * x[1]).sum(), x, 2.0**-4)
         require(T.equal(x, before), "Afterwards x has not its old values.")
         expect(tuple(came.shape), (2, 3), "the shape")
         require(
-            not T.allclose(came, ((before + 0.0625) ** 3 - before**3) / 0.0625),
+            not T.allclose(came, ((before + 0.0625) ** 3 - before**3) / 0.0625 + before.flip(0)),
             "This moves to one side only.",
         )
         require(
             came.numel() == 1 or not T.allclose(came, came.reshape(-1)[0].expand(2, 3)),
             "All six numbers are the same: were all elements at once moved?",
         )
-        expect(came, 3 * before**2 + 2.0**-8, "the central differences of x³", tolerance=1e-9)
+        truth = 3 * before**2 + 2.0**-8 + before.flip(0)
+        expect(
+            came,
+            truth,
+            "the central differences of x³ and of a product of the rows",
+            tolerance=1e-9,
+        )
 
 
 class BetterThanTheU(Exercise):

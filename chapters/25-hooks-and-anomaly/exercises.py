@@ -2,6 +2,7 @@
 
 import tensorlab as T
 from tensorlab.learn import Exercise, Wrong, expect, require
+from tensorlab.viz.hooks import read_hooks
 
 IMPORTS = """
 import warnings
@@ -336,3 +337,12 @@ class FirstNan(Exercise):
         for _ in range(10_000):
             y = y + 0.001
         expect(first_nan(y.sum()), None, "a chain of 10 000 nodes")
+        y = x * 1
+        loss = y.sum()
+        first_nan(loss)
+        left = [*read_hooks(loss.grad_fn, []), *read_hooks(y.grad_fn, [])]
+        require(not left, f"After the call these hooks are still there: {', '.join(left)}.")
+        y = x * 1
+        for _ in range(40):
+            y = y + y
+        expect(first_nan(y.sum()), None, "a graph of 40 sums with two edges each, and 2**40 paths")

@@ -347,6 +347,13 @@ class FourInOne(Exercise):
             "The mean loss is a tensor, with the graphs of all steps.",
         )
         expect(mean, mean_truth, "the mean loss", tolerance=1e-5)
+        x, target = x * 4, target * 4  # so that the steps are too long, and the loss grows
+        w, best, _ = train(x, target, 2)
+        expect(
+            best.flatten().tolist(),
+            [0.0, 0.0],
+            "the best weights where the loss grows: those of the first step",
+        )
 
 
 class HuntTheStep(BugHunt):
