@@ -40,7 +40,9 @@ CALLS = {  # the call, the MB that it may take: enough for the result, not for t
 }
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and limits the address space")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="reads /proc and limits the address space"
+)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_loop_without_memory_for_its_buffers_raises(name):
     call, more, text = CALLS[name]
