@@ -142,14 +142,14 @@ cdef object run_writing(Op twin, PyObject** arguments, int n):
 cdef inline object backend(Op op, PyObject** arguments, int n):
     """What is below autograd: layers, then the kernel."""
     cdef Layer layer
+    cdef void* kernel
     if active_layers:
         layer = topmost(arguments, n)
         if layer is not None:
             return handle(layer, op, arguments, n)
     if op.kernel != NULL:
-        if op.shape_rule != NULL and is_on_meta(op, arguments, n):
-            return call_kernel(op, op.shape_rule, arguments, n)
-        return call_kernel(op, op.kernel, arguments, n)
+        kernel = op.shape_rule if op.shape_rule != NULL and is_on_meta(op, arguments, n) else op.kernel
+        return call_shared(op, kernel, arguments, n) if op.shares_kernel else call_kernel(op, kernel, arguments, n)
     if op.writes:
         return compute(op.functional, arguments, n, <TensorBase>arguments[0], True)
     return compute(op, arguments, n, None, False)
@@ -176,6 +176,16 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
         return False
     value = <object>arguments[op.device_position]
     return is_meta_by_default() if value is None else is_meta_device(value, op.name)
+
+
+cdef object call_shared(Op op, void* kernel, PyObject** arguments, int n):
+    """Call a kernel that an op and the op in place have in common: it takes the op first."""
+    cdef PyObject* everything[MAX_ARGUMENTS + 1]
+    cdef int i
+    everything[0] = <PyObject*>op
+    for i in range(n):
+        everything[i + 1] = arguments[i]
+    return call_kernel(op, kernel, everything, n + 1)
 
 
 cdef object call_kernel(Op op, void* kernel, PyObject** a, int n):

@@ -212,10 +212,11 @@ cdef int set_run(run_function function) except -1:
 
 
 # ---------------------------------------------------------------- in place
-cdef Op inplace_op(Op op):
+cdef Op inplace_op(Op op, void* kernel=NULL, void* shape_rule=NULL):
     """The op that writes its result over its first argument: `add_` for `add`. It has the same loops and derivatives.
 
-    An op that is not pointwise gives it a kernel.
+    An op that is not pointwise gives it a kernel of its own; or both share the one that is given here. That is called with the
+    op before its arguments, and `op.writes` tells it whether the result goes into x or into a new tensor.
     """
     cdef Op twin = op.twin
     if twin is None:
@@ -228,6 +229,10 @@ cdef Op inplace_op(Op op):
         if twin.name in REGISTRY:
             raise ValueError(f"Op: {twin.name} is declared twice")
         REGISTRY[twin.name] = op.twin = twin
+    if kernel != NULL:
+        op.kernel = twin.kernel = kernel
+        op.shape_rule = twin.shape_rule = shape_rule
+        op.shares_kernel = twin.shares_kernel = True
     return twin
 
 

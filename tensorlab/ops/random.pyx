@@ -187,25 +187,31 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 # The public functions check their arguments as the kernels do: as in PyTorch, a wrong number is found before memory that
 # overlaps is.
 
-cdef Op fill_op(str schema, void* kernel, void* inplace_kernel, str node=None):
+cdef Op fill_op(str schema, void* kernel, str node=None, void* shape_rule=NULL):
     """The op in place of a fill and of its functional form. The result does not depend on what was there."""
-    cdef Op op = Op(schema, node=node), twin = inplace_op(op)
+    cdef Op op = Op(schema, node=node)
     op.derivative("x")(zero_gradient)
-    op.kernel, twin.kernel = kernel, inplace_kernel
-    return twin
+    return inplace_op(op, kernel, shape_rule)
 
 
 def zero_gradient(grad):
     return grad.new_zeros(grad.shape)
 
 
-cdef TensorBase filled(TensorBase x, int recipe, object generator, double a, double b, str where):
-    fill_tensor(x, recipe, generator_or_default(generator, where), a, b)
-    return x
+cdef TensorBase to_fill(Op op, TensorBase x):
+    return x if op.writes else empty_like(x, x.dtype_)
 
 
-cdef TensorBase like(TensorBase x):
-    return empty_like(x, x.dtype_)
+cdef TensorBase filled(Op op, TensorBase x, int recipe, object generator, double a, double b):
+    cdef TensorBase out = to_fill(op, x)
+    fill_tensor(out, recipe, generator_or_default(generator, op.name), a, b)
+    return out
+
+
+cdef int check_positive(double value, str name, str where) except -1:
+    if not value > 0:
+        raise ShapeError(f"{where}: {name} must be above 0, not {value}")
+    return 0
 
 
 cdef int check_filled(TensorBase x, str where, bint plain_error) except -1:
@@ -232,16 +238,12 @@ cdef int check_uniform(int dtype, double low, double high, str where) except -1:
     return 0
 
 
-cdef TensorBase uniform_inplace_kernel(TensorBase x, object low, object high, object generator):
-    check_uniform(x.dtype_, low, high, "uniform_")
-    return filled(x, UNIFORM, generator, low, high, "uniform_")
+cdef TensorBase uniform_kernel(Op op, TensorBase x, object low, object high, object generator):
+    check_uniform(x.dtype_, low, high, op.name)
+    return filled(op, x, UNIFORM, generator, low, high)
 
-cdef TensorBase uniform_kernel(TensorBase x, object low, object high, object generator):
-    return uniform_inplace_kernel(like(x), low, high, generator)
-
-cdef Op UNIFORM_ = fill_op(
-    "uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
-    <void*>uniform_kernel, <void*>uniform_inplace_kernel)
+cdef Op UNIFORM_ = fill_op("uniform(Tensor x, float from=0.0, float to=1.0, *, Generator? generator=None) -> Tensor",
+                           <void*>uniform_kernel)
 
 def uniform_(TensorBase self not None, double from_=0, double to=1, *, generator=None, **bounds):
     """Fill with numbers spread evenly from `from` to, but without, `to`.
@@ -273,116 +275,90 @@ cdef int fill_normally(TensorBase x, Generator generator, double mean, double st
     return fill_tensor(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std)
 
 
-cdef int check_normal(TensorBase x, double std) except -1:
-    check_std(std, "normal_")
-    check_filled(x, "normal_", False)
-    return 0
+cdef int check_normal(TensorBase x, double std, str where) except -1:
+    check_std(std, where)
+    return check_filled(x, where, False)
 
-cdef TensorBase normal_inplace_kernel(TensorBase x, object mean, object std, object generator):
-    check_normal(x, std)
-    return filled(x, NORMAL if x.is_contiguous_ else NORMAL_SINGLY, generator, mean, std, "normal_")
+cdef TensorBase normal_kernel(Op op, TensorBase x, object mean, object std, object generator):
+    cdef TensorBase out = to_fill(op, x)
+    check_normal(x, std, op.name)
+    fill_normally(out, generator_or_default(generator, op.name), mean, std)
+    return out
 
-cdef TensorBase normal_kernel(TensorBase x, object mean, object std, object generator):
-    return normal_inplace_kernel(like(x), mean, std, generator)
-
-cdef Op NORMAL_ = fill_op(
-    "normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor",
-    <void*>normal_kernel, <void*>normal_inplace_kernel)
+cdef Op NORMAL_ = fill_op("normal(Tensor x, float mean=0.0, float std=1.0, *, Generator? generator=None) -> Tensor",
+                          <void*>normal_kernel)
 
 def normal_(TensorBase self not None, double mean=0, double std=1, *, generator=None):
     """Fill with numbers of the normal distribution."""
-    check_normal(self, std)
+    check_normal(self, std, "normal_")
     return run_4(NORMAL_, self, mean, std, generator)
 
 
-cdef int check_log_normal(TensorBase x, double std) except -1:
-    if not std > 0:
-        raise ShapeError(f"log_normal_: std must be above 0, not {std}")
-    check_filled(x, "log_normal_", False)
-    return 0
+cdef int check_log_normal(TensorBase x, double std, str where) except -1:
+    check_positive(std, "std", where)
+    return check_filled(x, where, False)
 
-cdef TensorBase log_normal_inplace_kernel(TensorBase x, object mean, object std, object generator):
-    check_log_normal(x, std)
-    return filled(x, LOG_NORMAL, generator, mean, std, "log_normal_")
+cdef TensorBase log_normal_kernel(Op op, TensorBase x, object mean, object std, object generator):
+    check_log_normal(x, std, op.name)
+    return filled(op, x, LOG_NORMAL, generator, mean, std)
 
-cdef TensorBase log_normal_kernel(TensorBase x, object mean, object std, object generator):
-    return log_normal_inplace_kernel(like(x), mean, std, generator)
-
-cdef Op LOG_NORMAL_ = fill_op(
-    "log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor",
-    <void*>log_normal_kernel, <void*>log_normal_inplace_kernel)
+cdef Op LOG_NORMAL_ = fill_op("log_normal(Tensor x, float mean=1.0, float std=2.0, *, Generator? generator=None) -> Tensor",
+                              <void*>log_normal_kernel)
 
 def log_normal_(TensorBase self not None, double mean=1, double std=2, *, generator=None):
     """Fill with exp(x) for x of the normal distribution."""
-    check_log_normal(self, std)
+    check_log_normal(self, std, "log_normal_")
     return run_4(LOG_NORMAL_, self, mean, std, generator)
 
 
-cdef int check_cauchy(TensorBase x, double sigma) except -1:
-    if not sigma > 0:
-        raise ShapeError(f"cauchy_: sigma must be above 0, not {sigma}")
-    check_floating(x.dtype_, "cauchy_", True)
-    return 0
+cdef int check_cauchy(TensorBase x, double sigma, str where) except -1:
+    check_positive(sigma, "sigma", where)
+    return check_floating(x.dtype_, where, True)
 
-cdef TensorBase cauchy_inplace_kernel(TensorBase x, object median, object sigma, object generator):
-    check_cauchy(x, sigma)
-    return filled(x, CAUCHY, generator, median, sigma, "cauchy_")
+cdef TensorBase cauchy_kernel(Op op, TensorBase x, object median, object sigma, object generator):
+    check_cauchy(x, sigma, op.name)
+    return filled(op, x, CAUCHY, generator, median, sigma)
 
-cdef TensorBase cauchy_kernel(TensorBase x, object median, object sigma, object generator):
-    return cauchy_inplace_kernel(like(x), median, sigma, generator)
-
-cdef Op CAUCHY_ = fill_op(
-    "cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor",
-    <void*>cauchy_kernel, <void*>cauchy_inplace_kernel)
+cdef Op CAUCHY_ = fill_op("cauchy(Tensor x, float median=0.0, float sigma=1.0, *, Generator? generator=None) -> Tensor",
+                          <void*>cauchy_kernel)
 
 def cauchy_(TensorBase self not None, double median=0, double sigma=1, *, generator=None):
     """Fill with numbers of the Cauchy distribution."""
-    check_cauchy(self, sigma)
+    check_cauchy(self, sigma, "cauchy_")
     return run_4(CAUCHY_, self, median, sigma, generator)
 
 
-cdef int check_exponential(TensorBase x, double lambd) except -1:
-    if not lambd > 0:
-        raise ShapeError(f"exponential_: lambd must be above 0, not {lambd}")
-    check_filled(x, "exponential_", True)
-    return 0
+cdef int check_exponential(TensorBase x, double lambd, str where) except -1:
+    check_positive(lambd, "lambd", where)
+    return check_filled(x, where, True)
 
-cdef TensorBase exponential_inplace_kernel(TensorBase x, object lambd, object generator):
-    check_exponential(x, lambd)
-    return filled(x, EXPONENTIAL, generator, lambd, 0, "exponential_")
+cdef TensorBase exponential_kernel(Op op, TensorBase x, object lambd, object generator):
+    check_exponential(x, lambd, op.name)
+    return filled(op, x, EXPONENTIAL, generator, lambd, 0)
 
-cdef TensorBase exponential_kernel(TensorBase x, object lambd, object generator):
-    return exponential_inplace_kernel(like(x), lambd, generator)
-
-cdef Op EXPONENTIAL_ = fill_op(
-    "exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor",
-    <void*>exponential_kernel, <void*>exponential_inplace_kernel)
+cdef Op EXPONENTIAL_ = fill_op("exponential(Tensor x, float lambd=1.0, *, Generator? generator=None) -> Tensor",
+                               <void*>exponential_kernel)
 
 def exponential_(TensorBase self not None, double lambd=1, *, generator=None):
     """Fill with numbers of the exponential distribution of rate `lambd`."""
-    check_exponential(self, lambd)
+    check_exponential(self, lambd, "exponential_")
     return run_3(EXPONENTIAL_, self, lambd, generator)
 
 
-cdef int check_geometric(double p) except -1:
+cdef int check_geometric(double p, str where) except -1:
     if not 0 < p < 1:
-        raise ShapeError(f"geometric_: p must lie between 0 and 1, not be {p}")
+        raise ShapeError(f"{where}: p must lie between 0 and 1, not be {p}")
     return 0
 
-cdef TensorBase geometric_inplace_kernel(TensorBase x, object p, object generator):
-    check_geometric(p)
-    return filled(x, GEOMETRIC, generator, p, 0, "geometric_")
+cdef TensorBase geometric_kernel(Op op, TensorBase x, object p, object generator):
+    check_geometric(p, op.name)
+    return filled(op, x, GEOMETRIC, generator, p, 0)
 
-cdef TensorBase geometric_kernel(TensorBase x, object p, object generator):
-    return geometric_inplace_kernel(like(x), p, generator)
-
-cdef Op GEOMETRIC_ = fill_op(
-    "geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor",
-    <void*>geometric_kernel, <void*>geometric_inplace_kernel)
+cdef Op GEOMETRIC_ = fill_op("geometric(Tensor x, float p, *, Generator? generator=None) -> Tensor", <void*>geometric_kernel)
 
 def geometric_(TensorBase self not None, double p, *, generator=None):
     """Fill with the numbers of trials up to the first success, each of probability `p`."""
-    check_geometric(p)
+    check_geometric(p, "geometric_")
     return run_3(GEOMETRIC_, self, p, generator)
 
 
@@ -407,42 +383,29 @@ cdef TensorBase draw_bernoulli(object p, TensorBase like, Generator generator):
 
 
 # One probability for all elements:
-cdef TensorBase bernoulli_inplace_kernel(TensorBase x, object p, object generator):
-    check_probability(p, "bernoulli_")
-    return filled(x, BERNOULLI, generator, p, 0, "bernoulli_")
+cdef TensorBase bernoulli_kernel(Op op, TensorBase x, object p, object generator):
+    check_probability(p, op.name)
+    return filled(op, x, BERNOULLI, generator, p, 0)
 
-cdef TensorBase bernoulli_kernel(TensorBase x, object p, object generator):
-    return bernoulli_inplace_kernel(like(x), p, generator)
-
-cdef Op BERNOULLI_ = fill_op(
-    "bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor",
-    <void*>bernoulli_kernel, <void*>bernoulli_inplace_kernel, "BernoulliBackward2")
+cdef Op BERNOULLI_ = fill_op("bernoulli(Tensor x, float p=0.5, *, Generator? generator=None) -> Tensor",
+                             <void*>bernoulli_kernel, "BernoulliBackward2")
 
 
 # A probability for each element:
-cdef TensorBase bernoulli_tensor_inplace_result(TensorBase x, TensorBase p, object generator):
+cdef TensorBase bernoulli_tensor_shape(Op op, TensorBase x, TensorBase p, object generator):
     check_floating(p.dtype_, "bernoulli_", False)
     (<object>p).detach().expand((<object>x).shape)                      # or an error
-    return x
+    return to_fill(op, x)
 
-cdef TensorBase bernoulli_tensor_inplace_kernel(TensorBase x, TensorBase p, object generator):
+cdef TensorBase bernoulli_tensor_kernel(Op op, TensorBase x, TensorBase p, object generator):
+    cdef TensorBase out = bernoulli_tensor_shape(op, x, p, generator)
     cdef object probabilities = (<object>p).detach()
-    bernoulli_tensor_inplace_result(x, p, generator)
     check_probabilities(probabilities, "bernoulli_")
-    copy_into(x, draw_bernoulli(probabilities.expand((<object>x).shape), x, generator_or_default(generator, "bernoulli_")))
-    return x
+    copy_into(out, draw_bernoulli(probabilities.expand((<object>x).shape), out, generator_or_default(generator, "bernoulli_")))
+    return out
 
-cdef TensorBase bernoulli_tensor_result(TensorBase x, TensorBase p, object generator):
-    return bernoulli_tensor_inplace_result(like(x), p, generator)
-
-cdef TensorBase bernoulli_tensor_kernel(TensorBase x, TensorBase p, object generator):
-    return bernoulli_tensor_inplace_kernel(like(x), p, generator)
-
-cdef Op BERNOULLI_TENSOR_ = fill_op(
-    "bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
-    <void*>bernoulli_tensor_kernel, <void*>bernoulli_tensor_inplace_kernel, "BernoulliBackward1")
-BERNOULLI_TENSOR_.shape_rule = <void*>bernoulli_tensor_inplace_result
-BERNOULLI_TENSOR_.functional.shape_rule = <void*>bernoulli_tensor_result
+cdef Op BERNOULLI_TENSOR_ = fill_op("bernoulli_tensor(Tensor x, Tensor p, *, Generator? generator=None) -> Tensor",
+                                    <void*>bernoulli_tensor_kernel, "BernoulliBackward1", <void*>bernoulli_tensor_shape)
 
 @BERNOULLI_TENSOR_.functional.derivative("p")
 def bernoulli_tensor_derivative_p(grad, p_shape):
@@ -551,33 +514,30 @@ cdef int fill_between(TensorBase x, Generator generator, object low, object high
     return put_row(x, row)
 
 
-cdef object upper_bound(TensorBase x, object low, object high):
+cdef object upper_bound(TensorBase x, object low, object high, str where):
     """The upper bound, which is that of x's type unless it is given. Both have then been checked."""
     cdef object two = 2
     if high is None:
         high = 1 + (largest(x.dtype_) if not is_floating(x.dtype_) else two ** digits_of(x.dtype_))
-    check_integer_bounds(x.dtype_, low, high, "random_")
+    check_integer_bounds(x.dtype_, low, high, where)
     return high
 
-cdef TensorBase random_inplace_kernel(TensorBase x, object low, object high, object generator):
-    cdef Generator source = generator_or_default(generator, "random_")
+cdef TensorBase random_kernel(Op op, TensorBase x, object low, object high, object generator):
+    cdef Generator source = generator_or_default(generator, op.name)
+    cdef TensorBase out = to_fill(op, x)
     if low is not None or high is not None:
         low = 0 if low is None else low
-        fill_between(x, source, low, upper_bound(x, low, high))
+        fill_between(out, source, low, upper_bound(x, low, high, op.name))
     elif x.dtype_ == BOOL:                                  # all that the type can hold
-        fill_between(x, source, 0, 2)
+        fill_between(out, source, 0, 2)
     elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
-        fill_between(x, source, 0, (1 << digits_of(x.dtype_)) + 1)
+        fill_between(out, source, 0, (1 << digits_of(x.dtype_)) + 1)
     else:
-        fill_tensor(x, RANDOM, source, 0, 0)
-    return x
+        fill_tensor(out, RANDOM, source, 0, 0)
+    return out
 
-cdef TensorBase random_kernel(TensorBase x, object low, object high, object generator):
-    return random_inplace_kernel(like(x), low, high, generator)
-
-cdef Op RANDOM_ = fill_op(
-    "random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor",
-    <void*>random_kernel, <void*>random_inplace_kernel)
+cdef Op RANDOM_ = fill_op("random(Tensor x, int? from=None, int? to=None, *, Generator? generator=None) -> Tensor",
+                          <void*>random_kernel)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
     """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type
@@ -597,5 +557,5 @@ def random_(TensorBase self not None, *bounds, generator=None, to=None, **named)
         if not PyIndex_Check(bound):
             raise TypeError(f"random_: the bounds must be ints, not {type(bound).__name__}")
     if low is not None or high is not None:
-        upper_bound(self, 0 if low is None else low, high)      # or an error, before others
+        upper_bound(self, 0 if low is None else low, high, "random_")       # or an error, before others
     return run_4(RANDOM_, self, low, high, generator)

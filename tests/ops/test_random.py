@@ -226,6 +226,15 @@ def test_a_leaf_is_refused_by_the_name_that_was_called():
         tensorlab.ones(2, requires_grad=True).normal_()
 
 
+def test_a_probability_is_refused_by_the_name_that_was_called():
+    for draw, name in (
+        (tensorlab.bernoulli, "bernoulli"),
+        (tensorlab.Tensor.bernoulli_, "bernoulli_"),
+    ):
+        with pytest.raises(RuntimeError, match=f"^{name}: p must lie from 0 to 1, not be 2"):
+            draw(tensorlab.zeros(3), 2)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
