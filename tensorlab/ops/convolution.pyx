@@ -254,34 +254,40 @@ def conv_derivative_bias(TensorBase grad):
     return grad.sum([0] + list(range(2, grad.ndim_)))
 
 
-# ---------------------------------------------------------------- conv_input
+# ---------------------------------------------------------------- conv_input and conv_weight
+cdef TensorBase conv_gradient(TensorBase x, TensorBase weight, TensorBase grad, object shape, object stride, object padding,
+                              object dilation, object groups, bint channels_last, str where, bint computes):
+    """The gradient of the input or of the weight: the one that is None here, and of which `shape` is the shape."""
+    cdef Geometry geometry
+    cdef Shapes shapes
+    cdef bint by_input = x is None
+    cdef TensorBase given = weight if by_input else x, out
+    cdef ssize* sizes = &shapes.x[0] if by_input else &shapes.weight[0]
+    cdef int ndim = read_sizes(shape, sizes, where)
+    take_sizes(&shapes.weight[0] if by_input else &shapes.x[0], given, ndim, where)
+    take_sizes(shapes.out, grad, ndim, where)
+    check_operands(given, grad, where)
+    set_geometry(&geometry, &shapes, ndim, stride, padding, dilation, groups, where)
+    channels_last = channels_last and ndim < 5
+    if not computes:
+        return new_result(grad, ndim, sizes, channels_last)
+    out = zeros_beside(grad, kernel_dtype(grad.dtype_), ndim, sizes)
+    if by_input:
+        run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
+    else:
+        run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
+    return finished(out, grad, channels_last)
+
 cdef Op CONV_INPUT = Op("conv_input(Tensor grad, Tensor weight, int[] x_shape, int[] stride, int[] padding, int[] dilation, "
                         "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
 
-cdef int prepare_conv_input(Geometry* geometry, Shapes* shapes, TensorBase grad, TensorBase weight, object x_shape, object stride,
-                            object padding, object dilation, object groups) except -1:
-    cdef int ndim = read_sizes(x_shape, shapes.x, "conv_input")
-    take_sizes(shapes.out, grad, ndim, "conv_input")
-    take_sizes(shapes.weight, weight, ndim, "conv_input")
-    check_operands(grad, weight, "conv_input")
-    return set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, "conv_input")
-
 cdef TensorBase conv_input_result(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
                                   object dilation, object groups, object channels_last):
-    cdef Geometry geometry
-    cdef Shapes shapes
-    prepare_conv_input(&geometry, &shapes, grad, weight, x_shape, stride, padding, dilation, groups)
-    return new_result(grad, grad.ndim_, shapes.x, channels_last and grad.ndim_ < 5)
+    return conv_gradient(None, weight, grad, x_shape, stride, padding, dilation, groups, channels_last, "conv_input", False)
 
 cdef TensorBase conv_input_kernel(TensorBase grad, TensorBase weight, object x_shape, object stride, object padding,
                                   object dilation, object groups, object channels_last):
-    cdef Geometry geometry
-    cdef Shapes shapes
-    cdef TensorBase out
-    prepare_conv_input(&geometry, &shapes, grad, weight, x_shape, stride, padding, dilation, groups)
-    out = zeros_beside(grad, kernel_dtype(grad.dtype_), grad.ndim_, shapes.x)
-    run_conv(out, plain(weight), plain(grad), &geometry, BY_INPUT)
-    return finished(out, grad, channels_last and grad.ndim_ < 5)
+    return conv_gradient(None, weight, grad, x_shape, stride, padding, dilation, groups, channels_last, "conv_input", True)
 
 CONV_INPUT.kernel = <void*>conv_input_kernel
 CONV_INPUT.shape_rule = <void*>conv_input_result
@@ -294,35 +300,16 @@ def conv_input_derivative_grad(grad, weight, stride, padding, dilation, groups, 
 def conv_input_derivative_weight(grad, grad_, stride, padding, dilation, groups, weight_shape):
     return run_tuple(CONV_WEIGHT, (grad, grad_, weight_shape, stride, padding, dilation, groups, False))
 
-
-# ---------------------------------------------------------------- conv_weight
 cdef Op CONV_WEIGHT = Op("conv_weight(Tensor x, Tensor grad, int[] weight_shape, int[] stride, int[] padding, int[] dilation, "
                          "int groups, bool channels_last=False) -> Tensor", node="ConvolutionBackward0")
 
-cdef int prepare_conv_weight(Geometry* geometry, Shapes* shapes, TensorBase x, TensorBase grad, object weight_shape,
-                             object stride, object padding, object dilation, object groups) except -1:
-    cdef int ndim = read_sizes(weight_shape, shapes.weight, "conv_weight")
-    take_sizes(shapes.x, x, ndim, "conv_weight")
-    take_sizes(shapes.out, grad, ndim, "conv_weight")
-    check_operands(x, grad, "conv_weight")
-    return set_geometry(geometry, shapes, ndim, stride, padding, dilation, groups, "conv_weight")
-
 cdef TensorBase conv_weight_result(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
                                    object dilation, object groups, object channels_last):
-    cdef Geometry geometry
-    cdef Shapes shapes
-    prepare_conv_weight(&geometry, &shapes, x, grad, weight_shape, stride, padding, dilation, groups)
-    return new_result(x, x.ndim_, shapes.weight, channels_last and x.ndim_ < 5)
+    return conv_gradient(x, None, grad, weight_shape, stride, padding, dilation, groups, channels_last, "conv_weight", False)
 
 cdef TensorBase conv_weight_kernel(TensorBase x, TensorBase grad, object weight_shape, object stride, object padding,
                                    object dilation, object groups, object channels_last):
-    cdef Geometry geometry
-    cdef Shapes shapes
-    cdef TensorBase out
-    prepare_conv_weight(&geometry, &shapes, x, grad, weight_shape, stride, padding, dilation, groups)
-    out = zeros_beside(x, kernel_dtype(x.dtype_), x.ndim_, shapes.weight)
-    run_conv(plain(x), out, plain(grad), &geometry, BY_WEIGHT)
-    return finished(out, x, channels_last and x.ndim_ < 5)
+    return conv_gradient(x, None, grad, weight_shape, stride, padding, dilation, groups, channels_last, "conv_weight", True)
 
 CONV_WEIGHT.kernel = <void*>conv_weight_kernel
 CONV_WEIGHT.shape_rule = <void*>conv_weight_result
