@@ -73,8 +73,22 @@ cdef inline number extreme_of_few(number* x, bint is_min) noexcept nogil:
     return better(better(better(x[0], x[1], is_min), better(x[2], x[3], is_min), is_min),
                   better(better(x[4], x[5], is_min), better(x[6], x[7], is_min), is_min), is_min)
 
+cdef inline void fill_lanes(number* lane, number* x, ssize n, int width, bint is_min) noexcept nogil:
+    """In each lane the extreme of every `width`-th element.
+
+    The last block overlaps the one before it, which changes no extreme: no element is left to be taken singly.
+    """
+    cdef ssize i = width
+    cdef int k
+    for k in range(width):
+        lane[k] = x[k]
+    while i < n:
+        i = i if i < n - width else n - width
+        for k in range(width):
+            lane[k] = select(lane[k], x[i + k], is_min)
+        i += width
+
 cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogil:
-    """The last block overlaps the one before it, which changes no extreme: no element is left to be taken singly."""
     cdef number[64] lane                                # LANES
     cdef number best = x[0]
     cdef ssize i
@@ -84,23 +98,9 @@ cdef inline number extreme_of_row(number* x, ssize n, bint is_min) noexcept nogi
             best = select(best, x[i], is_min)
         return best
     if n < LANES:
-        for k in range(FEW):
-            lane[k] = x[k]
-        i = FEW
-        while i < n:
-            i = i if i < n - FEW else n - FEW
-            for k in range(FEW):
-                lane[k] = select(lane[k], x[i + k], is_min)
-            i += FEW
+        fill_lanes(lane, x, n, FEW, is_min)
     else:
-        for k in range(LANES):
-            lane[k] = x[k]
-        i = LANES
-        while i < n:
-            i = i if i < n - LANES else n - LANES
-            for k in range(LANES):
-                lane[k] = select(lane[k], x[i + k], is_min)
-            i += LANES
+        fill_lanes(lane, x, n, LANES, is_min)
         for k in range(32):                             # sizes that the compiler knows
             lane[k] = select(lane[k], lane[k + 32], is_min)
         for k in range(16):
