@@ -122,19 +122,14 @@ cdef Op CUMSUM = Op("cumsum(Tensor x, int dim, *, ScalarType? dtype=None) -> Ten
 def cumsum_derivative(grad, dim):
     return cumsum_from_end(grad, dim) if grad.numel() > 1 and grad.size(dim) > 1 else grad
 
-cdef TensorBase cumsum_kernel(TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, "cumsum"), code = running_dtype(x, dtype, "cumsum"), kernel = scan_dtype(code)
-    cdef TensorBase out = empty_beside(x, code, x.ndim_, x.sizes)
+cdef TensorBase cumsum_kernel(Op op, TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, op.name)
+    cdef TensorBase out = x if op.writes else empty_beside(x, running_dtype(x, dtype, op.name), x.ndim_, x.sizes)
+    cdef int kernel = scan_dtype(out.dtype_)
     scan(x, out, d, kernel, cumsum_loops[kernel], cumsum_strips[kernel])
     return out
 
-cdef TensorBase cumsum_inplace_kernel(TensorBase x, object dim, object dtype):
-    cdef int kernel = scan_dtype(x.dtype_)
-    scan(x, x, dim_of(dim, x, "cumsum_"), kernel, cumsum_loops[kernel], cumsum_strips[kernel])
-    return x
-
-cdef Op CUMSUM_ = inplace_op(CUMSUM)
-CUMSUM.kernel, CUMSUM_.kernel = <void*>cumsum_kernel, <void*>cumsum_inplace_kernel
+cdef Op CUMSUM_ = inplace_op(CUMSUM, <void*>cumsum_kernel)
 
 def cumsum(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running sum along a dimension.
@@ -286,19 +281,14 @@ def cumprod_derivative(grad, x, out, dim, dtype):
     # `out` is not needed: PyTorch divides it by x and so refuses a result that was written to, and programs notice.
     return cumprod_backward(grad, x if dtype is None else x.to(dtype), dim)
 
-cdef TensorBase cumprod_kernel(TensorBase x, object dim, object dtype):
-    cdef int d = dim_of(dim, x, "cumprod"), code = running_dtype(x, dtype, "cumprod"), kernel = scan_dtype(code)
-    cdef TensorBase out = empty_beside(x, code, x.ndim_, x.sizes)
+cdef TensorBase cumprod_kernel(Op op, TensorBase x, object dim, object dtype):
+    cdef int d = dim_of(dim, x, op.name)
+    cdef TensorBase out = x if op.writes else empty_beside(x, running_dtype(x, dtype, op.name), x.ndim_, x.sizes)
+    cdef int kernel = scan_dtype(out.dtype_)
     scan(x, out, d, kernel, cumprod_loops[kernel])
     return out
 
-cdef TensorBase cumprod_inplace_kernel(TensorBase x, object dim, object dtype):
-    cdef int kernel = scan_dtype(x.dtype_)
-    scan(x, x, dim_of(dim, x, "cumprod_"), kernel, cumprod_loops[kernel])
-    return x
-
-cdef Op CUMPROD_ = inplace_op(CUMPROD)
-CUMPROD.kernel, CUMPROD_.kernel = <void*>cumprod_kernel, <void*>cumprod_inplace_kernel
+cdef Op CUMPROD_ = inplace_op(CUMPROD, <void*>cumprod_kernel)
 
 def cumprod(TensorBase input not None, dim, *, dtype=None, out=None):
     """Running product along a dimension. Its gradient is right where elements are 0, too.

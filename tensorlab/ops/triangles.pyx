@@ -92,53 +92,20 @@ cdef int check_matrix(TensorBase x, str where) except -1:
     return 0
 
 
-cdef TensorBase triangle_of(TensorBase x, object diagonal, bint keep_lower, str where):
+cdef TensorBase triangle_kernel(Op op, TensorBase x, object diagonal):
     cdef ssize checked = diagonal
     cdef TensorBase out
-    check_matrix(x, where)
-    out = contiguous_copy(x)
-    clear_triangle(out, checked, keep_lower)
+    check_matrix(x, op.name)
+    out = x if op.writes else contiguous_copy(x)
+    clear_triangle(out, checked, op is TRIL or op is TRIL_)
     return out
 
-cdef TensorBase keep_triangle(TensorBase x, object diagonal, bint keep_lower, str where):
-    cdef ssize checked = diagonal
-    check_matrix(x, where)
-    clear_triangle(x, checked, keep_lower)
-    return x
+cdef TensorBase triangle_shape(Op op, TensorBase x, object diagonal):
+    check_matrix(x, op.name)
+    return x if op.writes else empty_beside(x, x.dtype_, x.ndim_, x.sizes)
 
-cdef TensorBase tril_kernel(TensorBase x, object diagonal):
-    return triangle_of(x, diagonal, True, "tril")
-
-cdef TensorBase triu_kernel(TensorBase x, object diagonal):
-    return triangle_of(x, diagonal, False, "triu")
-
-cdef TensorBase tril_inplace_kernel(TensorBase x, object diagonal):
-    return keep_triangle(x, diagonal, True, "tril_")
-
-cdef TensorBase triu_inplace_kernel(TensorBase x, object diagonal):
-    return keep_triangle(x, diagonal, False, "triu_")
-
-cdef TensorBase tril_shape(TensorBase x, object diagonal):
-    check_matrix(x, "tril")
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-
-cdef TensorBase triu_shape(TensorBase x, object diagonal):
-    check_matrix(x, "triu")
-    return empty_beside(x, x.dtype_, x.ndim_, x.sizes)
-
-cdef TensorBase tril_inplace_shape(TensorBase x, object diagonal):
-    check_matrix(x, "tril_")
-    return x
-
-cdef TensorBase triu_inplace_shape(TensorBase x, object diagonal):
-    check_matrix(x, "triu_")
-    return x
-
-cdef Op TRIL_ = inplace_op(TRIL), TRIU_ = inplace_op(TRIU)
-TRIL.kernel, TRIU.kernel = <void*>tril_kernel, <void*>triu_kernel
-TRIL_.kernel, TRIU_.kernel = <void*>tril_inplace_kernel, <void*>triu_inplace_kernel
-TRIL.shape_rule, TRIU.shape_rule = <void*>tril_shape, <void*>triu_shape
-TRIL_.shape_rule, TRIU_.shape_rule = <void*>tril_inplace_shape, <void*>triu_inplace_shape
+cdef Op TRIL_ = inplace_op(TRIL, <void*>triangle_kernel, <void*>triangle_shape)
+cdef Op TRIU_ = inplace_op(TRIU, <void*>triangle_kernel, <void*>triangle_shape)
 
 
 def tril(TensorBase input not None, diagonal=0, *, out=None):

@@ -466,27 +466,15 @@ cdef bint is_single_mask(list indices) noexcept:
                 return False
     return masks == 1
 
-cdef TensorBase index_put_kernel(TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_into_copy(x, as_list(indices, "index_put"), values, accumulate, True)
-
-cdef TensorBase index_put_shape(TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_into_copy(x, as_list(indices, "index_put"), values, accumulate, False)
-
-cdef TensorBase put_into_copy(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
-    cdef TensorBase source = source_of(x, indices, values, accumulate, "index_put"), out = empty_like(x, x.dtype_)
+cdef TensorBase put_any(Op op, TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
+    cdef TensorBase out
+    if op.writes:
+        return put_over(x, indices, values, accumulate, computes)
+    out = empty_like(x, x.dtype_)
     copy_into(out, x)
-    write_indexed(out, indices, source, ADD if accumulate else PUT, "index_put", computes)
+    write_indexed(out, indices, source_of(x, indices, values, accumulate, "index_put"), ADD if accumulate else PUT, "index_put",
+                  computes)
     return out
-
-INDEX_PUT.kernel, INDEX_PUT.shape_rule = <void*>index_put_kernel, <void*>index_put_shape
-
-cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT)
-
-cdef TensorBase index_put_inplace_kernel(TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_over(x, as_list(indices, "index_put_"), values, accumulate, True)
-
-cdef TensorBase index_put_inplace_shape(TensorBase x, object indices, TensorBase values, object accumulate):
-    return put_over(x, as_list(indices, "index_put_"), values, accumulate, False)
 
 cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
     """x[indices] = values, or += values"""
@@ -501,7 +489,13 @@ cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint acc
     write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", computes)
     return end_record_inplace(node, x)
 
-INDEX_PUT_.kernel, INDEX_PUT_.shape_rule = <void*>index_put_inplace_kernel, <void*>index_put_inplace_shape
+cdef TensorBase index_put_kernel(Op op, TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_any(op, x, as_list(indices, op.name), values, accumulate, True)
+
+cdef TensorBase index_put_shape(Op op, TensorBase x, object indices, TensorBase values, object accumulate):
+    return put_any(op, x, as_list(indices, op.name), values, accumulate, False)
+
+cdef Op INDEX_PUT_ = inplace_op(INDEX_PUT, <void*>index_put_kernel, <void*>index_put_shape)
 INDEX_PUT_.records_itself = True
 
 cdef object run_index_put_(TensorBase x, list indices, TensorBase values, bint accumulate):

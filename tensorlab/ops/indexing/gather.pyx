@@ -144,40 +144,32 @@ cdef Op SCATTER_VALUE = Op("scatter_value(Tensor x, int dim, Tensor index, Scala
 def scatter_value_derivative(grad, dim, index):
     return scatter(grad, dim, index, 0)
 
-cdef TensorBase scatter_over(TensorBase x, object dim, TensorBase index, object src, int mode, str where, bint computes):
-    """Check the arguments, and write over x. `src` is a number in scatter_value only."""
+cdef TensorBase scatter_over(Op op, TensorBase x, object dim, TensorBase index, object src, int mode, str where, bint computes):
+    """Check the arguments, and write over x, or over a copy of it. `src` is a number in scatter_value only."""
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase wide = check_index(x, d, index, where), source
+    cdef TensorBase wide = check_index(x, d, index, where), source, out
     if isinstance(src, TensorBase):
         source = <TensorBase>src
         check_source(x, wide, source, where)
     else:
         source = empty_beside(x, x.dtype_, 0, NULL)
         fill_number(source, src, where)
+    out = x if op.writes else contiguous_copy(x)
     if computes:
-        source, wide = apart_from(x, source, where, "the source"), apart_from(x, wide, where, "the index")
-        scatter_into(x, d, wide, source, mode, where)
+        source, wide = apart_from(out, source, where, "the source"), apart_from(out, wide, where, "the index")
+        scatter_into(out, d, wide, source, mode, where)
     else:
         check_meta(x)
-    return x
+    return out
 
-cdef TensorBase scatter_kernel(TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(contiguous_copy(x), dim, index, src, PUT, "scatter", True)
+cdef TensorBase scatter_kernel(Op op, TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(op, x, dim, index, src, PUT, "scatter_" if op.writes else "scatter", True)
 
-cdef TensorBase scatter_inplace_kernel(TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(x, dim, index, src, PUT, "scatter_", True)
+cdef TensorBase scatter_shape(Op op, TensorBase x, object dim, TensorBase index, object src):
+    return scatter_over(op, x, dim, index, src, PUT, "scatter_" if op.writes else "scatter", False)
 
-cdef TensorBase scatter_shape(TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(contiguous_copy(x), dim, index, src, PUT, "scatter", False)
-
-cdef TensorBase scatter_inplace_shape(TensorBase x, object dim, TensorBase index, object src):
-    return scatter_over(x, dim, index, src, PUT, "scatter_", False)
-
-cdef Op SCATTER_ = inplace_op(SCATTER), SCATTER_VALUE_ = inplace_op(SCATTER_VALUE)
-SCATTER.kernel = SCATTER_VALUE.kernel = <void*>scatter_kernel
-SCATTER.shape_rule = SCATTER_VALUE.shape_rule = <void*>scatter_shape
-SCATTER_.kernel = SCATTER_VALUE_.kernel = <void*>scatter_inplace_kernel
-SCATTER_.shape_rule = SCATTER_VALUE_.shape_rule = <void*>scatter_inplace_shape
+cdef Op SCATTER_ = inplace_op(SCATTER, <void*>scatter_kernel, <void*>scatter_shape)
+cdef Op SCATTER_VALUE_ = inplace_op(SCATTER_VALUE, <void*>scatter_kernel, <void*>scatter_shape)
 
 cdef object reducing = None              # scatter_reduce and scatter_reduce_, of a file further up
 
@@ -249,21 +241,13 @@ def scatter_add_derivative_x(grad):
 def scatter_add_derivative_src(grad, dim, index, src_shape):
     return padded(gather(grad, dim, index), src_shape)
 
-cdef TensorBase scatter_add_kernel(TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(contiguous_copy(x), dim, index, src, ADD, "scatter_add", True)
+cdef TensorBase scatter_add_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(op, x, dim, index, src, ADD, op.name, True)
 
-cdef TensorBase scatter_add_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(x, dim, index, src, ADD, "scatter_add_", True)
+cdef TensorBase scatter_add_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase src):
+    return scatter_over(op, x, dim, index, src, ADD, op.name, False)
 
-cdef TensorBase scatter_add_shape(TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(contiguous_copy(x), dim, index, src, ADD, "scatter_add", False)
-
-cdef TensorBase scatter_add_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase src):
-    return scatter_over(x, dim, index, src, ADD, "scatter_add_", False)
-
-cdef Op SCATTER_ADD_ = inplace_op(SCATTER_ADD)
-SCATTER_ADD.kernel, SCATTER_ADD.shape_rule = <void*>scatter_add_kernel, <void*>scatter_add_shape
-SCATTER_ADD_.kernel, SCATTER_ADD_.shape_rule = <void*>scatter_add_inplace_kernel, <void*>scatter_add_inplace_shape
+cdef Op SCATTER_ADD_ = inplace_op(SCATTER_ADD, <void*>scatter_add_kernel, <void*>scatter_add_shape)
 
 def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     """A copy of `input` with elements added along one dimension, by an index for each element of `src`.

@@ -274,43 +274,37 @@ def index_add_derivative_source(grad, dim, index, alpha, source):    # saves the
     grad = index_select(grad, dim, index) if source.ndim > 0 else grad
     return grad if alpha == 1 else grad * alpha
 
-cdef TensorBase add_slices(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha, str where, bint computes):
-    """Check the arguments, and write over x."""
+cdef TensorBase add_slices(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha, bint computes):
+    """Check the arguments, and write over x, or over a copy of it."""
+    cdef str where = op.name
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector = index_vector(index, where)
+    cdef TensorBase vector = index_vector(index, where), out
     check_slices(x, d, vector, source, ShapeError, where)
     if not isinstance(alpha, (int, float)) and as_number(alpha) is None:
         raise TypeError(f"{where}: alpha must be a number, not {type(alpha).__name__}")
+    out = x if op.writes else contiguous_copy(x)
     if not computes:
         check_meta(x)
-        return x
+        return out
     refuse_negative(x, d, vector, PositionOutOfRange, where)
     if not PyLong_CheckExact(alpha) or alpha != 1:
         alpha = as_number(alpha) if is_floating(x.dtype_) else int(alpha)
         source = source if alpha == 1 else scaled(source, alpha)
-    source = apart_from(x, source, where, "the source")
-    write_slices(x, d, apart_from(x, vector, where, "the index"), source, ADD, where)
-    return x
+    source = apart_from(out, source, where, "the source")
+    write_slices(out, d, apart_from(out, vector, where, "the index"), source, ADD, where)
+    return out
 
-cdef TensorBase index_add_kernel(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(contiguous_copy(x), dim, index, source, alpha, "index_add", True)
+cdef TensorBase index_add_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(op, x, dim, index, source, alpha, True)
 
-cdef TensorBase index_add_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(x, dim, index, source, alpha, "index_add_", True)
+cdef TensorBase index_add_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
+    return add_slices(op, x, dim, index, source, alpha, False)
 
-cdef TensorBase index_add_shape(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(contiguous_copy(x), dim, index, source, alpha, "index_add", False)
+cdef Op INDEX_ADD_ = inplace_op(INDEX_ADD, <void*>index_add_kernel, <void*>index_add_shape)
 
-cdef TensorBase index_add_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase source, object alpha):
-    return add_slices(x, dim, index, source, alpha, "index_add_", False)
-
-cdef Op INDEX_ADD_ = inplace_op(INDEX_ADD)
-INDEX_ADD.kernel, INDEX_ADD.shape_rule = <void*>index_add_kernel, <void*>index_add_shape
-INDEX_ADD_.kernel, INDEX_ADD_.shape_rule = <void*>index_add_inplace_kernel, <void*>index_add_inplace_shape
-
-cdef object run_index_add(Op op, TensorBase x, object dim, object index, object source, object alpha, str where):
-    check_tensor(where, "index", index)
-    check_tensor(where, "source", source)
+cdef object run_index_add(Op op, TensorBase x, object dim, object index, object source, object alpha):
+    check_tensor(op.name, "index", index)
+    check_tensor(op.name, "source", source)
     return run_tuple(op, (x, plain_ints(dim), index, source, alpha))
 
 def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=None):
@@ -328,12 +322,12 @@ def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=Non
     >>> tensorlab.index_add(tensorlab.zeros(3), 0, tensorlab.tensor([0, 2, 2]), tensorlab.ones(3), alpha=2)
     tensor([2., 0., 4.])
     """
-    result = run_index_add(INDEX_ADD, input, dim, index, source, alpha, "index_add")
+    result = run_index_add(INDEX_ADD, input, dim, index, source, alpha)
     return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
     """`index_add`, written over `input`. A call that raises has changed nothing."""
-    return run_index_add(INDEX_ADD_, input, dim, index, source, alpha, "index_add_")
+    return run_index_add(INDEX_ADD_, input, dim, index, source, alpha)
 
 
 # ---------------------------------------------------------------- index_copy
@@ -347,42 +341,36 @@ def index_copy_derivative_x(grad, dim, index):
 def index_copy_derivative_source(grad, dim, index, source):          # saves the source, as PyTorch does
     return index_select(grad, dim, index) if source.ndim > 0 else grad
 
-cdef TensorBase copy_slices(TensorBase x, object dim, TensorBase index, TensorBase source, str where, bint computes):
-    """Check the arguments, and write over x."""
+cdef TensorBase copy_slices(Op op, TensorBase x, object dim, TensorBase index, TensorBase source, bint computes):
+    """Check the arguments, and write over x, or over a copy of it."""
+    cdef str where = op.name
     cdef int d = dim_of(dim, x, where)
-    cdef TensorBase vector
+    cdef TensorBase vector, out
     if index.dtype_ != INT64:
         raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
     vector = index_vector(index, where)
     check_slices(x, d, vector, source, IndexOutOfRange, where)
+    out = x if op.writes else contiguous_copy(x)
     if not computes:
         check_meta(x)
-        return x
+        return out
     refuse_negative(x, d, vector, IndexOutOfRange, where)
-    source, vector = apart_from(x, source, where, "the source"), apart_from(x, vector, where, "the index")
-    write_slices(x, d, vector, source, PUT, where)
-    return x
+    source, vector = apart_from(out, source, where, "the source"), apart_from(out, vector, where, "the index")
+    write_slices(out, d, vector, source, PUT, where)
+    return out
 
-cdef TensorBase index_copy_kernel(TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(contiguous_copy(x), dim, index, source, "index_copy", True)
+cdef TensorBase index_copy_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(op, x, dim, index, source, True)
 
-cdef TensorBase index_copy_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(x, dim, index, source, "index_copy_", True)
+cdef TensorBase index_copy_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase source):
+    return copy_slices(op, x, dim, index, source, False)
 
-cdef TensorBase index_copy_shape(TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(contiguous_copy(x), dim, index, source, "index_copy", False)
+cdef Op INDEX_COPY_ = inplace_op(INDEX_COPY, <void*>index_copy_kernel, <void*>index_copy_shape)
 
-cdef TensorBase index_copy_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase source):
-    return copy_slices(x, dim, index, source, "index_copy_", False)
-
-cdef Op INDEX_COPY_ = inplace_op(INDEX_COPY)
-INDEX_COPY.kernel, INDEX_COPY.shape_rule = <void*>index_copy_kernel, <void*>index_copy_shape
-INDEX_COPY_.kernel, INDEX_COPY_.shape_rule = <void*>index_copy_inplace_kernel, <void*>index_copy_inplace_shape
-
-cdef object run_index_copy(Op op, TensorBase x, object dim, object index, object source, str where):
-    check_tensor(where, "index", index)
-    check_tensor(where, "source", source)
-    return run_4(op, x, dim_of(dim, x, where), index, source)
+cdef object run_index_copy(Op op, TensorBase x, object dim, object index, object source):
+    check_tensor(op.name, "index", index)
+    check_tensor(op.name, "source", source)
+    return run_4(op, x, dim_of(dim, x, op.name), index, source)
 
 def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     """A copy of `input` with slices of `source` in place of those that a vector of indices names.
@@ -398,12 +386,12 @@ def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     >>> tensorlab.index_copy(tensorlab.zeros(3), 0, tensorlab.tensor([2, 0]), tensorlab.tensor([5., 7.]))
     tensor([7., 0., 5.])
     """
-    result = run_index_copy(INDEX_COPY, input, dim, index, source, "index_copy")
+    result = run_index_copy(INDEX_COPY, input, dim, index, source)
     return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
 
 def index_copy_(TensorBase input not None, dim, index, source):
     """`index_copy`, written over `input`. A call that raises has changed nothing."""
-    return run_index_copy(INDEX_COPY_, input, dim, index, source, "index_copy_")
+    return run_index_copy(INDEX_COPY_, input, dim, index, source)
 
 
 # ---------------------------------------------------------------- index_fill
@@ -449,39 +437,32 @@ cdef TensorBase positions_from_front(TensorBase x, int dim, TensorBase vector, s
     refuse_negative(x, dim, out, IndexOutOfRange, where)
     return out
 
-cdef TensorBase index_fill_kernel(TensorBase x, object dim, TensorBase index, object value):
-    cdef int d = dim_of(dim, x, "index_fill")
-    cdef TensorBase vector = fill_vector(x, d, index, "index_fill"), element = fill_element(x, value, "index_fill")
-    cdef TensorBase out = empty_like(x, x.dtype_)
-    copy_into(out, x)
-    write_slices(out, d, positions_from_front(x, d, vector, "index_fill"), element, PUT, "index_fill")
-    return out
+cdef TensorBase fill_slices(Op op, TensorBase x, object dim, TensorBase index, object value, bint computes):
+    """Check the arguments, and write over x, or over a copy of it that keeps its order of dimensions."""
+    cdef str where = op.name
+    cdef int d = dim_of(dim, x, where)
+    cdef TensorBase vector = fill_vector(x, d, index, where), element = fill_element(x, value, where), out = x
+    cdef OpNode node = None
+    if computes:
+        vector = positions_from_front(x, d, vector, where)
+    else:
+        check_meta(x)
+    if op.writes:
+        node = start_overlapping(INDEX_FILL, x, (x, d, index, value))       # x may show an element twice: all get one value
+    else:
+        out = empty_like(x, x.dtype_)
+        copy_into(out, x)
+    if computes:
+        write_slices(out, d, vector, element, PUT, where)
+    return end_record_inplace(node, x) if op.writes else out
 
-cdef TensorBase index_fill_shape(TensorBase x, object dim, TensorBase index, object value):
-    fill_vector(x, dim_of(dim, x, "index_fill"), index, "index_fill")
-    fill_element(x, value, "index_fill")
-    check_meta(x)
-    return empty_like(x, x.dtype_)
+cdef TensorBase index_fill_kernel(Op op, TensorBase x, object dim, TensorBase index, object value):
+    return fill_slices(op, x, dim, index, value, True)
 
-cdef TensorBase index_fill_inplace_kernel(TensorBase x, object dim, TensorBase index, object value):
-    cdef int d = dim_of(dim, x, "index_fill_")
-    cdef TensorBase vector = fill_vector(x, d, index, "index_fill_"), element = fill_element(x, value, "index_fill_")
-    cdef OpNode node
-    vector = positions_from_front(x, d, vector, "index_fill_")
-    node = start_overlapping(INDEX_FILL, x, (x, d, index, value))       # x may show an element twice: all get one value
-    write_slices(x, d, vector, element, PUT, "index_fill_")
-    return end_record_inplace(node, x)
+cdef TensorBase index_fill_shape(Op op, TensorBase x, object dim, TensorBase index, object value):
+    return fill_slices(op, x, dim, index, value, False)
 
-cdef TensorBase index_fill_inplace_shape(TensorBase x, object dim, TensorBase index, object value):
-    cdef int d = dim_of(dim, x, "index_fill_")
-    fill_vector(x, d, index, "index_fill_")
-    fill_element(x, value, "index_fill_")
-    check_meta(x)
-    return end_record_inplace(start_overlapping(INDEX_FILL, x, (x, d, index, value)), x)
-
-cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL)
-INDEX_FILL.kernel, INDEX_FILL.shape_rule = <void*>index_fill_kernel, <void*>index_fill_shape
-INDEX_FILL_.kernel, INDEX_FILL_.shape_rule = <void*>index_fill_inplace_kernel, <void*>index_fill_inplace_shape
+cdef Op INDEX_FILL_ = inplace_op(INDEX_FILL, <void*>index_fill_kernel, <void*>index_fill_shape)
 INDEX_FILL_.records_itself = True
 
 def index_fill(TensorBase input not None, dim, index, value):

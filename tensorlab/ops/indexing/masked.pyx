@@ -147,12 +147,12 @@ cdef TensorBase check_source(TensorBase x, TensorBase mask, TensorBase source, s
     source = as_row(source)
     return alias_as(source, 1, &count, source.strides, source.data_)
 
-cdef TensorBase scatter_over(TensorBase x, TensorBase mask, TensorBase source, str where, bint computes):
-    """Write over x, whose shape the mask can be broadcast to."""
-    cdef TensorBase given = mask_like(x, mask, where)
-    cdef TensorBase values = apart_from(x, source, where, "the source") if computes else source
-    write_indexed(x, [given], check_source(x, given, values, where), PUT, where, computes)
-    return x
+cdef TensorBase scatter_over(Op op, TensorBase x, TensorBase mask, TensorBase source, bint computes):
+    """Write over x, to whose shape the mask can be broadcast, or over a copy in the shape of both."""
+    cdef TensorBase out = x if op.writes else wide_copy(x, mask), given = mask_like(out, mask, op.name)
+    cdef TensorBase values = apart_from(out, source, op.name, "the source") if computes else source
+    write_indexed(out, [given], check_source(out, given, values, op.name), PUT, op.name, computes)
+    return out
 
 cdef TensorBase wide_copy(TensorBase x, TensorBase mask):
     """A copy of x in the shape of both."""
@@ -160,21 +160,13 @@ cdef TensorBase wide_copy(TensorBase x, TensorBase mask):
     cdef int ndim = common_shape(x, mask, sizes, "masked_scatter")
     return contiguous_copy(expanded(x, ndim, sizes))
 
-cdef TensorBase masked_scatter_kernel(TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(wide_copy(x, mask), mask, source, "masked_scatter", True)
+cdef TensorBase masked_scatter_kernel(Op op, TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(op, x, mask, source, True)
 
-cdef TensorBase masked_scatter_shape(TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(wide_copy(x, mask), mask, source, "masked_scatter", False)
+cdef TensorBase masked_scatter_shape(Op op, TensorBase x, TensorBase mask, TensorBase source):
+    return scatter_over(op, x, mask, source, False)
 
-cdef TensorBase masked_scatter_inplace_kernel(TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(x, mask, source, "masked_scatter_", True)
-
-cdef TensorBase masked_scatter_inplace_shape(TensorBase x, TensorBase mask, TensorBase source):
-    return scatter_over(x, mask, source, "masked_scatter_", False)
-
-cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER)
-MASKED_SCATTER.kernel, MASKED_SCATTER.shape_rule = <void*>masked_scatter_kernel, <void*>masked_scatter_shape
-MASKED_SCATTER_.kernel, MASKED_SCATTER_.shape_rule = <void*>masked_scatter_inplace_kernel, <void*>masked_scatter_inplace_shape
+cdef Op MASKED_SCATTER_ = inplace_op(MASKED_SCATTER, <void*>masked_scatter_kernel, <void*>masked_scatter_shape)
 
 def masked_scatter_(TensorBase input not None, mask, source):
     """`masked_scatter`, written over `input`. A call that raises has changed nothing."""

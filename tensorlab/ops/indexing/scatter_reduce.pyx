@@ -278,9 +278,10 @@ cdef object grad_of_factors(object grad, object out, object x, int dim, object i
     rest = (grad * out).gather(dim, index) / src.masked_fill(zeros, 1)
     return ((grad * others).gather(dim, index)).where(alone, rest)
 
-cdef TensorBase reduce_into(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce, bint include_self,
-                            str where, bint in_place, bint computes):
-    """Check the arguments, and return the result. If it is not to compute, it is of x's layout; in place it is x."""
+cdef TensorBase reduce_into(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce, bint include_self,
+                            bint computes):
+    """Check the arguments, and return the result, which in place is x."""
+    cdef str where = op.name
     cdef int d = dim_of(dim, x, where)
     cdef TensorBase wide, result
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -289,35 +290,24 @@ cdef TensorBase reduce_into(TensorBase x, object dim, TensorBase index, TensorBa
     check_source(x, wide, src, where)
     if not computes:
         check_meta(x)
-        return x if in_place else as_type(x, x.dtype_)
-    if in_place:
+        return x if op.writes else as_type(x, x.dtype_)
+    if op.writes:
         src, wide = apart_from(x, src, where, "the source"), apart_from(x, wide, where, "the index")
     result = reduced(x, d, wide, src, reduce, include_self, where)
-    if not in_place:
+    if not op.writes:
         return result
     copy_into(x, result)
     return x
 
-cdef TensorBase scatter_reduce_kernel(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+cdef TensorBase scatter_reduce_kernel(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
                                       object include_self):
-    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce", False, True)
+    return reduce_into(op, x, dim, index, src, reduce, include_self, True)
 
-cdef TensorBase scatter_reduce_inplace_kernel(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
-                                              object include_self):
-    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce_", True, True)
-
-cdef TensorBase scatter_reduce_shape(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
+cdef TensorBase scatter_reduce_shape(Op op, TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
                                      object include_self):
-    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce", False, False)
+    return reduce_into(op, x, dim, index, src, reduce, include_self, False)
 
-cdef TensorBase scatter_reduce_inplace_shape(TensorBase x, object dim, TensorBase index, TensorBase src, object reduce,
-                                             object include_self):
-    return reduce_into(x, dim, index, src, reduce, include_self, "scatter_reduce_", True, False)
-
-cdef Op SCATTER_REDUCE_ = inplace_op(SCATTER_REDUCE)
-SCATTER_REDUCE.kernel, SCATTER_REDUCE.shape_rule = <void*>scatter_reduce_kernel, <void*>scatter_reduce_shape
-SCATTER_REDUCE_.kernel = <void*>scatter_reduce_inplace_kernel
-SCATTER_REDUCE_.shape_rule = <void*>scatter_reduce_inplace_shape
+cdef Op SCATTER_REDUCE_ = inplace_op(SCATTER_REDUCE, <void*>scatter_reduce_kernel, <void*>scatter_reduce_shape)
 
 cdef object run_scatter_reduce(Op op, TensorBase x, object dim, object index, object src, object reduce, bint include_self,
                                str where):

@@ -71,8 +71,11 @@ cdef object scaled(object x, double factor):
 
 
 # ---------------------------------------------------------------- addmm and baddbmm
-cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha, int n, str where, tuple names):
+cdef TensorBase addmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
     """beta * x + alpha * a @ b for matrices or batches of them. With beta 0, x is not read: its nan do not count."""
+    cdef str where = op.name
+    cdef int n = 2 if op is ADDMM or op is ADDMM_ else 3
+    cdef tuple names = MATRICES if n == 2 else BATCHES
     cdef ssize[3] sizes
     cdef TensorBase out
     cdef double keep, factor
@@ -90,31 +93,23 @@ cdef TensorBase added_product(TensorBase x, TensorBase a, TensorBase b, object b
     if keep != 0:
         copy_into(out, x)
     multiply_batch(out, a, b, factor, keep)
-    return out
+    return write_product(x, out, where) if op.writes else out
 
-cdef int write_product(TensorBase x, TensorBase product, str where) except -1:
+cdef TensorBase write_product(TensorBase x, TensorBase product, str where):
     """Over x, which must have the shape of the product."""
     if x.ndim_ != product.ndim_ or not same_numbers(x.ndim_, x.sizes, product.sizes):
         raise ShapeError(f"{where}: the product has shape {shape_text(product.ndim_, product.sizes)}, but the tensor to be "
                          f"written has shape {shape_text(x.ndim_, x.sizes)}")
     copy_into(x, product)
-    return 0
+    return x
 
 cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                    public={"a": "mat1", "b": "mat2"})
 cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
+cdef Op ADDMM_ = inplace_op(ADDMM, <void*>addmm_kernel), BADDBMM_ = inplace_op(BADDBMM, <void*>addmm_kernel)
 cdef tuple MATRICES = ("mat1", "mat2")
 cdef tuple BATCHES = ("batch1", "batch2")
-
-cdef TensorBase addmm_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
-    return added_product(x, a, b, beta, alpha, 2, "addmm", MATRICES)
-
-cdef TensorBase baddbmm_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
-    return added_product(x, a, b, beta, alpha, 3, "baddbmm", BATCHES)
-
-ADDMM.kernel = <void*>addmm_kernel
-BADDBMM.kernel = <void*>baddbmm_kernel
 
 @ADDMM.derivative("x")
 @BADDBMM.derivative("x")
@@ -130,20 +125,6 @@ def addmm_derivative_a(grad, b, alpha):
 @BADDBMM.derivative("b")
 def addmm_derivative_b(grad, a, alpha):
     return scaled(matmul(transposed(a), grad), alpha)
-
-cdef Op ADDMM_ = inplace_op(ADDMM)
-cdef Op BADDBMM_ = inplace_op(BADDBMM)
-
-cdef TensorBase addmm_inplace_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
-    write_product(x, added_product(x, a, b, beta, alpha, 2, "addmm_", MATRICES), "addmm_")
-    return x
-
-cdef TensorBase baddbmm_inplace_kernel(TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
-    write_product(x, added_product(x, a, b, beta, alpha, 3, "baddbmm_", BATCHES), "baddbmm_")
-    return x
-
-ADDMM_.kernel = <void*>addmm_inplace_kernel
-BADDBMM_.kernel = <void*>baddbmm_inplace_kernel
 
 cdef object run_added(Op op, TensorBase x, object a, object b, object beta, object alpha, tuple names):
     return run_tuple(op, (x, as_tensor_argument(a, op.name, names[0]), as_tensor_argument(b, op.name, names[1]),
