@@ -1,6 +1,8 @@
 """class Tensor: the list of everything a tensor can do, grouped as the documentation groups it.
 
 The functions live with their ops; here each is given a name, and nothing more. `TensorBase` (in _core) holds the data.
+The list is long and stays whole, a line for each name, because it is read and searched as one; and bases to share it
+among would show in `Tensor.__mro__`.
 """
 
 from typing import Any
