@@ -5,67 +5,34 @@
       run_recorded      autograd: the node of the graph                         (in recording.pyx)
         backend         the layers below autograd, then the kernel
 
-The kernel of a pointwise op is a loop, and everything around it is the same for all:
+The kernel of a pointwise op is a loop, and everything around it is the same for all: `compute`, in pointwise.pyx, and a short cut
+around it for small contiguous operands.
 
-    compute             everything about numbers:
-        resolve             in which type to compute and which to return      (promotion)
-        result_for          a tensor of the broadcast shape                   (layout)
-        for_each            the loop over all elements                        (in iterator.pyx)
-
-A small contiguous call, which is what most calls of a small program are, takes a short cut around `compute`.
-
-How an op is declared, and how its derivatives are, says op.pyx.
+op.pyx explains how an op and its derivatives are declared.
 """
-from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
-from cpython.long cimport PyLong_Check, PyLong_CheckExact
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 
-from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport (
-    BOOL,
-    MAX_ITEMSIZE,
-    default_float,
-    dtype_object,
-    is_differentiable,
-    is_floating,
-    kernel_dtype,
-)
+from tensorlab._core.dtypes cimport is_differentiable
 from tensorlab._core.graph cimport as_view, bump_version, needs_grad
-from tensorlab._core.iterator cimport (
-    MAX_OPERANDS,
-    TensorIterator,
-    binary_loop,
-    copy_into,
-    for_each,
-    set_operand,
-    unary_loop,
-)
+from tensorlab._core.iterator cimport unary_loop
 from tensorlab._core.layers cimport AUTOGRAD, Layer, handle, topmost
-from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
+from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.op cimport COMPARE, FLOATING, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
-from tensorlab._core.operands cimport (
-    broadcast_operands,
-    can_cast,
-    is_operand,
-    meta_operand,
-    promoted_dtype,
-    refuse_internal_overlap,
-    refuse_overlap,
-    result_for,
-    same_numbers,
-    write_number,
-)
-from tensorlab._core.out_argument cimport (
-    CASTS,
-    NO_DERIVATIVE,
-    NO_PARTIAL_OVERLAP,
-    check_out_dtype,
-    other_device,
-    resize_out,
-    store_out,
-)
+from tensorlab._core.op cimport COMPARE, MAX_ARGUMENTS, SAVES_OUTPUT, Op, inplace_op, set_run
+from tensorlab._core.operands cimport broadcast_operands, promoted_dtype
+from tensorlab._core.out_argument cimport CASTS, NO_DERIVATIVE, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.placement cimport is_meta_by_default
+from tensorlab._core.pointwise cimport (
+    check_operands,
+    check_target,
+    compute,
+    resolve,
+    short_binary,
+    short_cut,
+    short_result,
+)
 from tensorlab._core.recording cimport (
     OpNode,
     begin_record,
@@ -74,19 +41,15 @@ from tensorlab._core.recording cimport (
     end_record_inplace,
 )
 from tensorlab._core.saved cimport SavedTensor, save_tensor
-from tensorlab._core.tensor cimport TensorBase, check_writable, empty_tensor, is_meta
+from tensorlab._core.tensor cimport TensorBase, is_meta
 
 from tensorlab._core.device import is_meta_device
-from tensorlab.errors import DTypeError, GradientError, ShapeError, UnsupportedDType
+from tensorlab.errors import GradientError
 
 ctypedef object (*kernel_11)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
                              PyObject*, PyObject*)
 ctypedef object (*kernel_12)(PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*, PyObject*,
                              PyObject*, PyObject*, PyObject*)
-
-cdef enum:
-    SMALL_CALL = 4096           # elements up to which a contiguous call takes the short cut
-    SHORT_ROW = 256             # and up to which it spreads a number to a row
 
 
 # ---------------------------------------------------------------- the entry
@@ -288,111 +251,6 @@ set_run(run)
 
 
 # ---------------------------------------------------------------- pointwise calls
-cdef int resolve(Op op, int promoted, int* compute, int* result) except -1:
-    """From the promoted type: the type to compute in, and the type of the result."""
-    if op.dtype_rule == FLOATING and not is_floating(promoted):
-        promoted = default_float()
-    compute[0] = kernel_dtype(promoted)
-    result[0] = BOOL if op.dtype_rule == COMPARE else promoted
-    if op.loops[compute[0]] == NULL:
-        raise UnsupportedDType(f"{op.name}: not implemented for {dtype_object(promoted)}; convert with .to() first")
-    return 0
-
-
-cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint in_place):
-    """Run the loop into `out`, or into a new tensor if that is None."""
-    cdef TensorIterator iter
-    cdef ssize[MAX_NDIM] sizes
-    cdef char numbers[MAX_OPERANDS][MAX_ITEMSIZE]           # the operands that are Python numbers, as elements
-    cdef int compute_dtype, result_dtype, ndim, k
-    cdef TensorBase x, meta
-    resolve(op, promoted_dtype(operands, n, op.name), &compute_dtype, &result_dtype)
-    ndim = broadcast_operands(op.name, operands, n, sizes)
-    meta = meta_operand(op.name, operands, n)
-    if out is None:
-        out = result_for(operands, n, result_dtype, ndim, sizes, op.wraps_numbers)
-    else:
-        if is_meta(out) != (meta is not None):
-            raise other_device(op.name, out)
-        check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
-        if in_place and result_dtype != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
-            # as PyTorch, which casts before and after: all is read before anything is written
-            copy_into(out, compute(op, operands, n, None, False))
-            return out
-    if meta is not None:
-        return out                      # its layout is the result: there is nothing to compute
-    iter.ndim = ndim
-    iter.operands = n + 1
-    # windows that overlap, as unfold makes them: each element must be read after it was last written
-    iter.one_by_one = in_place and may_have_internal_overlap(ndim, out.sizes, out.strides)
-    for k in range(ndim):
-        iter.sizes[k] = sizes[k]
-    set_operand(&iter, 0, out.data_, out.dtype_, BOOL if op.dtype_rule == COMPARE else compute_dtype, ndim, sizes,
-                out.strides)
-    for k in range(n):
-        if isinstance(<object>operands[k], TensorBase):
-            x = <TensorBase>operands[k]
-            set_operand(&iter, k + 1, x.data_, x.dtype_, compute_dtype, x.ndim_, x.sizes, x.strides)
-        else:
-            write_number(<object>operands[k], compute_dtype, numbers[k])
-            set_operand(&iter, k + 1, numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
-    for_each(&iter, op.loops[compute_dtype], op.grain)
-    return out
-
-
-cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
-                      bint in_place) except -1:
-    """May the result be written into `out`? (With out=, resize it first if its shape is another.)"""
-    cdef str where = op.name + ("_" if in_place else "")
-    cdef int k
-    if not can_cast(dtype, out.dtype_):
-        raise DTypeError(f"{where}: the result has type {dtype_object(dtype)}, which cannot be written into a tensor of "
-                         f"type {dtype_object(out.dtype_)}")
-    if op.exact_out and not in_place:
-        check_out_dtype(where, dtype, out)
-    check_writable(out, where)
-    if out.ndim_ != ndim or not same_numbers(ndim, out.sizes, sizes):
-        if in_place:
-            raise ShapeError(f"{where}: the result has shape {shape_text(ndim, sizes)}, but the tensor to be written has "
-                             f"shape {shape_text(out.ndim_, out.sizes)}")
-        resize_out(where, out, result_for(operands, n, dtype, ndim, sizes, op.wraps_numbers))
-    refuse_internal_overlap(out, where)
-    for k in range(n):
-        if isinstance(<object>operands[k], TensorBase):
-            refuse_overlap(out, <TensorBase>operands[k], where)
-    return 0
-
-
-# PyTorch's arithmetic, alone among its functions, also takes numbers only, and answers with a 0-d tensor.
-cdef frozenset TAKES_NUMBERS_ONLY = frozenset(["add", "add_scaled", "sub", "mul", "div", "div_floor"])
-
-cdef int check_operands(Op op, PyObject** operands, int n) except -1:
-    """Every operand is a tensor or a number, and one is a tensor."""
-    cdef bint has_tensor = False
-    cdef int k
-    for k in range(n):
-        if not is_operand(<object>operands[k]):
-            raise TypeError(f"{op.name}: argument {op.params[k]!r} must be a Tensor or a number, not "
-                            f"{type(<object>operands[k]).__name__}")
-        has_tensor = has_tensor or isinstance(<object>operands[k], TensorBase)
-    if not has_tensor and op.name not in TAKES_NUMBERS_ONLY:
-        kinds = " and ".join([type(<object>operands[k]).__name__ for k in range(n)])
-        raise TypeError(f"{op.name}: the operands are {kinds}; one must be a Tensor")
-    return 0
-
-
-cdef inline void* short_cut(Op op, TensorBase x) noexcept:
-    """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
-    if (x.is_contiguous_ and x.numel_ <= SMALL_CALL and not is_meta(x)
-            and not (op.dtype_rule == FLOATING and not is_floating(x.dtype_))):
-        return op.loops[x.dtype_]           # half types have no loops of their own
-    return NULL
-
-
-cdef inline TensorBase short_result(Op op, TensorBase x):
-    return empty_tensor(BOOL if op.dtype_rule == COMPARE else x.dtype_, x.ndim_, x.sizes)
-
-
 cdef inline bint may_need_grad(TensorBase x) noexcept:
     """A quick test; begin_record decides. (A view may get a node later, through its base.)"""
     return x.wants_grad or x.node is not None or x.base is not None
@@ -442,51 +300,6 @@ cdef object run_binary(Op op, object a, object b, object out=None):
         if node is not None:
             end_record(node, result)
     return result
-
-
-cdef inline TensorBase short_binary(Op op, object a, object b, TensorBase out):
-    """The short cut of two operands, into `out` or a new tensor; None if it is not possible.
-
-    The operands are small, contiguous and of equal shape and type; or one is a number, which is spread to a row of its own.
-    """
-    cdef char[SHORT_ROW * MAX_ITEMSIZE] row
-    cdef TensorBase x, y = None
-    cdef object number = None
-    cdef void* loop
-    if isinstance(a, TensorBase):
-        x = <TensorBase>a
-        if isinstance(b, TensorBase):
-            y = <TensorBase>b
-        else:
-            number = b
-    elif isinstance(b, TensorBase):
-        x = <TensorBase>b
-        number = a
-    else:
-        return None
-    loop = short_cut(op, x)
-    if loop == NULL:
-        return None
-    if y is not None:
-        if (x.dtype_ != y.dtype_ or not y.is_contiguous_ or x.ndim_ != y.ndim_ or not same_numbers(x.ndim_, x.sizes, y.sizes)
-                or is_meta(y)):
-            return None
-    elif x.numel_ > SHORT_ROW or not is_floating(x.dtype_) or not (PyFloat_Check(number) or PyLong_Check(number)):
-        return None
-    elif out is None and (x.numel_ == 0 or not is_canonical(x.ndim_, x.sizes, x.strides)):
-        return None                     # the result takes over x's order of dimensions, even of those of size 1 or 0
-    if out is None:
-        out = short_result(op, x)
-    if y is not None:
-        (<binary_loop>loop)(out.data_, x.data_, y.data_, x.numel_)
-        return out
-    write_number(number, x.dtype_, row)
-    convert(row, x.dtype_, 1, row, x.dtype_, 0, x.numel_)
-    if isinstance(a, TensorBase):
-        (<binary_loop>loop)(out.data_, x.data_, row, x.numel_)
-    else:
-        (<binary_loop>loop)(out.data_, row, x.data_, x.numel_)
-    return out
 
 
 cdef object run_ternary(Op op, object x, object y, object z, object out=None):
