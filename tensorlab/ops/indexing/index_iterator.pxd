@@ -1,6 +1,8 @@
 """The iterator of all indexing by tensors: elements of x selected by positions, on one side, and another tensor on the other."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 
+from tensorlab._core.conversion cimport convert
+from tensorlab._core.dtypes cimport FLOAT32
 from tensorlab._core.graph cimport grad_fn_of, needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.modes cimport thread_state
@@ -37,6 +39,14 @@ cdef int check_positions(IndexIterator* iter, str where) except -1
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1
 cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
 cdef TensorBase as_row(TensorBase x)
+
+cdef inline void add_half(uint16_t* to, const uint16_t* more, int dtype) noexcept nogil:
+    """Add to an element of a half type. Each sum is rounded to that type, as if it were added there."""
+    cdef float a, b
+    convert(&a, FLOAT32, 1, to, dtype, 1, 1)
+    convert(&b, FLOAT32, 1, more, dtype, 1, 1)
+    a += b
+    convert(to, dtype, 1, &a, FLOAT32, 1, 1)
 
 cdef inline int check_meta(TensorBase x) except -1:
     """For shape rules, which run if any argument is on "meta": without the values of an index nothing in memory is read."""

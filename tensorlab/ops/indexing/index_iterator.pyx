@@ -14,7 +14,6 @@ position is read once, and what was read is checked, as another thread may write
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
 
-from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -136,15 +135,10 @@ cdef void add_bool_loop(uint8_t* x, uint8_t* flat, const ssize* offsets, ssize c
 
 cdef inline void add_halves(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,
                             ssize run_stride, int dtype) noexcept nogil:
-    """Each sum is rounded to the half type, as if it were added there."""
-    cdef float a, b
     cdef ssize i, j
     for i in range(count):
         for j in range(run):
-            convert(&a, FLOAT32, 1, &x[offsets[i] + j], dtype, 1, 1)
-            convert(&b, FLOAT32, 1, &flat[i * index_stride + j * run_stride], dtype, 1, 1)
-            a += b
-            convert(&x[offsets[i] + j], dtype, 1, &a, FLOAT32, 1, 1)
+            add_half(&x[offsets[i] + j], &flat[i * index_stride + j * run_stride], dtype)
 
 
 cdef void add_float16_loop(uint16_t* x, uint16_t* flat, const ssize* offsets, ssize count, ssize index_stride, ssize run,

@@ -7,7 +7,6 @@ and an index out of range must not reach memory. The comparison costs next to no
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -27,7 +26,7 @@ from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
-from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE
+from tensorlab.ops.indexing.index_iterator cimport ADD, TAKE, add_half
 
 from tensorlab.errors import DTypeError, PositionOutOfRange, ShapeError
 
@@ -141,20 +140,13 @@ cdef bint add_bool_loop(uint8_t* x, const int64_t* index, uint8_t* flat, ssize n
 
 cdef inline bint add_half_loop(uint16_t* x, const int64_t* index, uint16_t* flat, ssize n, ssize x_stride, ssize index_stride,
                                ssize flat_stride, ssize dim_stride, ssize bound, int dtype) noexcept nogil:
-    """Each sum is rounded to the half type, as if it were added there."""
-    cdef float a, b
     cdef ssize i
     cdef uint64_t at
-    cdef uint16_t* to
     for i in range(n):
         at = <uint64_t>index[i * index_stride]
         if at >= <uint64_t>bound:
             return False
-        to = x + i * x_stride + <ssize>at * dim_stride
-        convert(&a, FLOAT32, 1, to, dtype, 1, 1)
-        convert(&b, FLOAT32, 1, &flat[i * flat_stride], dtype, 1, 1)
-        a += b
-        convert(to, dtype, 1, &a, FLOAT32, 1, 1)
+        add_half(x + i * x_stride + <ssize>at * dim_stride, &flat[i * flat_stride], dtype)
     return True
 
 
