@@ -125,7 +125,7 @@ cdef void fill_normal(real* out, ssize n, Generator generator, double mean,
         whole -= count
     n %= NORMAL_BLOCK
     if n > 0:
-        # The incomplete block draws n uniforms and drops them: the last 16 elements are made anew.
+        # The incomplete block draws n uniforms and drops them; the last 16 are made anew.
         fill_unit(out, n, generator)
         out += n - NORMAL_BLOCK
         fill_unit(out, NORMAL_BLOCK, generator)

@@ -22,9 +22,11 @@ cdef TensorBase new_noise(TensorBase x, double p, bint by_channel, str where):
     if not by_channel:
         noise = creation.empty_like(x)
     elif x.ndim_ < 2:
-        raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is needed, not {x.ndim_}")
+        raise ShapeError(f"{where}: a tensor with at least 2 dimensions, batch and channel, is "
+                         f"needed, not {x.ndim_}")
     else:
-        noise = creation.new_empty(x, [x.sizes[i] if i < 2 else 1 for i in range(x.ndim_)])
+        sizes = [x.sizes[i] if i < 2 else 1 for i in range(x.ndim_)]
+        noise = creation.new_empty(x, sizes)
     return run_3(BERNOULLI_, noise, 1 - p, None)
 
 
