@@ -261,3 +261,39 @@ def test_a_tensor_on_meta_is_no_data_for_another(data):
 def test_nested_sequences_without_elements_have_a_shape():
     for nested in ([], [[]], [[], []], [[[], []]], [[[]], [[]]], ((), ())):
         agree(lambda T, nested=nested: T.tensor(nested))
+
+
+EMPTY_INDEX = {
+    "scatter": lambda x, i, s: x.scatter(0, i, s),
+    "scatter_add": lambda x, i, s: x.scatter_add(0, i, s),
+    "scatter_reduce": lambda x, i, s: x.scatter_reduce(0, i, s, "sum"),
+    "scatter_": lambda x, i, s: x.scatter_(0, i, s),
+    "scatter of a number": lambda x, i, s: x.scatter(0, i, 2.0),
+    "gather": lambda x, i, s: x.gather(0, i),
+    "take": lambda x, i, s: x.take(i),
+    "put": lambda x, i, s: x.put(i, s.reshape(-1)[: i.numel()]),
+    "index_add": lambda x, i, s: x.index_add(0, i, s),
+    "index_copy": lambda x, i, s: x.index_copy(0, i, s),
+    "index_fill": lambda x, i, s: x.index_fill(0, i, 2.0),
+    "index_select": lambda x, i, s: x.index_select(0, i),
+    "index": lambda x, i, s: x[i],
+    "index_put": lambda x, i, s: x.index_put((i,), s),
+    "index_put accumulating": lambda x, i, s: x.index_put((i,), s, accumulate=True),
+}
+
+
+@pytest.mark.parametrize("op", EMPTY_INDEX)
+def test_an_index_without_elements(op):
+    shapes = [(0,), (0, 3), (2, 0), (2,), (3, 2, 2)]
+    for x_shape, index_shape, source_shape in itertools.product(
+        [(3,), (3, 2), (0,), (0, 3)], [(0,), (0, 3), (2, 0)], shapes
+    ):
+
+        def call(T, x_shape=x_shape, index_shape=index_shape, source_shape=source_shape):
+            x, index = T.ones(x_shape), T.zeros(index_shape, dtype=T.int64)
+            try:
+                return EMPTY_INDEX[op](x, index, T.ones(source_shape)).tolist()
+            except (RuntimeError, IndexError):
+                return "refused"
+
+        agree(call)
