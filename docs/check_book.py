@@ -222,7 +222,8 @@ def check_regions(text):
         options, _ = split_options(match["body"])
         try:
             docstrings = options.get("docstrings") != "no"
-            region = learn.source(path, options["name"], docstrings=docstrings)
+            part = {key: options.get(key) for key in ("start", "end")}
+            region = learn.source(path, options["name"], docstrings=docstrings, **part)
         except KeyError:
             yield f"{{source}} {path} has no :name:"
         except (FileNotFoundError, LookupError) as error:

@@ -8,7 +8,8 @@
 `tensorlab.learn`, which finds the text, says what a name may be.  A missing, empty, over-long or
 over-wide region is an error, so that a chapter cannot drift from the source and no line scrolls
 sideways.  The caption links to a page with the whole file, written by this extension, at the line
-where the region begins.
+where the region begins.  A long function is shown in pieces: `:start:` and `:end:` hold some of the
+text of the first and of the last line to show.
 """
 
 import html
@@ -57,6 +58,8 @@ class SourceDirective(Directive):
     option_spec = {  # noqa: RUF012 - docutils wants a plain dict
         "name": directives.unchanged_required,
         "docstrings": yes_or_no,
+        "start": directives.unchanged_required,
+        "end": directives.unchanged_required,
         "most-lines": directives.positive_int,
     }
 
@@ -66,7 +69,13 @@ class SourceDirective(Directive):
         if not name:
             raise self.error(f"source: {path} needs `:name:`, a function, class or banner in it")
         try:
-            region = learn.source(path, name, docstrings=self.options.get("docstrings", True))
+            region = learn.source(
+                path,
+                name,
+                docstrings=self.options.get("docstrings", True),
+                start=self.options.get("start"),
+                end=self.options.get("end"),
+            )
         except (FileNotFoundError, LookupError) as error:
             raise self.error(str(error)) from error
         problem = problem_with(region, self.options.get("most-lines", MOST_LINES))

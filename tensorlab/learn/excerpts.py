@@ -68,6 +68,21 @@ class Region(str):
                 after_colon = stripped.endswith(":")
         return "\n".join(kept)
 
+    def between(self, start=None, end=None):
+        """Return the lines from the first that contains `start` to the next that contains `end`, both shown."""
+        lines = self.split("\n")
+        first = 0 if start is None else self.find_line(start, 0)
+        last = len(lines) - 1 if end is None else self.find_line(end, first)
+        return Region(lines[first : last + 1], self.path, self.name, self.first + first)
+
+    def find_line(self, text, first):
+        for number, line in enumerate(self.split("\n")[first:], first):
+            if text in line:
+                return number
+        raise LookupError(
+            f"source: {self.path} {self.name} has no line with {text!r} after its line {first}"
+        )
+
     def _repr_markdown_(self):
         """Show the code, with its place, in a notebook."""
         language = "c" if self.path.endswith(".h") else "cython"
@@ -77,14 +92,15 @@ class Region(str):
         return f"# {self.path}, lines {self.first}-{self.last}\n{self}"
 
 
-def source(path, name, *, docstrings=True):
-    """Return one region of tensorlab's own source.
+def source(path, name, *, docstrings=True, start=None, end=None):
+    """Return one region of tensorlab's own source, or some lines of it.
 
     Parameters
     ----------
     path : str, a file of the package, beginning with "tensorlab/"
     name : str, a function, class, Class.method, constant or op banner in it
     docstrings : bool, False leaves docstrings out
+    start, end : str, a piece of the first and of the last line to show; without them, to the region's ends
 
     Returns
     -------
@@ -95,12 +111,13 @@ def source(path, name, *, docstrings=True):
     FileNotFoundError
         If the package has no such file.
     LookupError
-        If the file has no such region.
+        If the file has no such region, or the region no such line.
     """
     file = (PACKAGE_FOLDER.parent / path).resolve()
     if PACKAGE_FOLDER not in file.parents or not file.is_file():
         raise FileNotFoundError(f"source: there is no file {path!r} in the package")
     region = find_region(file.read_text(encoding="utf-8"), name, path)
+    region = region.between(start, end)
     if docstrings:
         return region
     return Region(region.without_docstrings().split("\n"), path, name, region.first)

@@ -64,8 +64,9 @@ def translate(directive, argument, body):
     """Return the cells that stand for one directive."""
     options, content = split_options(body)
     if directive == "source":
-        docstrings = ", docstrings=False" if options.get("docstrings") == "no" else ""
-        call = f'source("{argument.strip()}", "{options["name"]}"{docstrings})'
+        more = ", docstrings=False" if options.get("docstrings") == "no" else ""
+        more += "".join(f", {key}={options[key]!r}" for key in ("start", "end") if key in options)
+        call = f'source("{argument.strip()}", "{options["name"]}"{more})'
         return [code_cell(f"from tensorlab.learn import source\n\n{call}")]
     if directive == "exercise":
         chapter, exercises = find(argument)

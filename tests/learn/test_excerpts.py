@@ -142,3 +142,18 @@ def test_a_region_shows_itself_as_code_with_its_place():
     text = region("Node.release")
     assert repr(text).startswith("# made/up.pyx, lines ")
     assert "```cython\ndef release" in text._repr_markdown_()
+
+
+def test_a_part_of_a_region_is_found_by_pieces_of_its_lines():
+    part = region("Node").between("int run", "return x")
+    assert str(part).startswith("cdef int run(self, int x,\n")
+    assert str(part).endswith("    return x")
+    assert CYTHON.split("\n")[part.first - 1].strip() == str(part).split("\n")[0]
+    assert region("Node").between(end="int count").split("\n")[-1] == "    cdef int count"
+
+
+def test_a_part_that_is_not_there_names_the_line():
+    with pytest.raises(LookupError, match=r"has no line with 'int runs'"):
+        region("Node").between("int runs")
+    with pytest.raises(LookupError, match=r"has no line with 'int count' after its line \d"):
+        region("Node").between("int run", "int count")
