@@ -76,6 +76,29 @@ def test_a_missing_method_of_modules_is_explained(name, message):
         AttributeError, match=f"^'Linear' object has no attribute {name!r}{message}"
     ):
         getattr(model, name)
+    assert name not in dir(model)
+
+
+def test_a_missing_method_of_modules_can_be_defined_or_assigned():
+    class Compiled(tensorlab.nn.Linear):
+        def compile(self):
+            return "compiled"
+
+    assert Compiled(1, 1).compile() == "compiled"
+    model = tensorlab.nn.Linear(1, 1)
+    model.compile = "assigned"
+    model.register_buffer("xpu", tensorlab.zeros(1))
+    assert model.compile == "assigned"
+    assert "compile" in dir(model)
+    assert list(dict(model.named_buffers())) == ["xpu"]
+    with pytest.raises(
+        AttributeError, match="^type object 'Module' has no attribute 'compile' yet"
+    ):
+        _ = tensorlab.nn.Module.compile
+
+
+def test_modules_have_no_getattr_which_would_slow_down_every_attribute():
+    assert not any("__getattr__" in vars(cls) for cls in tensorlab.nn.Linear.__mro__)
 
 
 def test_a_subclass_may_ask_module_for_what_it_does_not_know():

@@ -243,12 +243,13 @@ class Module:
         for kind in REGISTRIES:
             self.__dict__[kind] = dict(attributes[kind])
 
-    def __getattr__(self, name):
-        raise _missing.refuse_attribute(self, name, "nn.Module")
-
     def __dir__(self):
         # Sequential's children "0", "1", ... are attributes, but no one can write model.0
-        return sorted(name for name in super().__dir__() if not name[0].isdigit())
+        return sorted(
+            name
+            for name in super().__dir__()
+            if not name[0].isdigit() and not _missing.is_missing(self, name)
+        )
 
     # ------------------------------------------------------------ iterating
     def named_children(self):
@@ -519,6 +520,9 @@ class Module:
             for name, module in self._modules.items()
         ]
         return self._get_name() + in_parentheses(extra, children)
+
+
+_missing.explain_missing_attributes(Module, "nn.Module")
 
 
 def indent_after_first(text):
