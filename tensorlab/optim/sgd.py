@@ -70,23 +70,32 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group):
-        lr, momentum, dampening = group["lr"], group["momentum"], group["dampening"]
-        weight_decay, nesterov = group["weight_decay"], group["nesterov"]
-        maximize = group["maximize"]
-        steps = {}  # is it the first one of a parameter: (parameters, gradients, velocities)
-        for param in group["params"]:
-            grad = param.grad
-            if grad is None:
-                continue
-            velocity = None if momentum == 0 else self.state[param].get("momentum_buffer")
-            is_first = momentum != 0 and velocity is None
-            params, grads, velocities = steps.setdefault(is_first, ([], [], []))
-            params.append(param)
-            grads.append(grad)
-            if momentum != 0:
-                velocities.append(empty_like(param) if is_first else velocity)
-        for is_first, tensors in steps.items():
-            sgd_step(*tensors, lr, momentum, dampening, weight_decay, nesterov, maximize, is_first)
-            if is_first:  # the step has written g there
-                for param, velocity in zip(tensors[0], tensors[2], strict=True):
-                    self.state[param]["momentum_buffer"] = velocity
+        params = [param for param in group["params"] if param.grad is not None]
+        if group["momentum"] == 0:
+            take_step(group, params, [], False)
+            return
+        state = self.state
+        later = [param for param in params if state[param].get("momentum_buffer") is not None]
+        first = [param for param in params if state[param].get("momentum_buffer") is None]
+        take_step(group, later, [state[param]["momentum_buffer"] for param in later], False)
+        velocities = [empty_like(param) for param in first]
+        take_step(group, first, velocities, True)
+        for param, velocity in zip(first, velocities, strict=True):
+            state[param]["momentum_buffer"] = velocity
+
+
+def take_step(group, params, velocities, is_first):
+    """Change parameters of a group and their velocities; with `is_first` these are only written."""
+    if params:
+        sgd_step(
+            params,
+            [param.grad for param in params],
+            velocities,
+            group["lr"],
+            group["momentum"],
+            group["dampening"],
+            group["weight_decay"],
+            group["nesterov"],
+            group["maximize"],
+            is_first,
+        )
