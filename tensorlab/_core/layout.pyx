@@ -6,7 +6,7 @@ The one equation behind it all: element (i0, i1, ...) of a tensor lies at
 
 elements from the start of its storage. A view changes the numbers and leaves the memory alone.
 """
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t, PyNumber_Index
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
@@ -290,15 +290,8 @@ cdef object plain_int(object given):
     return given if PyLong_CheckExact(given) else exact_int(given)
 
 
-cdef object plain_ints(object given):
-    """An int, or a sequence of ints, as Python's own ints in a tuple; anything else, and what else is in it, as it is.
-
-    An `__index__` can do anything, such as giving the tensor at hand another layout, and a subclass of tuple may lie
-    about its length. So arguments become plain ints before the layout of any tensor is looked at: these can be read
-    without running other code.
-    """
-    if PyLong_CheckExact(given) or given is None:
-        return given
+cdef object as_plain_ints(object given):
+    """`plain_ints` of what is neither an int nor None."""
     if isinstance(given, (tuple, list)):
         given = tuple(given)
         for one in given:
@@ -319,9 +312,12 @@ cdef int wrap_dim(object dim, int ndim, str where="") except -1:
     """A dimension number counted from 0; negative ones count from the end. A 0-d tensor has dimensions 0 and -1."""
     cdef ssize d
     cdef int n = ndim if ndim > 0 else 1
-    if not PyLong_CheckExact(dim) and (isinstance(dim, bool) or not PyIndex_Check(dim)):
+    if PyLong_CheckExact(dim):
+        d = PyLong_AsSsize_t(dim)
+    elif isinstance(dim, bool) or not PyIndex_Check(dim):
         raise TypeError(f"{where or 'dim'}: a dimension must be an int, not {type(dim).__name__}")
-    d = PyNumber_AsSsize_t(dim, OverflowError)
+    else:
+        d = PyNumber_AsSsize_t(dim, OverflowError)
     if d < -n or d >= n:
         raise DimensionError(f"{where + ': ' if where else ''}dimension {d} is out of range: a tensor with {ndim} "
                              f"dimensions has dimensions {-n} to {n - 1}")

@@ -164,10 +164,10 @@ def getitem(TensorBase x not None, index):
         if not is_unwatched(x):
             return run_2(GETITEM_SLICE, x, (index,))
         read_slice(x, index, &subscript)
-    else:
-        tensors = read_subscript(x, <tuple>index, &subscript)
-        if tensors is not None:
-            return run_index(base_of_indexed(x, &subscript, index), tensors)
+        return as_view(x, view_of(x, &subscript), VIEW_DEFAULT)
+    tensors = read_subscript(x, <tuple>index, &subscript)
+    if tensors is not None:
+        return run_index(base_of_indexed(x, &subscript, index), tensors)
     return make_view(x, &subscript, index)
 
 

@@ -199,7 +199,7 @@ cdef object plain_item(object item):
 cdef object plain_subscript(object index):
     """A subscript that the caller cannot change afterwards: a slice, or a tuple as `prepare` describes it, of plain ints."""
     if PySlice_Check(index):
-        return plain_item(index)
+        return index if is_plain_slice(index) else plain_item(index)
     if PyTuple_CheckExact(index):
         for item in <tuple>index:
             if not is_plain(item):
