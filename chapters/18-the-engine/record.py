@@ -9,20 +9,20 @@ import recording
 
 TESTS = ["tests/core/test_engine.py", "tests/core/test_graph.py"]
 OVERWRITTEN = """
-import tensorlab as T
-x = T.tensor(3.0, requires_grad=True)
+import tensorlab as torch
+x = torch.tensor(3.0, requires_grad=True)
 y = x * 2
 (y * 10 + y * 100).backward()
 print(f"x.grad is {x.grad.item():g}")
 """
 TOO_EARLY = """
-import tensorlab as T
-x = T.tensor(3.0, requires_grad=True)
+import tensorlab as torch
+x = torch.tensor(3.0, requires_grad=True)
 x.register_hook(lambda grad: print(f"the hook of x got {grad.item():g}"))
 y = x * 2 + x * 5
 y.backward(retain_graph=True)
 print(f"x.grad is {x.grad.item():g}")
-print(f"autograd.grad is {T.autograd.grad(y, x)[0].item():g}")
+print(f"autograd.grad is {torch.autograd.grad(y, x)[0].item():g}")
 """
 ORDER = """
 import json, torch

@@ -1,7 +1,7 @@
 """The engine on plain numbers: counting, a ready queue, adding up.
 
-`count` and `steps` know of a node only `next_functions` and `_sequence_nr()`, which the nodes of
-tensorlab have too, so they also predict what the real engine will do.
+`count` and `steps` use only `next_functions` and `_sequence_nr()` of a node. The nodes of tensorlab have
+both, so the two functions also predict what the real engine will do.
 """
 
 from itertools import count as count_up
@@ -24,7 +24,7 @@ class Node:
 
 
 def count(root):
-    """Return {node: edges that arrive at it} for every node that can be reached from the root."""
+    """Return {node: edges that arrive at it} for all nodes reached from the root."""
     dependencies, stack = {root: 0}, [root]
     while stack:
         for node, _ in stack.pop().next_functions:
@@ -38,7 +38,7 @@ def count(root):
 
 
 def steps(root):
-    """Yield (node that runs, counts after it, ready queue after it), until nothing is ready."""
+    """Yield (node that runs, counts after it, ready queue after it), step by step."""
     dependencies, ready = count(root), [root]
     while ready:
         ready.sort(key=lambda node: node._sequence_nr())
