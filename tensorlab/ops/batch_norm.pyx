@@ -327,6 +327,8 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
         if should_record(input) or weight is not None and should_record(weight):
             mean, variance = mean.clone(), variance.clone()     # which may be updated before backward reads them
         return run_tuple(BATCH_NORM_WITH, (input, weight, bias, mean, variance, eps))
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("batch_norm: one of running_mean and running_var is None; give both or neither")
     count = check_batch_norm(input, weight, bias)
     if input.numel_ == 0:
         return input * 1

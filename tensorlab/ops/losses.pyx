@@ -62,13 +62,18 @@ cdef int check_targets(str where, TensorBase x, TensorBase target, TensorBase we
     if weight is None:
         return dim
     check_same_place(x, weight, where)
-    if weight.ndim_ != 1 or weight.numel_ != x.sizes[dim]:
-        raise ShapeError(f"{where}: weight has shape {shape_text(weight.ndim_, weight.sizes)}, but there are {x.sizes[dim]} "
-                         f"classes; it needs one number for each class")
+    check_weight(where, weight, x.sizes[dim])
     if weight.dtype_ != x.dtype_:
         raise DTypeError(f"{where}: weight has type {weight.dtype} and the input {x.dtype}; convert one of them with "
                          ".to()")
     return dim
+
+
+cdef int check_weight(str where, TensorBase weight, ssize classes) except -1:
+    if weight.ndim_ != 1 or weight.numel_ != classes:
+        raise ShapeError(f"{where}: weight has shape {shape_text(weight.ndim_, weight.sizes)}, but there are {classes} "
+                         f"classes; it needs one number for each class")
+    return 0
 
 
 cdef Targets read_targets(str where, TensorBase x, TensorBase target, TensorBase weight, ssize ignore_index):
@@ -454,6 +459,7 @@ cdef object cross_entropy_of_probabilities(TensorBase x, TensorBase target, Tens
     expected = target if label_smoothing == 0 else target * (1 - label_smoothing) + label_smoothing / count
     losses = -(log_softmax(x, dim) * expected)
     if weight is not None:
+        check_weight("cross_entropy", weight, count)
         losses = losses * along(weight, dim, x.ndim_)
     losses = losses.sum(dim)
     if reduction == "none":

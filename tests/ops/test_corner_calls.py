@@ -50,7 +50,33 @@ def test_cross_entropy_with_ignored_targets_weights_and_smoothing(smoothing, red
         agree(call, 1e-6)
 
 
+@pytest.mark.parametrize("weight", [(), (3, 1), (1,), (2,), (3,)])
+def test_weights_of_cross_entropy_are_one_for_each_class(weight):
+    for target in ((2, 3), (2,)):
+        agree(
+            lambda T, target=target: T.nn.functional.cross_entropy(
+                T.ones(2, 3),
+                T.ones(target) if len(target) == 2 else T.ones(target).long(),
+                T.ones(weight),
+            ),
+            1e-6,
+        )
+
+
 # ---------------------------------------------------------------- normalization
+def test_running_statistics_are_given_together():
+    for mean, variance, training in itertools.product((False, True), repeat=3):
+        agree(
+            lambda T, mean=mean, variance=variance, training=training: T.nn.functional.batch_norm(
+                T.arange(6.0).reshape(2, 3),
+                T.ones(3) if mean else None,
+                T.ones(3) if variance else None,
+                training=training,
+            ),
+            1e-5,
+        )
+
+
 @pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("weighted, biased", list(itertools.product((False, True), repeat=2)))
 def test_second_derivatives_of_batch_norm_with_and_without_weights(weighted, biased, training):
