@@ -24,6 +24,22 @@ def test_integers_are_convolved(dtype):
         agree(lambda T: T.conv_transpose2d(numbers(T, 2, 3, 5, 6), numbers(T, 3, 4, 2, 2)))
 
 
+@pytest.mark.parametrize("ndim", [1, 2, 3])
+def test_a_convolution_of_a_single_product(ndim):
+    for name, channels in itertools.product(("conv", "conv_transpose"), (1, 2)):
+
+        def call(T, name=name, channels=channels):
+            x = T.full((1, channels, *(1,) * ndim), 3.0, requires_grad=True)
+            weight = T.full((1, channels, *(1,) * ndim), 5.0, requires_grad=True)
+            if name == "conv_transpose":
+                weight = T.full((channels, 1, *(1,) * ndim), 5.0, requires_grad=True)
+            y = getattr(T, f"{name}{ndim}d")(x, weight)
+            y.sum().backward()
+            return [one.tolist() for one in (y, x.grad, weight.grad)]
+
+        agree(call)
+
+
 # ---------------------------------------------------------------- cross entropy with everything
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
