@@ -1,14 +1,14 @@
-"""Write to a weight between forward and backward: what becomes of the gradient?"""
+"""Write to a weight between forward and backward: does backward notice?"""
 
 
-def stale_weight(M):
+def stale_weight(torch):
     """Return the gradient of sin(x * w) by w, or the class of the error."""
     from importlib import import_module
 
-    checkpoint = import_module(f"{M.__name__}.utils.checkpoint").checkpoint
-    x, w = M.ones(1, requires_grad=True), M.ones(1, requires_grad=True)
+    checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
+    x, w = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     y = checkpoint(lambda x: (x * w).sin(), x, use_reentrant=False)
-    with M.no_grad():
+    with torch.no_grad():
         w.add_(1)
     try:
         y.backward()
