@@ -8,7 +8,7 @@ elements from the start of its storage. A view changes the numbers and leaves th
 """
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsSsize_t, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t, PyNumber_Index
-from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab.errors import DimensionError, ShapeError
 
@@ -292,12 +292,13 @@ cdef object plain_int(object given):
 
 cdef object as_plain_ints(object given):
     """`plain_ints` of what is neither an int nor None."""
+    cdef tuple several
     if isinstance(given, (tuple, list)):
-        given = tuple(given)
-        for one in given:
+        several = tuple(given)
+        for one in several:
             if not PyLong_CheckExact(one):
-                return tuple([plain_int(one) for one in given])
-        return given
+                return tuple([plain_int(one) for one in several])
+        return several
     return plain_int(given)
 
 
@@ -340,6 +341,10 @@ cdef int read_sizes(object sizes, ssize* out, str where) except -1:
     """Copy a sequence of ints, or the one sequence in a tuple of arguments, to C; returns how many."""
     cdef int i, n
     cdef tuple given
+    if PyTuple_CheckExact(sizes) and PyTuple_GET_SIZE(sizes) <= MAX_NDIM:
+        n = <int>PyTuple_GET_SIZE(sizes)
+        if read_plain_ints(<tuple>sizes, n, out):
+            return n
     if isinstance(sizes, tuple) and PyTuple_GET_SIZE(sizes) == 1 and isinstance((<tuple>sizes)[0], (tuple, list)):
         sizes = (<tuple>sizes)[0]
     elif not isinstance(sizes, (tuple, list)):
@@ -350,8 +355,6 @@ cdef int read_sizes(object sizes, ssize* out, str where) except -1:
     if len(given) > MAX_NDIM:
         raise ShapeError(f"{where}: {len(given)} dimensions given, at most {MAX_NDIM} are supported")
     n = <int>len(given)
-    if read_plain_ints(given, n, out):
-        return n
     for i in range(n):
         size = given[i]
         if not PyIndex_Check(size) or isinstance(size, bool):
