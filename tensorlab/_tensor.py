@@ -19,6 +19,7 @@ from tensorlab._core import (
 from tensorlab._core.numpy_aliases import accept_numpy_names
 from tensorlab._core.tensor import TensorBase, set_tensor_class
 from tensorlab.ops import (
+    constructors,
     copying,
     creation,
     dimensions,
@@ -50,7 +51,15 @@ from tensorlab.ops import (
     triangles,
     uniques,
 )
-from tensorlab.ops.indexing import advanced, gather, getitem, masked, nonzero as nonzero_ops, parts, index_along_dim
+from tensorlab.ops.indexing import (
+    advanced,
+    gather,
+    getitem,
+    masked,
+    nonzero as nonzero_ops,
+    parts,
+    index_along_dim,
+)
 from tensorlab.ops.indexing import scatter_reduce as reducing
 from tensorlab.ops.linalg import affine, einsum, matrices
 from tensorlab.ops.pointwise import (
@@ -77,7 +86,7 @@ from tensorlab.printing import tensor_format, tensor_repr
 class Tensor(TensorBase):
     """A multi-dimensional array of one dtype, whose history autograd can follow."""
 
-    __new__ = staticmethod(creation.new_of_class)  # kernels do not go through it
+    __new__ = staticmethod(constructors.new_of_class)  # kernels do not go through it
 
     # layout
     size = layout_fields.size
@@ -196,8 +205,8 @@ class Tensor(TensorBase):
     new_ones = creation.new_ones
     new_full = creation.new_full
     new_empty_strided = creation.new_empty_strided
-    new_tensor = creation.new_tensor
-    new = creation.new
+    new_tensor = constructors.new_tensor
+    new = constructors.new
 
     # views: other shapes
     view = reshaping.view

@@ -8,7 +8,7 @@ True
 """
 
 from tensorlab._core.dtypes import DTYPES
-from tensorlab.ops.creation import TypedTensor
+from tensorlab.ops.constructors import TypedTensor
 
 NAMES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double")
 

@@ -4,6 +4,8 @@ from tensorlab._core.op cimport Op
 from tensorlab._core.recording cimport OpNode
 from tensorlab._core.tensor cimport TensorBase
 
+cdef Op FILL_, ZERO_
+
 cdef int fill_zero(TensorBase x) except -1
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)

@@ -1,10 +1,10 @@
 """Tensors that follow a rule: arange, linspace, logspace, eye."""
 from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
-from libc.math cimport ceil, isfinite, pow
+from libc.math cimport ceil, isfinite, isnan, pow
 from libc.stdint cimport int64_t
 
-from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.dispatch cimport run_4, run_5, run_6
 from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport warn_of_resizing
 from tensorlab._core.operands cimport as_number
@@ -21,8 +21,16 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport int_argument, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, memory_of
-from tensorlab.ops.creation cimport finish_factory, start_factory
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
+from tensorlab.ops.factories cimport (
+    check_layout,
+    device_or_default,
+    dtype_or_default,
+    finish_factory,
+    out_options,
+    start_row,
+    start_strided,
+)
 from tensorlab.ops.filling cimport fill_number, fill_zero
 
 from tensorlab.errors import ShapeError, UnsupportedDType
@@ -35,7 +43,8 @@ cdef object read_bound(object given, str name, str where):
         return given
     if isinstance(given, TensorBase):
         if (<TensorBase>given).ndim_ != 0:
-            raise ShapeError(f"{where}: {name} must be a number or a 0-d tensor, not of shape {tuple(given.shape)}")
+            raise ShapeError(f"{where}: {name} must be a number or a 0-d tensor, not of shape "
+                             f"{tuple(given.shape)}")
         return given.item()
     value = as_number(given)
     if value is None:
@@ -45,7 +54,7 @@ cdef object read_bound(object given, str name, str where):
 
 cdef object finish_row(object made, object out, bint requires_grad, str where):
     """What the factory returns. An out= of as many elements keeps its shape."""
-    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ == (<TensorBase?>made).numel_:
+    if out is not None and (<TensorBase>out).numel_ == (<TensorBase?>made).numel_:
         made = made.view(out.shape)
     return finish_factory(made, out, requires_grad, where)
 
@@ -69,46 +78,52 @@ cdef ssize count_integers(object start, object end, object step) except -1:
     return max(n, 0)
 
 
+cdef inline bint any_float(object start, object end, object step) noexcept:
+    return PyFloat_Check(start) or PyFloat_Check(end) or PyFloat_Check(step)
+
+
 cdef ssize range_length(object start, object end, object step, int dtype) except -1:
     """Elements of a range. For int64 all three are cut to integers first."""
     cdef double n
-    if dtype == INT64 and not (PyFloat_Check(start) or PyFloat_Check(end) or PyFloat_Check(step)):
-        return count_integers(int(start), int(end), int(step))
     if dtype == INT64:
         if int(step) == 0:
-            raise ValueError(f"arange: step {step} becomes 0 as an int64; give a floating dtype")
+            raise ValueError(f"arange: step {step} becomes 0 as an int64; give a floating "
+                             f"dtype")
         return count_integers(int(start), int(end), int(step))
     n = ceil((<double>end - <double>start) / <double>step)
     if n > 9e18:
-        raise ShapeError(f"arange: from {start} to {end} in steps of {step} are too many elements")
+        raise ShapeError(f"arange: from {start} to {end} in steps of {step} are too many "
+                         f"elements")
     return <ssize>n
 
 
-cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, "
-                    "Device? device=None) -> Tensor")
+cdef Op ARANGE = Op("arange(Scalar start, Scalar end, Scalar step=1, *, "
+                    "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase arange_result(object start, object end, object step, object dtype, object layout, object device):
-    cdef int code
-    cdef ssize n
-    start, end, step = read_bound(start, "start", "arange"), read_bound(end, "end", "arange"), read_bound(step, "step", "arange")
+cdef TensorBase arange_kernel(object start, object end, object step, object dtype,
+                              object device):
+    cdef TensorBase out, target
+    cdef int code, kernel
+    cdef bint has_float
+    start = read_bound(start, "start", "arange")
+    end = read_bound(end, "end", "arange")
+    step = read_bound(step, "step", "arange")
+    has_float = any_float(start, end, step)
     if step == 0:
-        raise ShapeError("arange: step is 0; it would take forever")
-    if not (isfinite(start) and isfinite(end)):
+        raise ShapeError(f"arange: step is 0, so the range from {start} to {end} would never "
+                         f"end; give a step other than 0")
+    if has_float and not (isfinite(start) and isfinite(end)):
         raise ShapeError(f"arange: the range from {start} to {end} is not finite")
-    if (end - start) * (1 if step > 0 else -1) < 0 or step != step:
+    if (end < start if step > 0 else start < end) or (has_float and isnan(step)):
         raise ShapeError(f"arange: steps of {step} do not lead from {start} to {end}")
-    code = default_float() if PyFloat_Check(start) or PyFloat_Check(end) or PyFloat_Check(step) else INT64
-    code = dtype_code(dtype, code)
+    code = dtype_code(dtype, default_float() if has_float else INT64)
     if code == BOOL:
         raise UnsupportedDType("arange: not implemented for bool")
-    n = range_length(start, end, step, code)
-    return start_factory(1, &n, None, None, code, layout, device, False, "arange")
-
-cdef TensorBase arange_kernel(object start, object end, object step, object dtype, object layout, object device):
-    cdef TensorBase out = arange_result(start, end, step, dtype, layout, device), target = out
-    cdef int kernel = kernel_dtype(out.dtype_) if is_floating(out.dtype_) else INT64
-    start, step = read_bound(start, "start", "arange"), read_bound(step, "step", "arange")
-    if out.dtype_ != kernel:
+    target = out = start_row(range_length(start, end, step, code), code, device, "arange")
+    if is_meta(out):
+        return out
+    kernel = kernel_dtype(code) if is_floating(code) else INT64
+    if kernel != code:
         target = empty_beside(out, kernel, 1, out.sizes)
     if kernel == INT64:
         count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
@@ -120,10 +135,10 @@ cdef TensorBase arange_kernel(object start, object end, object step, object dtyp
         copy_into(out, target)
     return out
 
-ARANGE.kernel, ARANGE.shape_rule = <void*>arange_kernel, <void*>arange_result
+ARANGE.kernel = <void*>arange_kernel
 
-def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None, device=None,
-           bint requires_grad=False, pin_memory=False):
+def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layout=None,
+           device=None, bint requires_grad=False, pin_memory=False):
     """Numbers from `start` up to, and without, `end`: `arange(end)`, `arange(start, end)` or
     `arange(start, end, step)`.
 
@@ -145,7 +160,8 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
         end = bounds[0]
     elif len(bounds) == 1 and start is None:
         start = bounds[0]
-    elif len(bounds) in (2, 3) and start is None and end is None and (step is None or len(bounds) == 2):
+    elif (len(bounds) in (2, 3) and start is None and end is None
+          and (step is None or len(bounds) == 2)):
         start, end = bounds[:2]
         step = bounds[2] if len(bounds) == 3 else step
     elif len(bounds) > 0:
@@ -155,10 +171,13 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
     start = 0 if start is None else read_bound(start, "start", "arange")
     end = read_bound(end, "end", "arange")
     step = 1 if step is None else read_bound(step, "step", "arange")
-    if isinstance(out, TensorBase):
-        dtype, device = dtype or out.dtype, device or out.device
-    made = run_tuple(ARANGE, (start, end, step, dtype, layout, device))
-    if isinstance(out, TensorBase) and (<TensorBase>out).numel_ != (<TensorBase>made).numel_:
+    check_layout(layout, "arange")
+    if out is not None:
+        dtype, device = out_options(out, dtype, device, requires_grad, "arange")
+    if dtype is None and any_float(start, end, step):
+        dtype = dtype_or_default(dtype)
+    made = run_5(ARANGE, start, end, step, dtype, device_or_default(device))
+    if out is not None and (<TensorBase>out).numel_ != (<TensorBase?>made).numel_:
         warn_of_resizing("arange", <TensorBase>out, 1, (<TensorBase>made).sizes)
     return finish_row(made, out, requires_grad, "arange")
 
@@ -182,37 +201,31 @@ cdef void raise_to(double* x, ssize n, double base) noexcept nogil:
         x[i] = pow(base, x[i])
 
 
-cdef Op LINSPACE = Op("linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, "
-                      "Device? device=None) -> Tensor")
-cdef Op LOGSPACE = Op("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, ScalarType? dtype=None, "
-                      "Layout? layout=None, Device? device=None) -> Tensor")
+cdef Op LINSPACE = Op("linspace(Scalar start, Scalar end, int steps, *, "
+                      "ScalarType? dtype=None, Device? device=None) -> Tensor")
+cdef Op LOGSPACE = Op("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, "
+                      "ScalarType? dtype=None, Device? device=None) -> Tensor")
 
-cdef TensorBase space_result(object start, object end, object steps, object dtype, object layout, object device, str where):
+cdef TensorBase space(object start, object end, object steps, object base, object dtype,
+                      object device, str where):
+    """A row of numbers, or of powers of `base` unless that is None."""
+    cdef TensorBase out, target
     cdef ssize n = int_argument(steps, where, "steps")
-    read_bound(start, "start", where)                                   # or an error
-    read_bound(end, "end", where)
+    cdef int code = dtype_code(dtype, default_float())
+    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
     if n < 0:
         raise ShapeError(f"{where}: steps is {n}; it must be at least 0")
-    if dtype_code(dtype, default_float()) == BOOL:
+    if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
-    return start_factory(1, &n, None, dtype, default_float(), layout, device, False, where)
-
-cdef TensorBase linspace_result(object start, object end, object steps, object dtype, object layout, object device):
-    return space_result(start, end, steps, dtype, layout, device, "linspace")
-
-cdef TensorBase logspace_result(object start, object end, object steps, object base, object dtype, object layout, object device):
-    return space_result(start, end, steps, dtype, layout, device, "logspace")
-
-cdef TensorBase space(TensorBase out, object start, object end, object base, str where):
-    """Fill a row: with powers of `base`, unless that is None."""
-    cdef TensorBase target = out
-    start, end = read_bound(start, "start", where), read_bound(end, "end", where)
-    if not is_floating(out.dtype_):
+    target = out = start_row(n, code, device, where)
+    if is_meta(out):
+        return out
+    if not is_floating(code):
         start, end = int(start), int(end)
-    if base is None and out.dtype_ == FLOAT32:
+    if base is None and code == FLOAT32:
         interpolate[float](<float*>memory_of(out), out.numel_, start, end)
         return out
-    if out.dtype_ != FLOAT64:
+    if code != FLOAT64:
         target = empty_beside(out, FLOAT64, 1, out.sizes)
     interpolate[double](<double*>memory_of(target), out.numel_, start, end)
     if base is not None:
@@ -221,17 +234,18 @@ cdef TensorBase space(TensorBase out, object start, object end, object base, str
         copy_into(out, target)
     return out
 
-cdef TensorBase linspace_kernel(object start, object end, object steps, object dtype, object layout, object device):
-    return space(linspace_result(start, end, steps, dtype, layout, device), start, end, None, "linspace")
+cdef TensorBase linspace_kernel(object start, object end, object steps, object dtype,
+                                object device):
+    return space(start, end, steps, None, dtype, device, "linspace")
 
-cdef TensorBase logspace_kernel(object start, object end, object steps, object base, object dtype, object layout, object device):
-    return space(logspace_result(start, end, steps, base, dtype, layout, device), start, end, base, "logspace")
+cdef TensorBase logspace_kernel(object start, object end, object steps, object base,
+                                object dtype, object device):
+    return space(start, end, steps, base, dtype, device, "logspace")
 
-LINSPACE.kernel, LINSPACE.shape_rule = <void*>linspace_kernel, <void*>linspace_result
-LOGSPACE.kernel, LOGSPACE.shape_rule = <void*>logspace_kernel, <void*>logspace_result
+LINSPACE.kernel, LOGSPACE.kernel = <void*>linspace_kernel, <void*>logspace_kernel
 
-def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-             pin_memory=False):
+def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=None,
+             bint requires_grad=False, pin_memory=False):
     """`steps` numbers at equal distances from `start` to `end`, both included.
 
     >>> import tensorlab
@@ -239,39 +253,46 @@ def linspace(start, end, steps, *, out=None, dtype=None, layout=None, device=Non
     tensor([0.0000, 0.5000, 1.0000])
     """
     start, end = read_bound(start, "start", "linspace"), read_bound(end, "end", "linspace")
-    if isinstance(out, TensorBase):
-        dtype, device = dtype or out.dtype, device or out.device
-    made = run_tuple(LINSPACE, (start, end, steps, dtype, layout, device))
+    check_layout(layout, "linspace")
+    if out is not None:
+        dtype, device = out_options(out, dtype, device, requires_grad, "linspace")
+    made = run_5(LINSPACE, start, end, steps, dtype_or_default(dtype),
+                 device_or_default(device))
     return finish_row(made, out, requires_grad, "linspace")
 
 
-def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
-             pin_memory=False):
-    """`steps` powers of `base`, whose exponents go in equal distances from `start` to `end`, both included.
+def logspace(start, end, steps, base=10.0, *, out=None, dtype=None, layout=None, device=None,
+             bint requires_grad=False, pin_memory=False):
+    """`steps` powers of `base`, whose exponents go in equal distances from `start` to `end`,
+    both included.
 
     >>> import tensorlab
     >>> tensorlab.logspace(0, 2, 3)
     tensor([  1.,  10., 100.])
     """
     start, end = read_bound(start, "start", "logspace"), read_bound(end, "end", "logspace")
-    if isinstance(out, TensorBase):
-        dtype, device = dtype or out.dtype, device or out.device
-    made = run_tuple(LOGSPACE, (start, end, steps, base, dtype, layout, device))
+    check_layout(layout, "logspace")
+    if out is not None:
+        dtype, device = out_options(out, dtype, device, requires_grad, "logspace")
+    made = run_6(LOGSPACE, start, end, steps, base, dtype_or_default(dtype),
+                 device_or_default(device))
     return finish_row(made, out, requires_grad, "logspace")
 
 
 # ---------------------------------------------------------------- eye
-cdef Op EYE = Op("eye(int n, int? m=None, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None) -> Tensor")
+cdef Op EYE = Op("eye(int n, int? m=None, *, ScalarType? dtype=None, Device? device=None) "
+                 "-> Tensor")
 
-cdef TensorBase eye_kernel(object n, object m, object dtype, object layout, object device):
+cdef TensorBase eye_kernel(object n, object m, object dtype, object device):
     cdef ssize[2] sizes, strides
     cdef ssize length
     cdef TensorBase out
     sizes[0] = int_argument(n, "eye", "n")
     sizes[1] = sizes[0] if m is None else int_argument(m, "eye", "m")
     if sizes[0] < 0 or sizes[1] < 0:
-        raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both must be at least 0")
-    out = start_factory(2, sizes, None, dtype, default_float(), layout, device, False, "eye")
+        raise ShapeError(f"eye: {sizes[0]} rows and {sizes[1]} columns are asked for; both "
+                         f"must be at least 0")
+    out = start_strided(dtype_code(dtype, default_float()), 2, sizes, NULL, device, "eye")
     fill_zero(out)
     length, strides[0] = min(sizes[0], sizes[1]), sizes[1] + 1
     fill_number(alias_as(out, 1, &length, strides, out.data_), 1, "eye")
@@ -279,14 +300,18 @@ cdef TensorBase eye_kernel(object n, object m, object dtype, object layout, obje
 
 EYE.kernel = <void*>eye_kernel
 
-def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False, pin_memory=False):
-    """A matrix of `n` rows and `m` columns (as many unless given) with ones on the diagonal and zeros elsewhere.
+def eye(n, m=None, *, out=None, dtype=None, layout=None, device=None, bint requires_grad=False,
+        pin_memory=False):
+    """A matrix of `n` rows and `m` columns (as many unless given) with ones on the diagonal and
+    zeros elsewhere.
 
     >>> import tensorlab
     >>> tensorlab.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
     """
-    if isinstance(out, TensorBase):
-        dtype, device = dtype or out.dtype, device or out.device
-    return finish_factory(run_tuple(EYE, (n, m, dtype, layout, device)), out, requires_grad, "eye")
+    check_layout(layout, "eye")
+    if out is not None:
+        dtype, device = out_options(out, dtype, device, requires_grad, "eye")
+    made = run_4(EYE, n, m, dtype_or_default(dtype), device_or_default(device))
+    return finish_factory(made, out, requires_grad, "eye")

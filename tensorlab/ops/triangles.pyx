@@ -6,7 +6,7 @@ them take batches: the last two dimensions are the matrix.
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run_1, run_2, run_4, run_tuple
+from tensorlab._core.dispatch cimport run_1, run_2, run_4, run_5
 from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport check_same_place
@@ -26,6 +26,7 @@ from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, st
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_tensor, memory_of, meta_tensor
 from tensorlab.ops.copying cimport run_row_major_clone
+from tensorlab.ops.factories cimport check_layout, device_or_default
 from tensorlab.ops.filling cimport zeros_beside, zeros_tensor
 from tensorlab.ops.joining cimport read_tensors
 from tensorlab.ops.reshaping cimport reshape_to
@@ -245,12 +246,14 @@ def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pi
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    return run_tuple(TRIL_INDICES, (row, col, offset, dtype, device))
+    check_layout(layout, "tril_indices")
+    return run_5(TRIL_INDICES, row, col, offset, dtype, device_or_default(device))
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None, pin_memory=False):
     """Indices of the upper triangle of a matrix, row by row: a tensor of shape (2, n), rows and columns."""
-    return run_tuple(TRIU_INDICES, (row, col, offset, dtype, device))
+    check_layout(layout, "triu_indices")
+    return run_5(TRIU_INDICES, row, col, offset, dtype, device_or_default(device))
 
 
 # ---------------------------------------------------------------- diag_embed

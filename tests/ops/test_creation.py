@@ -5,6 +5,28 @@ import pytest
 import tensorlab
 from tests.ops.agreement import agree
 
+INTO_OUT = {
+    "zeros": lambda T, out, **options: T.zeros(3, out=out, **options),
+    "ones": lambda T, out, **options: T.ones(3, out=out, **options),
+    "full": lambda T, out, **options: T.full((3,), 2.0, out=out, **options),
+    "empty": lambda T, out, **options: T.empty(3, out=out, **options),
+    "arange": lambda T, out, **options: T.arange(3, out=out, **options),
+    "linspace": lambda T, out, **options: T.linspace(0, 1, 3, out=out, **options),
+    "logspace": lambda T, out, **options: T.logspace(0, 1, 3, out=out, **options),
+    "eye": lambda T, out, **options: T.eye(3, 1, out=out, **options),
+    "rand": lambda T, out, **options: T.rand(3, out=out, **options),
+    "randn": lambda T, out, **options: T.randn(3, out=out, **options),
+    "randint": lambda T, out, **options: T.randint(2, (3,), out=out, **options),
+    "randperm": lambda T, out, **options: T.randperm(3, out=out, **options),
+    "normal": lambda T, out, **options: T.normal(0.0, 1.0, (3,), out=out, **options),
+}
+
+
+def called_on_meta(T, call, *arguments):
+    with T.device("meta"):
+        return call(T, *arguments)
+
+
 FACTORIES = {
     "sizes": lambda T: T.zeros(2, 3),
     "tuple": lambda T: T.ones((2, 3)),
@@ -29,6 +51,19 @@ FACTORIES = {
     "out of integers requires no grad": lambda T: T.ones(
         3, out=T.zeros(3, dtype=T.int64), requires_grad=True
     ),
+    "out on the device asked for": lambda T: T.zeros(3, out=T.ones(3), device="cpu"),
+    **{
+        f"{name} into out on another device": lambda T, call=call: call(T, T.ones(3), device="meta")
+        for name, call in INTO_OUT.items()
+    },
+    **{
+        f"{name} into out on another device than the default": lambda T, call=call: called_on_meta(
+            T, call, T.ones(3)
+        )
+        for name, call in INTO_OUT.items()
+        if name != "normal"  # PyTorch's alone does not look at the default device
+    },
+    "empty out": lambda T: T.empty(3, out=T.ones(3)),
     "out and memory_format": lambda T: T.empty(
         1, 2, 3, 4, out=T.empty(0), memory_format=T.channels_last
     ),
@@ -172,6 +207,81 @@ def test_a_factory_makes_what_pytorch_makes(name):
 @pytest.mark.parametrize("name", RANGES)
 def test_a_range_holds_what_pytorch_puts_there(name):
     agree(RANGES[name], tolerance=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "call"),
+    [
+        ("float32", lambda out: tensorlab.zeros(2, -1, out=out)),
+        ("float32", lambda out: tensorlab.full((3,), 1e300, out=out)),
+        ("float32", lambda out: tensorlab.zeros(3, out=out, device="meta")),
+        ("int64", lambda out: tensorlab.ones(3, out=out, requires_grad=True)),
+        ("int64", lambda out: tensorlab.rand(3, out=out)),
+        ("int64", lambda out: tensorlab.randn(3, out=out)),
+        ("int64", lambda out: tensorlab.normal(0.0, 1.0, (3,), out=out)),
+        ("uint8", lambda out: tensorlab.randint(0, 300, (3,), out=out)),
+        ("uint8", lambda out: tensorlab.randperm(300, out=out)),
+        ("float32", lambda out: tensorlab.arange(0, 3, 0, out=out)),
+        ("float32", lambda out: tensorlab.linspace(0, 1, 3, dtype=tensorlab.float64, out=out)),
+    ],
+)
+def test_a_factory_that_fails_leaves_out_and_the_generator_as_they_were(dtype, call):
+    out = tensorlab.ones(2, dtype=getattr(tensorlab, dtype))
+    before = tensorlab.get_rng_state()
+    with pytest.raises(RuntimeError):
+        call(out)
+    assert (out.shape, out.tolist(), out._version) == ((2,), [1, 1], 0)
+    assert tensorlab.equal(tensorlab.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("name", ["empty", "zeros", "ones", "full", "empty_strided"])
+def test_an_error_of_a_new_form_has_its_name(name):
+    method = getattr(tensorlab.zeros(2), f"new_{name}")
+    rest = {"full": (1,), "empty_strided": ((1,),)}.get(name, ())
+    with pytest.raises(RuntimeError, match=rf"^new_{name}: size -1 in \(-1,\) is negative"):
+        method((-1,), *rest)
+    with pytest.raises(RuntimeError, match=rf"^new_{name}: every tensor is strided here"):
+        method((1,), *rest, layout="sparse")
+    if name == "full":
+        with pytest.raises(RuntimeError, match="^new_full: the number 1e[+]300 does not fit"):
+            method((1,), 1e300)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        *((name, ((2,),)) for name in ("empty", "zeros", "ones", "rand", "randn")),
+        *((f"{name}_like", (tensorlab.ones(2),)) for name in ("empty", "zeros", "ones", "rand")),
+        ("full", ((2,), 1)),
+        ("full_like", (tensorlab.ones(2), 1)),
+        ("scalar_tensor", (1,)),
+        ("empty_strided", ((2,), (1,))),
+        ("arange", (2,)),
+        ("linspace", (0, 1, 2)),
+        ("logspace", (0, 1, 2)),
+        ("eye", (2,)),
+        ("randn_like", (tensorlab.ones(2),)),
+        ("randint", (2, (2,))),
+        ("randint_like", (tensorlab.ones(2), 2)),
+        ("randperm", (2,)),
+        ("normal", (0.0, 1.0, (2,))),
+        ("tril_indices", (2, 2)),
+        ("triu_indices", (2, 2)),
+    ],
+)
+def test_a_layout_other_than_strided_is_refused(name, arguments):
+    function = getattr(tensorlab, name)
+    assert function(*arguments, layout=tensorlab.strided).layout is tensorlab.strided
+    with pytest.raises(RuntimeError, match=f"^{name}: every tensor is strided here"):
+        function(*arguments, layout="sparse")
+
+
+def test_a_range_that_would_never_end_is_refused():
+    for step in (0, 0.0, -0.0):
+        with pytest.raises(
+            RuntimeError, match="^arange: step is 0, so the range from 1 to 5 would"
+        ):
+            tensorlab.arange(1, 5, step)
 
 
 def test_a_device_is_a_name_and_compares_by_it():

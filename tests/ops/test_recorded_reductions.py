@@ -141,6 +141,43 @@ def test_fills_have_a_form_that_does_not_write(name):
     assert not gradient.any()
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tensorlab.empty(2),
+        lambda: tensorlab.zeros(2),
+        lambda: tensorlab.ones(2),
+        lambda: tensorlab.full((2,), 1.5),
+        lambda: tensorlab.scalar_tensor(2),
+        lambda: tensorlab.empty_strided((2,), (1,)),
+        lambda: tensorlab.Tensor(2),
+        lambda: tensorlab.arange(0, 1, 0.5),
+        lambda: tensorlab.linspace(0, 1, 2),
+        lambda: tensorlab.logspace(0, 1, 2),
+        lambda: tensorlab.eye(2),
+        lambda: tensorlab.rand(2),
+        lambda: tensorlab.randn(2),
+        lambda: tensorlab.normal(0.0, 1.0, (2,)),
+        lambda: tensorlab.randint(3, (2,)),
+        lambda: tensorlab.randperm(2),
+        lambda: tensorlab.tril_indices(2, 2),
+        lambda: tensorlab.triu_indices(2, 2),
+    ],
+)
+def test_a_recorded_factory_does_not_depend_on_defaults(call):
+    before = tensorlab.get_default_dtype()
+    try:
+        tensorlab.set_default_dtype(tensorlab.float64)
+        with tensorlab.device("meta"), Recorder() as recorder:
+            made = call()
+    finally:
+        tensorlab.set_default_dtype(before)
+    (recorded,) = recorder.calls
+    again = recorded.op(*recorded.arguments)
+    assert made.is_meta
+    assert (again.dtype, again.device, again.shape) == (made.dtype, made.device, made.shape)
+
+
 def test_out_takes_what_a_factory_made():
     with Recorder() as recorder:
         out = tensorlab.arange(6, out=tensorlab.empty(2, 3))
