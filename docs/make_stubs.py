@@ -22,6 +22,8 @@ sys.path[:0] = [str(ROOT / "docs")]
 
 from stub_types import argument_type, result_type, type_of_default  # noqa: E402
 
+from tensorlab._missing import MissingAttribute  # noqa: E402
+
 # The modules that have a stub. A class stands in the first one that has it; the others import it from there.
 MODULES = [
     "tensorlab.autograd.function",
@@ -312,6 +314,8 @@ def class_lines(cls, public_name, known):
         for name, value in sorted(vars(base).items()):
             if name in seen or HIDDEN.match(name) or (base is not cls and name in KEPT_BY_BASE):
                 continue
+            if isinstance(value, MissingAttribute):
+                continue  # only says why the name is not there
             seen.add(name)
             lines += ["    " + line for line in member_lines(name, value, known, public_name)]
     return lines if len(lines) > 1 else [f"{lines[0]} ..."]
