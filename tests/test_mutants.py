@@ -122,6 +122,17 @@ def test_a_zero_that_only_says_that_nothing_was_raised_is_left_alone():
     assert [found.count("0") for found in returned.values()] == [0, 1, 2, 1]
 
 
+@pytest.mark.parametrize("file", ["module.py", "module.pyx"])
+def test_what_is_done_when_a_small_allocation_fails_is_left_alone(file):
+    code = "{0} = g(y)\nif {0} is None:\n    z[0] = 1\n    raise MemoryError()\nz[0] = 2"
+    assert changes(code.format("x"), file) >= {("drop the statement", "z[0] = 2", "")}
+    assert not [
+        old
+        for _, old, _ in changes(code.format("x"), file)
+        if old not in ("z[0] = 2", "0", "2", "x = g(y)")
+    ]
+
+
 def test_a_mutant_that_changes_nothing_is_not_made():
     made = changes("return g(x, x) + (x - x)")
     assert not [one for one in made if one[0] in ("swap the arguments", "swap the operands")]
@@ -191,6 +202,9 @@ def test_waits():
 
 def test_leaves():
     toy.leave(False)
+
+def test_what_was_made_at_import():
+    assert toy.MADE == 7
 """
 SOURCE = """
 import os, time
@@ -208,6 +222,11 @@ def leave(now):
 
 def never(x):
     return x + 1
+
+def make():
+    return 3 + 4
+
+MADE = make()
 """
 
 
@@ -253,6 +272,7 @@ def test_killed_and_survived_are_told_apart(toy):
     assert results["if now:", "True"] == "ends the process"
     assert results["if now:", "False"] is None
     assert results["return x + 1", "x - 1"] is None
+    assert results["return 3 + 4", "3 - 4"] == "failed"
 
 
 def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):
@@ -264,6 +284,31 @@ def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):
     results, refused = outcomes(toy, "tensorlab/toy.pyx", source, ("ask(0, &y)", "p[n]"))
     assert [one.new for one in refused] == ["ask(0, &y)"]
     assert results == {("return p[n] * 2", "p[n]"): "failed"}
+
+
+def test_mutants_of_a_header_are_built_into_the_modules_that_call_its_functions(toy):
+    header = (
+        "cdef inline int twice(int x) noexcept:\n    return x * 2\n\n"
+        "cdef inline int half(int* x) noexcept:\n    return twice(x[0]) // 4\n\n"
+        "cdef inline int never(int x) noexcept:\n    return x + 1\n"
+    )
+    module = (
+        "from tensorlab.sums cimport half\n\n"
+        "def add(int x, int y):\n    cdef int z = 2 * (x + y)\n    return half(&z)\n"
+    )
+    (toy / "tensorlab" / "__init__.pxd").touch()
+    (toy / "tensorlab" / "toy.pyx").write_text(module)
+    (toy / "tensorlab" / "other.pyx").write_text("this need not be built")
+    (toy / "tests" / "test_toy.py").write_text(TESTS.partition("def test_waits")[0])
+    wanted = ("x - 2", "x + 2", "0 + 1", "twice(x[0]) * 4", "x - 1")
+    results, refused = outcomes(toy, "tensorlab/sums.pxd", header, wanted)
+    assert refused == []
+    assert results == {
+        ("return x * 2", "x + 2"): "failed",
+        ("return twice(x[0]) // 4", "twice(x[0]) * 4"): "failed",
+        ("return twice(x[0]) // 4", "0 + 1"): "failed",
+        ("return x + 1", "x - 1"): None,
+    }
 
 
 # ---------------------------------------------------------------- choosing
@@ -287,12 +332,21 @@ def test_the_files_and_tests_of_a_family_exist(family):
         assert (ROOT / test).exists()
 
 
-def test_every_compiled_op_is_in_one_family():
+def test_every_source_file_of_the_core_is_in_one_family():
     files = [file for family in mutants.FAMILIES for file in mutants.files_of(family)]
     assert len(files) == len(set(files))
-    ops = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tensorlab/ops").rglob("*.pyx")}
-    outside = {"tensorlab/ops/memory_formats.pyx", "tensorlab/ops/subclasses.pyx"}
-    assert ops - set(files) == outside
+    inside = [
+        path.relative_to(ROOT).as_posix()
+        for folder in ("_core", "autograd", "ops", "nn", "optim", "utils/data")
+        for path in (ROOT / "tensorlab" / folder).rglob("*")
+        if path.suffix in (".py", ".pyx", ".pxd") and path.name != "__init__.py"
+    ]
+    outside = [
+        file
+        for file in sorted(set(inside) - set(files))
+        if find_mutants((ROOT / file).read_text(encoding="utf-8"), file)
+    ]
+    assert outside == []
 
 
 def test_harmless_mutants_can_still_be_made():

@@ -45,36 +45,52 @@ GRAPH = [
 ]
 # family: the files it is in (below tensorlab/), and the tests that are about it.
 FAMILIES = {
-    "pointwise": ("ops/pointwise/*.pyx ops/pointwise_losses.pyx", OPS),
+    "pointwise": ("ops/pointwise/*.pyx ops/pointwise/common.pxd ops/pointwise_losses.pyx "
+                  "_core/tl_math.pxd _core/c_math.pxd",
+                  [*OPS, "tests/core/test_tl_math.py"]),
     "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
-                   "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx", OPS),
+                   "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx "
+                   "ops/inner_loops.pxd", OPS),
     "scans": ("ops/scans.pyx ops/dim_iterator.pyx", OPS),
     "sorting": ("ops/sorting.pyx ops/sorted_values.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
-                 "ops/indexing/index_iterator.pyx ops/indexing/index_along_dim.pyx ops/indexing/nonzero.pyx "
+                 "ops/indexing/index_iterator.p[xy][dx] ops/indexing/index_along_dim.pyx ops/indexing/nonzero.pyx "
                  "ops/indexing/parts.py",
                  [*OPS, "tests/core/test_corners.py"]),
     "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter*.pyx", OPS),
     "shape": ("ops/reshaping.pyx ops/dimensions.pyx ops/slicing.pyx ops/splitting.pyx ops/joining.pyx "
               "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/meshgrid.py "
-              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx _core/layout.pyx",
+              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx ops/memory_formats.p[xy][dx] "
+              "ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
     "pooling": ("ops/pooling.pyx", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
     "linalg": ("ops/linalg/*.pyx", OPS),
-    "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.pyx _core/distributions.pyx",
+    "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),
-    "creation": ("ops/creation.pyx ops/ranges.pyx ops/filling.pyx _core/exchange.pyx _core/conversion.pyx "
-                 "_core/dtypes.pyx", [*OPS, "tests/core"]),
-    "loops": ("_core/iterator.pyx _core/operands.pyx _core/dispatch.pyx _core/op.pyx", [*OPS, "tests/core"]),
+    "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
+                 "_core/exchange.pyx _core/conversion.pyx "
+                 "_core/dtypes.p[xy][dx]", [*OPS, "tests/core"]),
+    "loops": ("_core/iterator.p[xy][dx] _core/loop_nest.pxd _core/operands.p[xy][dx] _core/out_argument.pyx "
+              "_core/parallel.pyx _core/dispatch.p[xy][dx] _core/op.pyx _core/schema.py _core/layers.pyx "
+              "_core/recorder.py _core/pointwise.p[xy][dx]",
+              [*OPS, "tests/core"]),
     "engine": ("_core/engine.pyx _core/graph_task.pyx _core/backward.pyx _core/accumulate_grad.pyx "
-               "autograd/grad_mode.py autograd/functional.py autograd/gradcheck.py autograd/numerical.py", GRAPH),
-    "graph": ("_core/graph.pyx _core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "
-              "_core/function.pyx _core/modes.pyx _core/tensor.pyx _core/storage.pyx", GRAPH),
+               "autograd/grad_mode.py autograd/functional.py autograd/calls.py autograd/check.py autograd/gradcheck.py "
+               "autograd/mismatch.py autograd/numerical.py autograd/backward_rules.py", GRAPH),
+    "graph": ("_core/graph.p[xy][dx] _core/autograd_fields.pyx _core/anomaly.pyx _core/hooks.py _core/subclass.pyx "
+              "ops/subclasses.pyx autograd/anomaly_mode.py autograd/function.py autograd/graph.py autograd/variable.py "
+              "_core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "
+              "_core/function.pyx _core/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
     "optim": ("ops/optim_steps.pyx optim/*.py", ["tests/optim"]),
     "nn": ("nn/*.py nn/utils/*.py", ["tests/nn"]),
+    "exchange": ("_core/arrays.pyx _core/dlpack.pyx _core/numpy_aliases.pyx _core/device.py _core/placement.pyx "
+                 "ops/pickling.py utils/dlpack.py",
+                 ["tests/interop", "tests/core", "tests/ops/test_pickling.py", "tests/test_devices.py"]),
+    "overrides": ("_core/overrides.pyx overrides.py array_api/adapters.py",
+                  ["tests/test_overrides.py", "tests/test_array_api.py", "tests/core"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file
@@ -287,6 +303,12 @@ def family_of(file):
     return next((family for family in FAMILIES if file in files_of(family)), "other")
 
 
+def is_named_after(file, item):
+    """Is a test in the file that the source file, or its folder, has given its name?"""
+    path, test = Path(file), Path(item.partition("::")[0])
+    return test.stem in (f"test_{path.stem}", f"test_{path.parent.name}")
+
+
 class Run:
     """Switches mutants on, one after the other, and keeps what came of it."""
 
@@ -304,13 +326,14 @@ class Run:
         self.results = {}
 
     def order(self, number):
-        """The tests of a mutant: first those that killed others of its file, its family's, special and quick ones."""
+        """The tests of a mutant: first those that killed others of its file, namesakes, its family's, quick ones."""
         mutant, coverage = self.mutants[number], self.coverage
         about = tuple(FAMILIES.get(family_of(mutant.file), ("", [""]))[1])
         tests = sorted(
             coverage.tests_of[number],
             key=lambda i: (
                 -self.kills[mutant.file, i],
+                not is_named_after(mutant.file, coverage.items[i]),
                 not coverage.items[i].startswith(about),
                 coverage.passed[i] * (0.02 + coverage.seconds[i]),
             ),
@@ -359,15 +382,21 @@ class Run:
         return killer, answer["why"]
 
     def start_anew(self, number, tests):
-        """What ran when the package was imported needs a process of its own, and tests of what it made."""
-        server = Pytest(self.folder, self.tests, mutant=number)
+        """What ran when the package was imported needs a process of its own; the family's quickest tests come first."""
+        items, file = self.coverage.items, self.mutants[number].file
+        _, about = FAMILIES.get(family_of(file), ("", self.tests))
+        about = about if set(about) <= set(self.tests) else self.tests
+        server = Pytest(self.folder, about, mutant=number)
         try:
-            if not server.started or server.items != self.coverage.items:
+            places = {item: place for place, item in enumerate(server.items)}
+            if places.keys() != {item for item in items if item.startswith(tuple(about))}:
                 return None, "collecting the tests fails"
-            about = tuple(FAMILIES.get(family_of(self.mutants[number].file), ("", [""]))[1])
-            others = [i for i in self.coverage.seconds if server.items[i].startswith(about)]
-            random.Random(number).shuffle(others)
-            some, seconds = self.affordable([*tests, *others])
+            others = sorted(
+                self.coverage.seconds,
+                key=lambda i: (-self.kills[file, i], self.coverage.seconds[i]),
+            )
+            some, seconds = self.affordable([i for i in [*tests, *others] if items[i] in places])
+            some = [places[items[i]] for i in some]
             return self.ask(server, number, some, self.patience + 8 * seconds)
         finally:
             server.close()

@@ -1,7 +1,8 @@
 """A copy of the checkout in which many mutants wait behind switches, and what it takes to build it.
 
 Only files with mutants are built again, at -O1: a switch inside of a hot loop keeps it from being vectorised anyway.
-A mutant that does not compile is left out, found by the line that the compiler names.
+Of a .pxd, these are the modules that call its inline functions. A mutant that does not compile is left out, found by
+the line that the compiler names.
 """
 
 import re
@@ -11,7 +12,7 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mutation import schemata
+from mutation import CYTHON, schemata
 
 SUFFIX = sysconfig.get_config_var(
     "EXT_SUFFIX"
@@ -85,6 +86,11 @@ DECLARATION = """
 cdef extern from "tl_mutants.h" nogil:
     bint tl_mutant_on(int number) noexcept
 """
+INLINE = re.compile(r"^cdef inline [^(\n]*?(\w+)\(", re.MULTILINE)
+
+
+def mentions(text, names):
+    return not names.isdisjoint(re.findall(r"\w+", text))
 
 
 # ---------------------------------------------------------------- building
@@ -113,22 +119,25 @@ class Builder:
         -------
         list of mutants that did not compile
         """
+
+        def build_one(file):
+            return self.build_file(file, chosen[file], spare.get(file, []))
+
+        headers = sorted(file for file in chosen if file.endswith(".pxd"))
+        refused = [build_one(file) for file in headers]  # modules include them, so they come first
         with ThreadPoolExecutor(self.jobs) as pool:
-            refused = pool.map(
-                lambda file: self.build_file(file, chosen[file], spare.get(file, [])),
-                sorted(chosen),
-            )
-            return [mutant for some in refused for mutant in some]
+            refused += pool.map(build_one, sorted(chosen.keys() - headers))
+        return [mutant for some in refused for mutant in some]
 
     def build_file(self, file, mutants, spare):
         path = self.folder / file
         original = self.originals.setdefault(file, path.read_text(encoding="utf-8"))
-        is_cython = file.endswith(".pyx")
+        is_cython = file.endswith(CYTHON)
         refused = []
         while mutants:
             text = schemata(original, mutants, is_cython)
             path.write_text(text + (DECLARATION if is_cython else ""), encoding="utf-8")
-            report = self.compile(file) if is_cython else self.check(text, file)
+            report = self.compile_users(file, mutants) if is_cython else self.check(text, file)
             if report is None:
                 return refused
             wrong = self.blamed(report, file, mutants)
@@ -147,13 +156,13 @@ class Builder:
             for number, one in mutants.items()
             if any(one.line <= line <= one.line + one.old.count("\n") for line in lines)
         } or mutants
-        if len(suspects) == 1 or not file.endswith(".pyx"):
+        if len(suspects) == 1 or not file.endswith(CYTHON):
             return list(suspects)
         original, path, found = self.originals[file], self.folder / file, []
         for number, mutant in suspects.items():
             text = schemata(original, {number: mutant}, is_cython=True)
             path.write_text(text + DECLARATION, encoding="utf-8")
-            if self.compile(file) is not None:
+            if self.compile_users(file, {number: mutant}) is not None:
                 found.append(number)
         return found or list(suspects)
 
@@ -164,6 +173,38 @@ class Builder:
         except SyntaxError as error:
             return f"{Path(file).name}:{error.lineno}: {error}"
         return None
+
+    def compile_users(self, file, mutants):
+        """Compile all modules that these mutants of a file are in; None, or what the compilers said."""
+        if file.endswith(".pyx"):
+            return self.compile(file)
+        modules = self.modules_with(self.inline_functions(file, mutants))
+        with ThreadPoolExecutor(self.jobs) as pool:
+            return next(filter(None, pool.map(self.compile, modules)), None)
+
+    def inline_functions(self, file, mutants):
+        """The names of the inline functions with these mutants, and of all that call them."""
+        text = self.originals[file]
+        names = {INLINE.findall(text, 0, one.start)[-1] for one in mutants.values()}
+        bodies = []
+        for path in self.folder.glob("tensorlab/**/*.pxd"):
+            header = path.read_text(encoding="utf-8")
+            starts = [match.start() for match in INLINE.finditer(header)]
+            bodies += map(header.__getitem__, map(slice, starts, [*starts[1:], None]))
+        while (
+            callers := {INLINE.match(body)[1] for body in bodies if mentions(body, names)} - names
+        ):
+            names |= callers
+        return names
+
+    def modules_with(self, names):
+        """The modules that mention a name, the longest first."""
+        texts = {path.relative_to(self.folder).as_posix(): path.read_text(encoding="utf-8")
+                 for path in self.folder.glob("tensorlab/**/*.pyx")}  # fmt: skip
+        return sorted(
+            (file for file in texts if mentions(texts[file], names)),
+            key=lambda file: -len(texts[file]),
+        )
 
     def compile(self, file):
         """Translate and compile one .pyx; None, or what the compilers said."""

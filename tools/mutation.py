@@ -2,8 +2,8 @@
 
 Every logical line is parsed with Python's `ast`. For Cython, what Python does not know is blanked out first,
 character for character (casts, address-of, the type of a `cdef`), so places in the tree are places in the text.
-Lines that still do not parse are left alone, as are comments, docstrings, imports, declarations, decorators and
-what a `raise` says.
+Lines that still do not parse are left alone, as are comments, docstrings, imports, declarations, decorators,
+what a `raise` says, and what is done when a small allocation fails.
 
 A mutant replaces one span of text. `schemata` writes a file in which each span decides at run time which it is,
 as in `(x <= y if tl_mutant_on(17) else x < y)` or `if not tl_mutant_on(18): statement`; so one build serves all
@@ -31,6 +31,7 @@ WORDS_BEFORE = ("return", "and", "or", "not", "in", "is", "if", "else", "yield")
 CAST_AFTER_WORD = re.compile(
     rf"\b(?:{'|'.join(WORDS_BEFORE)})(?P<space>\s+)(?P<cast><\s*[A-Za-z_][\w.]*[\s*]*\??>)(?=\s*[\w(&])"
 )
+CYTHON = (".pyx", ".pxd")
 C_TYPES = {
     *["float", "double", "int", "long", "bint", "char", "object", "ssize"],
     *[f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)],
@@ -415,14 +416,15 @@ def is_droppable(tree, known):
 
 # ---------------------------------------------------------------- mutants of a file
 def find_mutants(text, file):
-    """Every mutant of a file; `file` is its name, and ends in .pyx for Cython."""
-    is_cython = file.endswith(".pyx")
+    """Every mutant of a file; `file` is its name, and ends in .pyx or .pxd for Cython."""
+    is_cython = file.endswith(CYTHON)
     found, known, declarations = [], set(), None
     written, text = text, without_comments(text)
     lines = logical_lines(text)
     idle = idle_returns(lines) if is_cython else set()
+    starving = without_memory(lines)
     for line in lines:
-        if line.start in idle:
+        if line.start in idle or line.start in starving:
             continue
         if declarations is not None and line.indent > declarations:
             continue
@@ -461,6 +463,16 @@ def idle_returns(lines):
             if all(one.code == "return 0" for one in returns):
                 idle |= {one.start for one in returns}
     return idle
+
+
+def without_memory(lines):
+    """Where blocks raise a MemoryError without a text, heads included: no test can make a small allocation fail."""
+    starving = set()
+    for i, line in enumerate(lines):
+        if line.code == "raise MemoryError()":
+            head = next(n for n in range(i, -1, -1) if lines[n].indent < line.indent)
+            starving |= {one.start for one in lines[head : i + 1]}
+    return starving
 
 
 def line_mutants(tree, places, is_cython, known, is_first):

@@ -111,8 +111,13 @@ cdef bint as_flag(object value, str name, str where) except -1:
         raise TypeError(f"{where}: {name} must be a bool, not {type(value).__name__}") from None
 
 
-cdef list as_list(object value):
-    return [value] if isinstance(value, (TensorBase, GradientEdge)) or value is None else list(value)
+cdef list as_list(object value, str what, str where):
+    if isinstance(value, (TensorBase, GradientEdge)) or value is None:
+        return [value]
+    try:
+        return list(value)
+    except TypeError:
+        raise TypeError(f"{where}: {what} must be a Tensor or a sequence of them, not {type(value).__name__}") from None
 
 
 cdef list as_targets(object inputs, str where):
@@ -121,7 +126,7 @@ cdef list as_targets(object inputs, str where):
         return list((<dict>inputs).values())
     if isinstance(inputs, Mapping):
         raise TypeError(f"{where}: inputs is a {type(inputs).__name__}; of all mappings only a dict will do")
-    return as_list(inputs)
+    return as_list(inputs, "inputs", where)
 
 
 cdef int check_targets(list targets, str where) except -1:
@@ -154,14 +159,14 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
-    cdef list roots = as_list(tensors), targets = None if inputs is None else as_targets(inputs, "backward")
+    cdef list roots = as_list(tensors, "tensors", "backward"), targets = None if inputs is None else as_targets(inputs, "backward")
     cdef list grads, found = find_overrides(roots, targets)
     if grad_variables is not None:
         warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning)
         if grad_tensors is not None:
             raise GradientError("backward: grad_tensors and grad_variables are two names of one thing; leave out the second")
         grad_tensors = grad_variables
-    grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors)
+    grads = [None] * len(roots) if grad_tensors is None else as_list(grad_tensors, "the gradient", "backward")
     if found is not None:
         return call_override(backward, found, (tuple(roots),), dict(
             grad_tensors=grad_tensors, retain_graph=retain_graph, create_graph=create_graph, inputs=targets))
@@ -197,8 +202,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     -------
     tuple of Tensor, one of each input's shape; a dict of them if the inputs are one
     """
-    cdef list roots = as_list(outputs), targets = as_targets(inputs, "grad"), found = find_overrides(roots, targets)
-    cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs)
+    cdef list roots = as_list(outputs, "outputs", "grad"), targets = as_targets(inputs, "grad")
+    cdef list found = find_overrides(roots, targets)
+    cdef list grads = [None] * len(roots) if grad_outputs is None else as_list(grad_outputs, "grad_outputs", "grad")
     cdef Py_ssize_t i
     cdef bint were_disabled
     if found is not None:

@@ -44,11 +44,11 @@ CONSTANTS = {"None": None, "True": True, "False": False, "inf": float("inf"), "[
 
 class Type(NamedTuple):
     word: str  # a key of TYPES
-    is_list: bool = False
-    is_optional: bool = False
-    has_optional_items: bool = False  # a list in which None may stand, such as Tensor?[]
-    alias: str | None = None  # the letter in Tensor(a!)
-    is_written: bool = False
+    is_list: bool
+    is_optional: bool
+    has_optional_items: bool  # a list in which None may stand, such as Tensor?[]
+    alias: str | None  # the letter in Tensor(a!)
+    is_written: bool
 
     def __str__(self):
         alias = f"({self.alias}{'!' * self.is_written})" if self.alias else ""
@@ -59,8 +59,8 @@ class Type(NamedTuple):
 class Parameter(NamedTuple):
     name: str
     type: Type
-    default: object = ...  # `...`: it must be given
-    is_keyword_only: bool = False
+    default: object  # `...`: it must be given
+    is_keyword_only: bool
 
 
 class Schema(NamedTuple):

@@ -197,8 +197,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
-    scores = query @ key.transpose(-2, -1)
-    scores = scores * (1 / math.sqrt(query.size(-1)) if scale is None else scale)
+    if scale is None:
+        scale = 1 / math.sqrt(max(1, query.size(-1)))  # without features, all scores are 0
+    scores = query @ key.transpose(-2, -1) * scale
     if is_causal:
         attn_mask = ones(query.size(-2), key.size(-2), dtype=bool, device=query.device).tril()
     if attn_mask is not None and not attn_mask.dtype.is_floating_point:

@@ -568,8 +568,11 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     if input.ndim_ < 2 or num_groups < 1 or input.sizes[1] % num_groups:
         raise ShapeError(f"group_norm: the input has shape {shape_text(input.ndim_, input.sizes)} and num_groups is "
                          f"{num_groups}; expected (batch, channels, ...) and a divisor of channels")
-    groups = input.reshape([input.sizes[0], num_groups, -1]).to(dtype_object(kernel_dtype(input.dtype_)))
-    out = layer_norm(groups, (groups.size(2),), None, None, eps).reshape(make_size(input.ndim_, input.sizes))
+    size = input.sizes[1] // num_groups
+    for d in range(2, input.ndim_):
+        size *= input.sizes[d]
+    groups = input.reshape(input.sizes[0], num_groups, size).to(dtype_object(kernel_dtype(input.dtype_)))
+    out = layer_norm(groups, (size,), None, None, eps).reshape(make_size(input.ndim_, input.sizes))
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
     if weight is not None:
         out = out * weight.reshape(channels)

@@ -41,8 +41,11 @@ class LRScheduler:
 
     Notes
     -----
-    A subclass defines `get_lr()`, the rates of all groups for `self.last_epoch`.
+    A subclass defines `get_lr()`, the rates of all groups for `self.last_epoch`. Where these follow from the rates of
+    the epoch before, the first ones of a scheduler that goes on are those that the groups have.
     """
+
+    _is_initial = False  # True in the step that `__init__` makes
 
     def __init__(self, optimizer, last_epoch=-1):
         if not isinstance(optimizer, Optimizer):
@@ -58,7 +61,9 @@ class LRScheduler:
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._is_initial = True
         self.step()
+        del self._is_initial
 
     def get_lr(self):
         """Return the rate of each group for this epoch; every subclass defines its own."""
@@ -139,7 +144,7 @@ class MultiplicativeLR(LambdaLR):
     """The rate of the epoch before times a function of the epoch; parameters as for LambdaLR."""
 
     def get_lr(self):
-        if self.last_epoch == 0:
+        if self._is_initial or self.last_epoch == 0:
             return self.rates()
         pairs = zip(self.lr_lambdas, self.rates(), strict=True)
         return [rate * function(self.last_epoch) for function, rate in pairs]
@@ -191,7 +196,9 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
-        return [rate * (self.gamma if self.last_epoch else 1) for rate in self.rates()]
+        if self._is_initial or self.last_epoch == 0:
+            return self.rates()
+        return [rate * self.gamma for rate in self.rates()]
 
 
 # ------------------------------------------------------------------------------ warming up
@@ -239,7 +246,7 @@ class LinearLR(LRScheduler):
     def get_lr(self):
         if self.last_epoch == 0:
             return [rate * self.start_factor for rate in self.rates()]
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self.rates()
         slope = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
@@ -264,7 +271,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self):
         epoch, period, low = self.last_epoch, self.T_max, self.eta_min
-        if epoch == 0:
+        if self._is_initial or epoch == 0:
             return self.rates()
         if (epoch - 1 - period) % (2 * period) == 0:
             return [

@@ -5,6 +5,7 @@ import pytest
 import tensorlab as T
 from tensorlab.autograd import Function
 from tensorlab.autograd.function import BackwardCFunction, FunctionCtx
+from tests.oracle import require_torch
 
 
 class Square(Function):
@@ -313,3 +314,29 @@ def test_the_class_of_ctx_has_pytorchs_names():
     assert isinstance(node, FunctionCtx)
     assert isinstance(node, BackwardCFunction)
     assert not isinstance((leaf(2.0) * 2).grad_fn, FunctionCtx)
+
+
+def test_the_switches_of_a_function_stand_as_in_pytorch():
+    theirs, ours = require_torch().autograd.Function, T.autograd.Function
+    switches = [name for name in dir(theirs) if isinstance(getattr(theirs, name), bool)]
+    shared = [name for name in switches if hasattr(ours, name)]
+    assert "clear_saved_tensors_on_access" in shared
+    assert all(getattr(ours, name) is getattr(theirs, name) for name in shared)
+
+
+def test_what_a_function_does_not_define_is_named_when_it_is_needed():
+    class Half(T.autograd.Function):
+        pass
+
+    for call, name in (
+        (lambda: Half.apply(T.ones(1)), "forward"),
+        (lambda: Half.setup_context(None, (), None), "setup_context"),
+        (lambda: Half.vjp(None, T.ones(1)), "backward"),
+        (lambda: Half.jvp(None, T.ones(1)), "jvp"),
+    ):
+        with pytest.raises(NotImplementedError, match=name):
+            call()
+    Half.forward = staticmethod(lambda ctx, x: x * 2)
+    out = Half.apply(T.ones(1, requires_grad=True))
+    with pytest.raises(NotImplementedError, match="Half.*: write backward"):
+        out.backward()

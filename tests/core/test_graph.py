@@ -215,6 +215,41 @@ def test_requires_grad_cannot_be_switched_off_for_a_computed_tensor():
     assert y.requires_grad
 
 
+def test_what_was_the_second_result_is_a_plain_leaf_after_detach_in_place():
+    class Twice(T.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x + 1, x * 2
+
+        @staticmethod
+        def backward(ctx, one, two):
+            return one + 2 * two
+
+    _, second = Twice.apply(leaf(3.0))
+    assert second.output_nr == 1
+    second.detach_()
+    assert second.output_nr == 0
+    (second.requires_grad_() * 3).backward()
+    assert second.grad.tolist() == [3.0]
+
+
+def test_data_of_a_tensor_that_requires_grad_must_be_floating():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="data: the tensor requires grad"):
+        x.data = T.tensor([1, 2])
+    assert x.tolist() == [1.0, 2.0]
+    assert x.dtype == T.float32
+    x.requires_grad_(False).data = T.tensor([1, 2])
+    assert x.dtype == T.int64
+
+
+def test_only_what_requires_grad_retains_it():
+    x = T.ones(2)
+    with pytest.raises(RuntimeError, match="retain_grad: the tensor does not require grad"):
+        x.retain_grad()
+    assert not x.retains_grad
+
+
 def test_detach_in_place_makes_a_leaf_but_not_of_a_view():
     y = leaf(1.0) * 2
     assert y.detach_() is y
@@ -301,3 +336,30 @@ def test_a_saved_output_is_freed_with_its_tensor_without_the_cycle_collector():
         assert T.live_tensors() == before
     finally:
         gc.enable()
+
+
+def test_a_hook_may_not_move_a_gradient_to_another_device():
+    for make in (lambda x: x, lambda x: x * 2):
+        x = make(leaf(1.0, 2.0))
+        x.register_hook(lambda grad: grad.to("meta"))
+        with pytest.raises(
+            RuntimeError, match="hook: returned a gradient on meta in place of .* cpu"
+        ):
+            x.sum().backward()
+
+
+def test_a_mode_that_is_kept_can_be_entered_later():
+    off = T.set_grad_enabled(False)
+    T.set_grad_enabled(True)
+    with off:
+        assert not T.is_grad_enabled()
+    assert T.is_grad_enabled()
+
+
+def test_inference_mode_decorates_without_brackets():
+    @T.inference_mode
+    def ask():
+        return T.is_inference_mode_enabled()
+
+    assert ask()
+    assert not T.is_inference_mode_enabled()

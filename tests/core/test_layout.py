@@ -1,11 +1,14 @@
 """Layout arithmetic, held against NumPy: the one equation, view rule, broadcasting, contiguity."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tensorlab as T
+from tests.oracle import require_torch
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 
@@ -134,6 +137,22 @@ def test_shapes_that_cannot_be_raise_what_pytorch_raises(make, error):
         make()
 
 
+@pytest.mark.parametrize("size", [2**70, -(2**70), np.uint64(2**63)], ids=repr)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda size: T.zeros(2, size),
+        lambda size: T.ones(2, 1).expand(2, size),
+        lambda size: T.ones(2, 1).reshape([2, size]),
+        lambda size: T.ones(2, 1).as_strided((2, size), (1, 1)),
+        lambda size: T.ones(2, 1).repeat(2, size),
+    ],
+)
+def test_a_size_that_needs_more_than_64_bits_is_named(call, size):
+    with pytest.raises(RuntimeError, match=f"size {size} at position 1 does not fit in 64 bits"):
+        call(size)
+
+
 @pytest.mark.parametrize(
     "name", ["size", "stride", "numel", "dim", "data_ptr", "storage_offset", "is_inference"]
 )
@@ -141,3 +160,20 @@ def test_a_method_called_with_something_else_is_an_error(name):
     for other in ([1, 2], None, 5, np.ones(3)):
         with pytest.raises(TypeError):
             getattr(T.Tensor, name)(other)
+
+
+def test_memory_formats_have_the_strides_of_pytorch_for_all_small_sizes():
+    torch = require_torch()
+
+    def strides(package, shape, memory_format):
+        x = package.zeros(shape).contiguous(memory_format=getattr(package, memory_format))
+        results = x, package.empty_like(x), x.clone(), x + 1, x.to(package.float64), x[:1] * 2
+        return [(one.stride(), one.is_contiguous(memory_format=package.channels_last))
+                if one.ndim == 4 else one.stride() for one in results]  # fmt: skip
+
+    for memory_format, ndim in (("channels_last", 4), ("channels_last_3d", 5)):
+        for shape in itertools.product((1, 2, 3), repeat=ndim):
+            assert strides(T, shape, memory_format) == strides(torch, shape, memory_format), shape
+        for shape in ((2, 3), (2,) * (ndim - 1), (2,) * (ndim + 1)):
+            with pytest.raises(RuntimeError, match=f"{memory_format}.* needs {ndim} dimensions"):
+                T.zeros(shape).contiguous(memory_format=getattr(T, memory_format))

@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from tensorlab._core.parallel import available_processors
 
 import tensorlab as T
 from tests.autograd.test_threads_and_forks import in_threads
@@ -150,6 +151,25 @@ def test_a_bad_index_found_by_a_worker_raises_here():
         T.zeros(5)[index]
     with pytest.raises(RuntimeError, match="index 7 is out of range"):
         T.zeros(5).gather(0, index)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processor affinity")
+def test_only_processors_that_the_process_may_use_count():
+    program = """
+        import os
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import tensorlab as T
+        assert T.get_num_threads() == 1, T.get_num_threads()
+    """
+    run_alone(program)
+
+
+def test_without_affinity_all_processors_count_and_at_least_one(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 7)
+    assert available_processors() == 7
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert available_processors() == 1
 
 
 # ---------------------------------------------------------------- first use

@@ -37,6 +37,32 @@ def test_values_are_those_of_pytorch(name, args, kwargs, shape):
     assert ours.is_leaf
 
 
+RANDOM = [one for one in CALLS if one[0] not in ("constant_", "ones_", "zeros_")]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"),
+    [*RANDOM, ("orthogonal_", (), {}), ("trunc_normal_", (), {})],
+    ids=str,
+)
+def test_a_generator_is_drawn_from_in_place_of_the_global_one(name, args, kwargs):
+    fill = getattr(init, name)
+    tensorlab.manual_seed(3)
+    expected = fill(tensorlab.zeros(4, 3), *args, **kwargs)
+    tensorlab.manual_seed(4)
+    before = tensorlab.get_rng_state()
+    generator = tensorlab.Generator().manual_seed(3)
+    found = fill(tensorlab.zeros(4, 3), *args, **kwargs, generator=generator)
+    assert found.equal(expected)
+    assert tensorlab.get_rng_state().equal(before)
+
+
+@pytest.mark.parametrize("bound", [0.1, 0.3, -0.7, 1.9])
+def test_rounding_takes_no_truncated_normal_number_over_a_bound(bound):
+    x = init.trunc_normal_(tensorlab.empty(50), a=bound, b=bound)
+    assert set(x.tolist()) == {tensorlab.tensor(bound).item()}
+
+
 def test_eye_fills_the_diagonal():
     x = init.eye_(tensorlab.ones(2, 3))
     assert x.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
@@ -92,5 +118,7 @@ def test_a_truncated_normal_start_stays_within_its_bounds():
     x = init.trunc_normal_(tensorlab.empty(10_000), mean=1.0, std=2.0, a=0.0, b=3.0)
     assert 0 <= x.min().item() <= x.max().item() <= 3
     assert abs(x.mean().item() - 1.413) < 0.03  # of a normal distribution cut at -0.5 and 1 std
+    for mean in (-4.0, 4.0):  # exactly 2 std from the bounds: no warning
+        init.trunc_normal_(tensorlab.empty(2), mean=mean)
     with pytest.warns(UserWarning, match="more than 2 std"):
         init.trunc_normal_(tensorlab.empty(2), mean=10.0)

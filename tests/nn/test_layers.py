@@ -1,5 +1,7 @@
 """Every layer against PyTorch's: initial weights, results, gradients, text."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,12 @@ LAYERS = [
 ]
 
 
+REFUSED_WHEN_EMPTY_BY_PYTORCH = {
+    *["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "MaxPool1d", "AvgPool2d"],
+    *["ReflectionPad1d", "ReplicationPad1d"],
+}
+
+
 def build(package, name, args, kwargs):
     package.manual_seed(0)
     if "dtype" in kwargs:
@@ -145,6 +153,78 @@ def test_a_layer_prints_as_in_pytorch(name, args, kwargs, shape):
     assert repr(build(tensorlab, name, args, kwargs)) == repr(
         build(require_torch(), name, args, kwargs)
     )
+
+
+def called(package, layer, shape):
+    """The builtin class of the error of a call, or the shape and values of its result and what became of its input."""
+    x = package.arange(math.prod(shape), dtype=package.float32).reshape(shape)
+    try:
+        out = layer(x)
+    except Exception as error:
+        return next(c for c in type(error).__mro__ if c.__module__ == "builtins")
+    return tuple(out.shape), out.tolist(), x.tolist(), out is x
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("train", [True, False])
+@pytest.mark.parametrize(("name", "args", "kwargs", "shape"), LAYERS, ids=str)
+def test_a_layer_takes_the_shapes_that_pytorchs_takes(name, args, kwargs, shape, train):
+    torch = require_torch()
+    ours = build(tensorlab, name, args, kwargs).train(train)
+    theirs = build(torch, name, args, kwargs).train(train)
+    shapes = {shape[1:], (2, *shape[1:])}
+    if name != "AdaptiveAvgPool2d":  # PyTorch's takes images with any number of other dimensions
+        shapes |= {shape[2:], shape[:-1], (2, *shape), (3, 2, *shape)}
+    if name not in REFUSED_WHEN_EMPTY_BY_PYTORCH:
+        shapes |= {(0, *shape[1:])}
+    for other in shapes:
+        found, expected = called(tensorlab, ours, other), called(torch, theirs, other)
+        if isinstance(expected, type):
+            assert isinstance(found, type), other
+            assert issubclass(found, (expected, RuntimeError)), other
+            continue
+        assert not isinstance(found, type), other
+        assert found[0] == expected[0]
+        assert found[3] == expected[3]
+        for one, another in zip(found[1:3], expected[1:3], strict=True):
+            np.testing.assert_allclose(one, another, 1e-4, 1e-4)
+    for key, value in theirs.state_dict().items():
+        assert_same_values(ours.state_dict()[key], value, 1e-4)
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "shape"), LAYERS, ids=str)
+def test_a_layer_is_made_on_the_device_and_of_the_dtype_asked_for(name, args, kwargs, shape):
+    parts = []
+    for package in (tensorlab, require_torch()):
+        wanted = {**kwargs, "device": "meta", "dtype": package.float64}
+        try:
+            layer = getattr(package.nn, name)(*args, **wanted)
+        except TypeError:
+            parts.append("it has no such arguments")
+            continue
+        parts.append({
+            key: (tuple(part.shape), str(part.dtype).split(".")[1], part.device.type)
+            for key, part in layer.state_dict().items()
+        })  # fmt: skip
+    assert parts[0] == parts[1]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "shape"), LAYERS, ids=str)
+def test_a_layer_that_is_reset_is_as_a_new_one(name, args, kwargs, shape):
+    torch = require_torch()
+    states = []
+    for package in (tensorlab, torch):
+        layer = build(package, name, args, kwargs)
+        for part in layer.state_dict().values():
+            part.fill_(7)
+        package.manual_seed(0)
+        if hasattr(layer, "reset_parameters"):
+            layer.reset_parameters()
+        states.append(layer.state_dict())
+    ours, theirs = states
+    assert list(ours) == list(theirs)
+    for key, value in theirs.items():
+        assert_same_values(ours[key], value, 0)
 
 
 @pytest.mark.parametrize(("r", "shape"), [(1, (2, 3, 4)), (2, (4, 1, 1)), (2, (1, 4, 2, 2))])

@@ -1,6 +1,7 @@
 """What the samples of convolutions, pooling, normalisation, losses and attention mean: formulas, by plain loops."""
 
 import itertools
+import math
 
 import numpy as np
 
@@ -141,7 +142,8 @@ def channels(v, x):
 
 
 def group_norm(x, groups):
-    return standardised(x.reshape(len(x), groups, -1), 2).reshape(x.shape)
+    size = math.prod(x.shape[1:]) // groups
+    return standardised(x.reshape(len(x), groups, size), 2).reshape(x.shape)
 
 
 def instance_norm(x, w=None, b=None):
@@ -218,7 +220,9 @@ REFERENCES["pixel_shuffle by 1"] = lambda x: pixel_shuffle(x, 1)
 
 # ------------------------------------------------------------------------------------------------ attention
 def attention(q, k, v, bias=0, scale=None):
-    scores = q @ k.swapaxes(-1, -2) * (q.shape[-1] ** -0.5 if scale is None else scale) + bias
+    scores = (
+        q @ k.swapaxes(-1, -2) * (max(1, q.shape[-1]) ** -0.5 if scale is None else scale) + bias
+    )
     return softmax(scores, -1) @ v
 
 

@@ -82,6 +82,10 @@ SAMPLES = (
                 [(2, 0, 4), (4, 5)],
                 [(0, 3, 4), (0, 4, 5)],
                 [(2, 3, 0), (2, 0, 5)],
+                [(2, 3, 0), (0, 5)],
+                [(2, 3, 4), (4, 0)],
+                [(2, 3, 0), (0,)],
+                [(0,), (2, 0, 5)],
             ],
             bad=[
                 lambda T, x, y: T.matmul(x, x),
@@ -130,6 +134,13 @@ SAMPLES = (
             normal(2, 3, 4),
             normal(2, 4, 5),
             dtypes=NUMBERS[:1],
+            bad=[
+                lambda T, x, a, b: T.addbmm(x, a[0], b),
+                lambda T, x, a, b: T.addbmm(x, a[..., None], b),
+                lambda T, x, a, b: T.addbmm(x, a, b[..., None]),
+                lambda T, x, a, b: T.addbmm(x, a, b[:1]),
+                lambda T, x, a, b: T.addbmm(x, a, b[:, :2]),
+            ],
         ),
         Sample(
             "addmv",
@@ -156,7 +167,7 @@ SAMPLES = (
             "inner",
             (2, 3, 4),
             (5, 4),
-            more=[[(4,), (4,)], [(), (4,)], [(3, 4), (4,)]],
+            more=[[(4,), (4,)], [(), (4,)], [(3, 4), (4,)], [(2, 3, 0), (5, 0)]],
             bad=[lambda T, x, y: T.inner(x, y[:, :2])],
             out=False,  # PyTorch takes out= there even if a gradient is wanted
         ),
@@ -201,6 +212,8 @@ SAMPLES = (
                 [normal(4), normal(5, 4)],
                 [normal(0, 4), normal(5, 4), normal(5)],
                 [normal(3, 0), normal(5, 0), normal(5)],
+                [normal(2, 3, 0), normal(5, 0), normal(5)],
+                [normal(2, 3, 4), normal(0, 4), normal(0)],
                 [normal(40, 50), normal(20, 50), normal(20)],
                 [normal(2, 3, 4), normal(4)],
             ],

@@ -340,6 +340,7 @@ NORMALISATION = [
         normal(2, 4, 3),
         positive(4),
         normal(4),
+        more=[[normal(0, 4, 3), positive(4), normal(4)], [normal(2, 4), positive(4), normal(4)]],
     ),
     norm("group_norm plain", lambda F, x: F.group_norm(x, 4), normal(2, 4, 3, 2)),
 ]

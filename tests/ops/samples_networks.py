@@ -93,6 +93,7 @@ SAMPLES = [
         "scaled_dot_product_attention",
         lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v),
         *[normal(2, 3, 4)] * 3,
+        more=[[normal(2, 3, 0), normal(2, 5, 0), normal(2, 5, 4)]],
         tolerance=4,
     ),
     network(

@@ -138,6 +138,13 @@ def test_einsum_refuses_what_pytorch_refuses(arguments):
             T.einsum(*arguments, T.ones(3, 4), T.ones(4, 5))
 
 
+@pytest.mark.parametrize("arguments", [(), ("",), ("->",), ("", []), ("ij", ()), ([],)])
+def test_einsum_needs_an_operand(arguments):
+    for T in (tensorlab, torch):
+        with pytest.raises(ValueError, match="at least one operand"):
+            T.einsum(*arguments)
+
+
 def test_einsum_takes_lists_of_numbers():
     for T in (tensorlab, torch):
         x, y = T.ones(3, 4), T.ones(4, 5)
@@ -155,3 +162,26 @@ def test_the_gradient_of_a_transposed_weight_is_row_major():
     weight = tensorlab.ones(5, 4, requires_grad=True)
     (tensorlab.ones(3, 4) @ weight.T).sum().backward()
     assert weight.grad.stride() == (4, 1)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_linear_takes_batches_in_any_layout(bias):
+    rng = np.random.default_rng(0)
+    weight, shift = rng.standard_normal((5, 4)), rng.standard_normal(5) if bias else None
+    whole = rng.standard_normal((6, 4, 8))
+    for x in (whole[:, :, :4], whole[:, :, ::2], whole[::2].transpose(2, 0, 1), whole[..., None, :4],
+              whole.transpose(2, 0, 1)[::2, ::3]):  # fmt: skip
+        ours = [None if one is None else tensorlab.from_numpy(one) for one in (x, weight, shift)]
+        found = tensorlab.nn.functional.linear(*ours).numpy()
+        expected = x @ weight.T + (0 if shift is None else shift)
+        np.testing.assert_allclose(found, expected, 1e-12, 1e-12)
+
+
+def test_attention_without_dropout_draws_no_numbers_and_with_all_dropped_gives_zeros():
+    q = tensorlab.randn(2, 3, 4)
+    attend = tensorlab.nn.functional.scaled_dot_product_attention
+    before = tensorlab.get_rng_state()
+    attend(q, q, q)
+    assert tensorlab.get_rng_state().equal(before)
+    assert attend(q, q, q, dropout_p=1.0).abs().max().item() == 0
+    assert not attend(q, q, q, dropout_p=0.5).equal(attend(q, q, q))

@@ -551,3 +551,17 @@ def test_the_slope_of_sinc_is_a_number_near_zero(x):
 
     agree(slope, tolerance=1e-6)
     assert math.isfinite(slope(tensorlab).item())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.exp_(1, 2), r"exp_\(\) takes exactly 1 "),
+        (lambda x: x.fmod_("text"), "fmod: argument 'y' must be a Tensor or a number, not str"),
+        (lambda x: x.atan2_(x, 3), r"atan2_\(\) takes exactly 2 "),
+        (lambda x: x.atan2_("text"), "Argument 'other' has incorrect type"),
+    ],
+)
+def test_errors_of_in_place_functions_name_the_function(call, message):
+    with pytest.raises(TypeError, match=f"^{message}"):
+        call(tensorlab.ones(1))

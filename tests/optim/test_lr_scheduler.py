@@ -1,6 +1,8 @@
 """Schedulers set the rates that PyTorch's set, to the last bit, and go on where they stopped."""
 
+import functools
 import math
+import pickle
 import warnings
 
 import pytest
@@ -56,6 +58,40 @@ def rates(T, make, epochs=EPOCHS):
 @pytest.mark.parametrize("name", SCHEDULERS)
 def test_the_rates_are_those_of_pytorch(name):
     assert rates(tensorlab, SCHEDULERS[name]) == rates(require_torch(), SCHEDULERS[name])
+
+
+class Resuming:
+    """The schedulers of a package, each made to go on after its epoch 4."""
+
+    def __init__(self, package):
+        self.package = package
+
+    def __getattr__(self, name):
+        return functools.partial(getattr(self.package.optim.lr_scheduler, name), last_epoch=4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in SCHEDULERS if name != "sequential"])
+def test_a_scheduler_that_is_made_for_a_later_epoch_goes_on_as_in_pytorch(name):
+    found = []
+    for package in (tensorlab, require_torch()):
+        optimizer = make_optimizer(package)
+        for group in optimizer.param_groups:
+            group["initial_lr"] = 2 * group["lr"]
+        scheduler = SCHEDULERS[name](Resuming(package), optimizer)
+        rates_of_package = [scheduler.last_epoch, scheduler.get_last_lr()]
+        for _ in range(EPOCHS):
+            optimizer.step()
+            scheduler.step()
+            rates_of_package.append(scheduler.get_last_lr())
+        found.append(rates_of_package)
+    assert found[0] == found[1]
+
+
+def test_the_state_of_a_scheduler_holds_no_functions_of_the_program():
+    for name in ("lambda", "lambdas", "multiplicative"):
+        state = SCHEDULERS[name](lr_scheduler, make_optimizer(tensorlab)).state_dict()
+        assert pickle.loads(pickle.dumps(state)) == state
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)

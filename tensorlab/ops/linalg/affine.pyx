@@ -14,7 +14,7 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
-from tensorlab.ops.linalg.matrices cimport check_product, flipped, run_matmul, run_mm, transposed
+from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, run_matmul, run_mm, transposed
 
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.linalg.matrices import dot, matmul, mv
@@ -275,7 +275,7 @@ def inner(TensorBase input not None, other, *, out=None):
         if input.sizes[input.ndim_ - 1] != y.sizes[y.ndim_ - 1]:
             raise ShapeError(f"inner: the last dimensions of {shape_text(input.ndim_, input.sizes)} and "
                              f"{shape_text(y.ndim_, y.sizes)} must be equally large")
-        result = matmul(input.reshape(-1, input.sizes[input.ndim_ - 1]), y.reshape(-1, y.sizes[y.ndim_ - 1]).transpose(0, 1))
+        result = matmul(as_rows(input), as_rows(y).transpose(0, 1))
         result = result.reshape([input.sizes[d] for d in range(input.ndim_ - 1)] + [y.sizes[d] for d in range(y.ndim_ - 1)])
     return store_out("inner", result, out, (input, y))
 
@@ -326,9 +326,6 @@ cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias):
     else:
         multiply_batch(out, x, weight_t, 1, keep)
     return out
-
-cdef TensorBase as_rows(TensorBase x):
-    return x if x.ndim_ == 2 else x.reshape(-1, x.sizes[x.ndim_ - 1])
 
 cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor", node="AddmmBackward0")
 LINEAR.kernel = <void*>linear_kernel

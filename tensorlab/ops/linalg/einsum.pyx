@@ -77,7 +77,9 @@ cdef tuple read_call(tuple arguments):
     """(operands, labels of each, labels of the result or None) of either form of the call."""
     cdef list operands = [], inputs = []
     cdef object output = None
-    if len(arguments) > 0 and isinstance(arguments[0], TensorBase):
+    if len(arguments) < 2:
+        raise ValueError("einsum: an equation and at least one operand are needed")
+    if isinstance(arguments[0], TensorBase):
         while len(arguments) >= 2:
             operands.append(arguments[0])
             inputs.append(read_sublist(arguments[1], f"operand {len(inputs)}"))
@@ -85,11 +87,13 @@ cdef tuple read_call(tuple arguments):
         if arguments:
             output = read_sublist(arguments[0], "the result")
         return operands, inputs, output
-    if len(arguments) == 0 or not isinstance(arguments[0], str):
+    if not isinstance(arguments[0], str):
         raise TypeError("einsum: the first argument must be the equation, a str such as 'ij,jk->ik'")
     operands = list(arguments[1:])
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
+        if not operands:
+            raise ValueError("einsum: at least one operand is needed")
     left, arrow, right = arguments[0].partition("->")
     inputs = [read_labels(part, f"operand {i}") for i, part in enumerate(left.split(","))]
     if arrow:
@@ -269,8 +273,6 @@ def einsum(*args):
     cdef list operands, inputs, names, output, order, uses
     cdef Py_ssize_t i, kept
     operands, inputs, given = read_call(args)
-    if not operands:
-        raise ShapeError("einsum: at least one operand is needed")
     for i in range(len(operands)):
         if not isinstance(operands[i], TensorBase):
             raise TypeError(f"einsum: operand {i} must be a Tensor, not {type(operands[i]).__name__}")

@@ -5,4 +5,5 @@ cdef object run_mm(TensorBase x, TensorBase y)
 cdef object run_matmul(TensorBase x, TensorBase y)
 cdef TensorBase transposed(TensorBase x)
 cdef TensorBase flipped(TensorBase x)
+cdef TensorBase as_rows(TensorBase x)
 cdef int check_product(str where, TensorBase x, TensorBase y) except -1

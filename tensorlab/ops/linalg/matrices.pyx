@@ -417,7 +417,13 @@ def matmul_derivative_y(grad, x, y_is_transposed, y_shape):
 
 cdef TensorBase as_rows(TensorBase x):
     """All dimensions but the last as one."""
-    return x.reshape(-1, x.sizes[x.ndim_ - 1])
+    cdef ssize rows = 1
+    cdef int d
+    if x.ndim_ == 2:
+        return x
+    for d in range(x.ndim_ - 1):
+        rows *= x.sizes[d]
+    return x.reshape(rows, x.sizes[x.ndim_ - 1])
 
 cdef object run_matmul(TensorBase x, TensorBase y):
     """matmul of tensors of at least two dimensions."""
