@@ -22,7 +22,7 @@ from libc.math cimport (
     sqrtf,
 )
 
-from tensorlab._core.dtypes cimport real
+from tensorlab._core.dtypes cimport number, real
 
 
 cdef inline real fabs(real x) noexcept nogil:
@@ -46,5 +46,11 @@ cdef inline real pow(real x, real y) noexcept nogil:
 cdef inline real sqrt(real x) noexcept nogil:
     return sqrtf(x) if real is float else c_sqrt(x)
 
-cdef inline real fma(real x, real y, real z) noexcept nogil:
-    return fmaf(x, y, z) if real is float else c_fma(x, y, z)
+cdef inline number fma(number x, number y, number z) noexcept nogil:
+    """x * y + z, rounded once."""
+    if number is float:
+        return fmaf(x, y, z)
+    elif number is double:
+        return c_fma(x, y, z)
+    else:
+        return <number>(x * y + z)

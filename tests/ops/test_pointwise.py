@@ -565,3 +565,49 @@ def test_the_slope_of_sinc_is_a_number_near_zero(x):
 def test_errors_of_in_place_functions_name_the_function(call, message):
     with pytest.raises(TypeError, match=f"^{message}"):
         call(tensorlab.ones(1))
+
+
+# ------------------------------------------------------------------------------------------------ scaled sums
+SCALED_SUMS = {
+    "addcmul": lambda T, x, a, b: T.addcmul(x, a, b),
+    "addcmul, value": lambda T, x, a, b: T.addcmul(x, a, b, value=0.3),
+    "addcmul_": lambda T, x, a, b: x.clone().addcmul_(a, b, value=-0.7),
+    "addcdiv": lambda T, x, a, b: T.addcdiv(x, a, b, value=0.3),
+    "add": lambda T, x, a, b: T.add(x, a, alpha=0.3),
+    "add_": lambda T, x, a, b: x.clone().add_(a, alpha=0.3),
+    "sub": lambda T, x, a, b: T.sub(x, a, alpha=0.3),
+    "rsub": lambda T, x, a, b: T.rsub(x, a, alpha=0.3),
+    "lerp near": lambda T, x, a, b: T.lerp(x, a, 0.2),
+    "lerp far": lambda T, x, a, b: T.lerp(x, a, 0.7),
+    "lerp, half way": lambda T, x, a, b: T.lerp(x, a, 0.5),
+    "lerp by tensors": lambda T, x, a, b: T.lerp(x, a, b),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_product_that_is_added_is_not_rounded_before(dtype):
+    """A rounded square is subtracted from the exact one, so what remains is the rounding error."""
+    tiny = {"float32": 2.0**-12, "float64": 2.0**-30}[dtype]
+    x = tensorlab.full((19,), 1 + tiny, dtype=getattr(tensorlab, dtype))
+    rounded = x * x
+    for error in (
+        (-rounded).addcmul(x, x),
+        (-rounded).add(x, alpha=1 + tiny),
+        rounded.sub(x, alpha=1 + tiny).neg(),
+        tensorlab.rsub(x, rounded, alpha=1 + tiny).neg(),
+    ):
+        assert error.tolist() == [tiny**2] * 19
+    assert tensorlab.tensor(3).addcmul(tensorlab.tensor(5), tensorlab.tensor(7), value=2) == 73
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SCALED_SUMS)
+def test_scaled_sums_are_those_of_pytorch_to_the_last_bit(name, dtype):
+    numbers = np.random.default_rng(0).normal(size=(3, 2, 83))
+
+    def program(T, layout):
+        x, a, b = T.tensor(numbers.tolist(), dtype=getattr(T, dtype))
+        return SCALED_SUMS[name](T, *(layout(one) for one in (x, a, b)))
+
+    for layout in (lambda x: x[0], lambda x: x.t()[:, 0], lambda x: x.t().contiguous()[:, 0]):
+        assert program(tensorlab, layout).tolist() == program(torch, layout).tolist()

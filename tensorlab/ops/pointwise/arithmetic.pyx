@@ -4,6 +4,7 @@ Division has its own file, and so have powers, absolute values and signs, and su
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,
@@ -96,7 +97,7 @@ def add_operator_(TensorBase x not None, y):
 # ---------------------------------------------------------------- add_scaled
 cdef void add_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = x[i] + alpha[i] * y[i]
+        out[i] = c_math.fma(alpha[i], y[i], x[i])
 
 cdef void add_scaled_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, uint8_t* alpha, ssize n) noexcept nogil:
     for i in range(n):
@@ -134,7 +135,7 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
 # ---------------------------------------------------------------- sub_scaled
 cdef void sub_scaled_loop(number* out, number* x, number* y, number* alpha, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = x[i] - alpha[i] * y[i]
+        out[i] = c_math.fma(<number>-alpha[i], y[i], x[i])
 
 cdef Op SUB_SCALED = Op("sub_scaled(Tensor x, Tensor y, Scalar alpha) -> Tensor", dtype="promote", node="SubBackward0")
 number_loops(SUB_SCALED, &sub_scaled_loop[uint8_t], &sub_scaled_loop[int8_t],

@@ -1,6 +1,10 @@
-"""Weighted sums in one pass: addcmul and addcdiv add a scaled product or quotient, lerp goes from one tensor to another."""
+"""Weighted sums in one pass: addcmul and addcdiv add a scaled product or quotient, lerp goes from one tensor to another.
+
+What is multiplied last is added in the same instruction (FMA) and rounded only once, as in PyTorch.
+"""
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
+from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
@@ -25,7 +29,7 @@ from tensorlab.errors import DTypeError, UnsupportedDType
 # ---------------------------------------------------------------- addcmul
 cdef void addcmul_loop(number* out, number* x, number* a, number* b, number* value, ssize n) noexcept nogil:
     for i in range(n):
-        out[i] = x[i] + value[i] * a[i] * b[i]
+        out[i] = c_math.fma(<number>(value[i] * a[i]), b[i], x[i])
 
 cdef Op ADDCMUL = Op("addcmul(Tensor x, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", dtype="promote")
 number_loops(ADDCMUL, &addcmul_loop[uint8_t], &addcmul_loop[int8_t], &addcmul_loop[int16_t],
@@ -134,13 +138,13 @@ def addcdiv_(TensorBase input not None, tensor1, tensor2, late=None, *, value=1)
 
 # ---------------------------------------------------------------- lerp
 cdef void lerp_loop(real* out, real* x, real* end, real* weight, ssize n) noexcept nogil:
-    cdef real difference, from_start, from_end
+    cdef real nearer, distance
     for i in range(n):
         # measured from the nearer end, so that a weight of 0 or 1 gives exactly x or `end`
-        difference = end[i] - x[i]
-        from_start = x[i] + weight[i] * difference
-        from_end = end[i] - difference * (<real>1 - weight[i])
-        out[i] = from_start if (weight[i] > <real>-0.5) & (weight[i] < <real>0.5) else from_end
+        nearer, distance = x[i], weight[i]
+        if not ((weight[i] > <real>-0.5) & (weight[i] < <real>0.5)):
+            nearer, distance = end[i], weight[i] - <real>1
+        out[i] = c_math.fma(distance, end[i] - x[i], nearer)
 
 cdef Op LERP = Op("lerp(Tensor x, Tensor end, Tensor weight) -> Tensor", dtype="promote")
 floating_loops(LERP, &lerp_loop[float], &lerp_loop[double])
