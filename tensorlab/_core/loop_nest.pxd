@@ -15,6 +15,10 @@ cdef inline int coalesce(int ndim, ssize* sizes, int operands, ssize** strides) 
 
     `strides[k]` has one stride of operand k for each dimension. Neighbours merge if they
     continue one another in every operand. Returns how many dimensions are left.
+
+    Dimensions of equal stride show the same elements, as windows that overlap do, and what a write
+    leaves in them depends on the order. It is PyTorch's: the smaller size last, or else the smaller
+    stride of another operand.
     """
     cdef int i, j, k, last = 0, n = 0
     cdef bint continues
@@ -25,7 +29,7 @@ cdef inline int coalesce(int ndim, ssize* sizes, int operands, ssize** strides) 
                 for k in range(operands):
                     strides[k][n] = strides[k][i]
             j = n                       # insertion sort: the largest stride first
-            while j > 0 and strides[0][j - 1] < strides[0][j]:
+            while j > 0 and belongs_outside(j, sizes, operands, strides):
                 sizes[j - 1], sizes[j] = sizes[j], sizes[j - 1]
                 for k in range(operands):
                     strides[k][j - 1], strides[k][j] = strides[k][j], strides[k][j - 1]
@@ -45,6 +49,19 @@ cdef inline int coalesce(int ndim, ssize* sizes, int operands, ssize** strides) 
         for k in range(operands):
             strides[k][last] = strides[k][i]
     return last + 1 if n > 0 else 0
+
+
+cdef inline bint belongs_outside(int j, const ssize* sizes, int operands, ssize** strides) noexcept nogil:
+    """Of two neighbouring dimensions, should the inner one, j, be outside?"""
+    cdef int k
+    if strides[0][j - 1] != strides[0][j] or strides[0][j] == 0:
+        return strides[0][j - 1] < strides[0][j]
+    if sizes[j - 1] < sizes[j]:
+        return True
+    for k in range(1, operands):
+        if strides[k][j - 1] != strides[k][j] and strides[k][j - 1] != 0 and strides[k][j] != 0:
+            return strides[k][j - 1] < strides[k][j]
+    return False
 
 
 # ---------------------------------------------------------------- counting

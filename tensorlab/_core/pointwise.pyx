@@ -54,9 +54,10 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     cdef TensorIterator iter
     cdef ssize[MAX_NDIM] sizes
     cdef char numbers[MAX_OPERANDS][MAX_ITEMSIZE]           # the operands that are Python numbers, as elements
-    cdef int compute_dtype, result_dtype, ndim, k
+    cdef int promoted = promoted_dtype(operands, n, op.name), compute_dtype, result_dtype, ndim, k
+    cdef bint is_cast
     cdef TensorBase x, meta
-    resolve(op, promoted_dtype(operands, n, op.name), &compute_dtype, &result_dtype)
+    resolve(op, promoted, &compute_dtype, &result_dtype)
     ndim = broadcast_operands(op.name, operands, n, sizes)
     meta = meta_operand(op.name, operands, n)
     if out is None:
@@ -65,7 +66,8 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
         if is_meta(out) != (meta is not None):
             raise other_device(op.name, out)
         check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
-        if in_place and result_dtype != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
+        is_cast = (promoted if op.dtype_rule == COMPARE else result_dtype) != out.dtype_
+        if in_place and is_cast and may_have_internal_overlap(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
             return out

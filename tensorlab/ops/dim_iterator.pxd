@@ -29,6 +29,7 @@ cdef struct DimIterator:
     int operands
     int ndim                    # dimensions besides the one that slices run along
     ssize[MAX_NDIM] sizes
+    bint one_by_one             # slices of the result may overlap: each is read after those before it were written
     ssize scratch               # bytes of scratch memory that a slice needs
     strip_loop strip            # NULL if there is none
     DimOperand[MAX_DIM_OPERANDS] operand

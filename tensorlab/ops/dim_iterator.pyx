@@ -27,7 +27,7 @@ cdef enum:
 cdef void start_iterator(DimIterator* iter, TensorBase x, int dim) noexcept:
     """Begin an iteration over the slices that run along dimension `dim` of x."""
     cdef int i
-    iter.writes_meta = iter.reads_meta = False
+    iter.writes_meta = iter.reads_meta = iter.one_by_one = False
     iter.operands = 0
     iter.ndim = 0
     iter.scratch = 0
@@ -149,6 +149,8 @@ cdef ssize group_size(DimIterator* iter, ssize* bytes_needed) noexcept nogil:
             across = across or iter.operand[k].strides[iter.ndim - 1] < iter.operand[k].stride
     if slice_bytes > 0:
         group = max(<ssize>1, min(<ssize>GROUP, GROUP_BYTES // slice_bytes)) if across else 1
+    if iter.one_by_one:
+        group = 1
     bytes_needed[0] = slice_bytes * group + iter.scratch + 128
     return group
 
@@ -156,7 +158,7 @@ cdef ssize group_size(DimIterator* iter, ssize* bytes_needed) noexcept nogil:
 cdef bint is_strip(DimIterator* iter) noexcept nogil:
     """May the strip loop be used?"""
     cdef int k
-    if iter.strip == NULL or iter.sizes[iter.ndim - 1] < 8:
+    if iter.strip == NULL or iter.one_by_one or iter.sizes[iter.ndim - 1] < 8:
         return False
     for k in range(iter.operands):
         if (iter.operand[k].dtype != iter.operand[k].kernel_dtype or iter.operand[k].strides[iter.ndim - 1] != 1 or
@@ -265,6 +267,8 @@ cdef int dim_apply(DimIterator* iter, dim_loop loop, void* parameter, ssize grai
     if n < NOGIL_WORK:
         run_share(&job, 0, count)
     else:
+        if iter.one_by_one:
+            grain = n                                   # no threads
         with nogil:
             parallel_for(run_share, &job, count, grain_of(grain, n // count))
     if job.failed:

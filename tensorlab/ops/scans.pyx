@@ -25,7 +25,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport dim_of, needs_grad
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport int_argument, plain_ints, shape_text, ssize
+from tensorlab._core.layout cimport int_argument, may_have_internal_overlap, plain_ints, shape_text, ssize
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside
@@ -41,10 +41,11 @@ cdef enum:
 
 
 cdef int scan(TensorBase x, TensorBase out, int dim, int kernel, dim_loop loop, strip_loop strip=NULL) except -1:
-    """out = the loop's results for x along `dim`; out may be x."""
+    """out = the loop's results for x along `dim`; out may be x, whose slices may overlap if it was made by unfold."""
     cdef DimIterator iter
     start_iterator(&iter, out, dim)
     iter.strip = strip
+    iter.one_by_one = x is out and may_have_internal_overlap(x.ndim_, x.sizes, x.strides)
     add_operand(&iter, out, dim, kernel, True)
     add_operand(&iter, x, dim, kernel, False)
     return dim_apply(&iter, loop, NULL, GRAIN)
