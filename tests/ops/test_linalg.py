@@ -1,5 +1,6 @@
 """Products of matrices: what lies outside the shared samples (BLAS, threads, layouts, types)."""
 
+import itertools
 import subprocess
 import sys
 
@@ -185,3 +186,39 @@ def test_attention_without_dropout_draws_no_numbers_and_with_all_dropped_gives_z
     assert tensorlab.get_rng_state().equal(before)
     assert attend(q, q, q, dropout_p=1.0).abs().max().item() == 0
     assert not attend(q, q, q, dropout_p=0.5).equal(attend(q, q, q))
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize(
+    ("call", "shapes"),
+    [
+        (lambda T, x, y: x @ y, [(3,), (3, 2)]),
+        (lambda T, x, y: x @ y, [(1,), (1, 2)]),
+        (lambda T, x, y: x @ y, [(2, 3), (3,)]),
+        (lambda T, x, y: x @ y, [(4, 3), (3, 2)]),
+        (lambda T, x, y, z: T.addmm(z, x, y, beta=2, alpha=3), [(4, 3), (3, 2), (4, 2)]),
+        (lambda T, x, y, z: (z * 1).addmm_(x, y), [(4, 3), (3, 2), (4, 2)]),
+        (lambda T, x, y: T.nn.functional.linear(x.contiguous(), y), [(4, 3), (2, 3)]),
+        (lambda T, x, y: T.nn.functional.linear(x.contiguous(), y), [(3,), (2, 3)]),
+        (lambda T, x, y, z: T.nn.functional.linear(x.contiguous(), y, z), [(4, 3), (2, 3), (2,)]),
+    ],
+)
+def test_gradients_lie_in_memory_as_in_pytorch(call, shapes, create_graph):
+    """Column after column where the operand does; autograd.grad gives them out as they are."""
+    layouts = [
+        lambda T, x: x,
+        lambda T, x: x.mT.contiguous().mT if x.dim() == 2 else x,
+        lambda T, x: T.stack([x, x], -1)[..., 0],
+    ]
+
+    def gradients(T, chosen):
+        inputs = [
+            layout(T, T.arange(float(np.prod(shape))).reshape(shape)).requires_grad_()
+            for layout, shape in zip(chosen, shapes, strict=True)
+        ]
+        loss = call(T, *inputs).square().sum()
+        grads = T.autograd.grad(loss, inputs, create_graph=create_graph)
+        return [(x.stride(), x.tolist()) for x in grads]
+
+    for chosen in itertools.product(layouts, repeat=len(shapes)):
+        assert gradients(tensorlab, chosen) == gradients(torch, chosen)

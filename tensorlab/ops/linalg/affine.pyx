@@ -5,7 +5,7 @@
 
 What is added is written into the result first; BLAS then adds the product to it, so the result is passed over once.
 """
-from tensorlab._core.dispatch cimport run_3, run_tuple
+from tensorlab._core.dispatch cimport run_4, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, check_same_place, same_numbers
@@ -14,10 +14,10 @@ from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
-from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, run_matmul, run_mm, transposed
+from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, is_transposed, run_matmul, run_mm, transposed
 
 from tensorlab.errors import DTypeError, ShapeError
-from tensorlab.ops.linalg.matrices import dot, matmul, mv
+from tensorlab.ops.linalg.matrices import dot, matmul, mm_derivative_x, mm_derivative_y, mv
 
 
 # ---------------------------------------------------------------- checks
@@ -71,11 +71,9 @@ cdef object scaled(object x, double factor):
 
 
 # ---------------------------------------------------------------- addmm and baddbmm
-cdef TensorBase addmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+cdef TensorBase added_product(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha, int n, tuple names):
     """beta * x + alpha * a @ b for matrices or batches of them. With beta 0, x is not read: its nan do not count."""
     cdef str where = op.name
-    cdef int n = 2 if op is ADDMM or op is ADDMM_ else 3
-    cdef tuple names = MATRICES if n == 2 else BATCHES
     cdef ssize[3] sizes
     cdef TensorBase out
     cdef double keep, factor
@@ -103,13 +101,20 @@ cdef TensorBase write_product(TensorBase x, TensorBase product, str where):
     copy_into(x, product)
     return x
 
-cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
-                   public={"a": "mat1", "b": "mat2"})
+cdef Op ADDMM = Op("addmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1, bool a_is_transposed=False, "
+                   "bool b_is_transposed=False) -> Tensor", public={"a": "mat1", "b": "mat2"})
 cdef Op BADDBMM = Op("baddbmm(Tensor x, Tensor a, Tensor b, *, float beta=1, float alpha=1) -> Tensor",
                      public={"a": "batch1", "b": "batch2"})
-cdef Op ADDMM_ = inplace_op(ADDMM, <void*>addmm_kernel), BADDBMM_ = inplace_op(BADDBMM, <void*>addmm_kernel)
+cdef Op ADDMM_ = inplace_op(ADDMM, <void*>addmm_kernel), BADDBMM_ = inplace_op(BADDBMM, <void*>baddbmm_kernel)
 cdef tuple MATRICES = ("mat1", "mat2")
 cdef tuple BATCHES = ("batch1", "batch2")
+
+cdef TensorBase addmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha,
+                             object a_is_transposed, object b_is_transposed):
+    return added_product(op, x, a, b, beta, alpha, 2, MATRICES)
+
+cdef TensorBase baddbmm_kernel(Op op, TensorBase x, TensorBase a, TensorBase b, object beta, object alpha):
+    return added_product(op, x, a, b, beta, alpha, 3, BATCHES)
 
 @ADDMM.derivative("x")
 @BADDBMM.derivative("x")
@@ -117,17 +122,28 @@ def addmm_derivative_x(grad, beta):
     return scaled(grad, beta)                           # the engine sums it to the shape of x
 
 @ADDMM.derivative("a")
-@BADDBMM.derivative("a")
-def addmm_derivative_a(grad, b, alpha):
-    return scaled(matmul(grad, transposed(b)), alpha)
+def addmm_derivative_a(grad, b, alpha, a_is_transposed):
+    return scaled(mm_derivative_x(grad, b, a_is_transposed), alpha)
 
 @ADDMM.derivative("b")
+def addmm_derivative_b(grad, a, alpha, b_is_transposed):
+    return scaled(mm_derivative_y(grad, a, b_is_transposed), alpha)
+
+@BADDBMM.derivative("a")
+def baddbmm_derivative_a(grad, b, alpha):
+    return scaled(matmul(grad, transposed(b)), alpha)
+
 @BADDBMM.derivative("b")
-def addmm_derivative_b(grad, a, alpha):
+def baddbmm_derivative_b(grad, a, alpha):
     return scaled(matmul(transposed(a), grad), alpha)
 
-cdef object run_added(Op op, TensorBase x, object a, object b, object beta, object alpha, tuple names):
-    return run_tuple(op, (x, as_tensor_argument(a, op.name, names[0]), as_tensor_argument(b, op.name, names[1]),
+cdef object run_addmm(Op op, TensorBase x, object mat1, object mat2, object beta, object alpha):
+    cdef TensorBase a = as_tensor_argument(mat1, op.name, "mat1"), b = as_tensor_argument(mat2, op.name, "mat2")
+    return run_tuple(op, (x, a, b, plain_factor(beta), plain_factor(alpha), a.ndim_ == 2 and is_transposed(a),
+                          b.ndim_ == 2 and is_transposed(b)))
+
+cdef object run_baddbmm(Op op, TensorBase x, object batch1, object batch2, object beta, object alpha):
+    return run_tuple(op, (x, as_tensor_argument(batch1, op.name, "batch1"), as_tensor_argument(batch2, op.name, "batch2"),
                           plain_factor(beta), plain_factor(alpha)))
 
 def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
@@ -150,12 +166,12 @@ def addmm(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1, out=None):
     tensor([[12., 22.],
             [12., 22.]])
     """
-    result = run_added(ADDMM, input, mat1, mat2, beta, alpha, MATRICES)
+    result = run_addmm(ADDMM, input, mat1, mat2, beta, alpha)
     return result if out is None else store_out("addmm", result, out, (input, mat1, mat2))
 
 def addmm_(TensorBase input not None, mat1, mat2, *, beta=1, alpha=1):
     """`addmm`, written over `input`."""
-    return run_added(ADDMM_, input, mat1, mat2, beta, alpha, MATRICES)
+    return run_addmm(ADDMM_, input, mat1, mat2, beta, alpha)
 
 def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * batch1 @ batch2` for batches of matrices.
@@ -176,12 +192,12 @@ def baddbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=N
     <BLANKLINE>
             [[6.]]])
     """
-    result = run_added(BADDBMM, input, batch1, batch2, beta, alpha, BATCHES)
+    result = run_baddbmm(BADDBMM, input, batch1, batch2, beta, alpha)
     return result if out is None else store_out("baddbmm", result, out, (input, batch1, batch2))
 
 def baddbmm_(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1):
     """`baddbmm`, written over `input`."""
-    return run_added(BADDBMM_, input, batch1, batch2, beta, alpha, BATCHES)
+    return run_baddbmm(BADDBMM_, input, batch1, batch2, beta, alpha)
 
 def addbmm(TensorBase input not None, batch1, batch2, *, beta=1, alpha=1, out=None):
     """`beta * input` plus `alpha` times the sum over the batch of `batch1 @ batch2`.
@@ -285,7 +301,7 @@ def vdot(TensorBase input not None, other, *, out=None):
 
 
 # ---------------------------------------------------------------- linear
-cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias):
+cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias, object weight_is_row_major):
     """All rows of x, whatever their dimensions, in one product if strides allow."""
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[2] folded, strides
@@ -327,7 +343,8 @@ cdef TensorBase linear_kernel(TensorBase x, TensorBase weight, TensorBase bias):
         multiply_batch(out, x, weight_t, 1, keep)
     return out
 
-cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor", node="AddmmBackward0")
+cdef Op LINEAR = Op("linear(Tensor x, Tensor weight, Tensor? bias=None, bool weight_is_row_major=True) -> Tensor",
+                    node="AddmmBackward0")
 LINEAR.kernel = <void*>linear_kernel
 
 @LINEAR.derivative("x")
@@ -337,8 +354,10 @@ def linear_derivative_x(grad, weight):
     return run_matmul(grad, weight)
 
 @LINEAR.derivative("weight")
-def linear_derivative_weight(grad, x):
-    return run_mm(transposed(as_rows(grad)), as_rows(x))
+def linear_derivative_weight(grad, x, weight_is_row_major):
+    if weight_is_row_major:
+        return run_mm(transposed(as_rows(grad)), as_rows(x))
+    return run_mm(transposed(as_rows(x)), as_rows(grad)).t()
 
 @LINEAR.derivative("bias")
 def linear_derivative_bias(grad):
@@ -372,4 +391,4 @@ def linear(TensorBase input not None, TensorBase weight not None, TensorBase bia
     if weight.ndim_ == 1 or weight.ndim_ == 0 or input.ndim_ == 0:
         product = matmul(input, weight)
         return product if bias is None else product + bias
-    return run_3(LINEAR, input, weight, bias)
+    return run_4(LINEAR, input, weight, bias, weight.strides[1] == 1 and weight.strides[0] == weight.sizes[1])

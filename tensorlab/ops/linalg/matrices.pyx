@@ -75,7 +75,7 @@ cdef TensorBase flipped(TensorBase x):
 # ---------------------------------------------------------------- mm
 # The last two arguments say whether an operand lies in memory column after column, as a transposed matrix does. Its gradient is
 # then made so too (as the transpose of another product), and after the transpose's own gradient it is row-major again: the
-# gradient of w in x @ w.T need not be copied to fit w.
+# gradient of w in x @ w.T need not be copied to fit w. VM, MATMUL, ADDMM and LINEAR do the same.
 cdef Op MM = Op("mm(Tensor x, Tensor y, bool x_is_transposed=False, bool y_is_transposed=False) -> Tensor",
                 public={"y": "mat2"})
 
@@ -107,7 +107,7 @@ def mm_derivative_y(grad, x, y_is_transposed):
         return run_mm(transposed(grad), x).t()
     return run_mm(transposed(x), grad)
 
-cdef inline bint is_transposed(TensorBase x) noexcept:
+cdef bint is_transposed(TensorBase x) noexcept:
     return x.strides[0] == 1 and x.strides[1] == x.sizes[0]
 
 cdef object run_mm(TensorBase x, TensorBase y):
@@ -262,9 +262,9 @@ def mv(TensorBase input not None, vec, *, out=None):
 
 
 # ---------------------------------------------------------------- vm
-cdef Op VM = Op("vm(Tensor x, Tensor y) -> Tensor", node="SqueezeBackward4")
+cdef Op VM = Op("vm(Tensor x, Tensor y, bool y_is_transposed=False) -> Tensor", node="SqueezeBackward4")
 
-cdef TensorBase vm_kernel(TensorBase x, TensorBase y):
+cdef TensorBase vm_kernel(TensorBase x, TensorBase y, object y_is_transposed):
     """A vector times a matrix."""
     cdef TensorBase out
     if x.ndim_ != 1 or y.ndim_ != 2:
@@ -283,13 +283,15 @@ def vm_derivative_x(grad, y):
     return run_mv(y, grad)
 
 @VM.derivative("y")
-def vm_derivative_y(grad, x):
+def vm_derivative_y(grad, x, y_is_transposed):
+    if y_is_transposed:
+        return (grad.unsqueeze(1) * x).t()
     return x.unsqueeze(1) * grad
 
 cdef object run_vm(TensorBase x, TensorBase y):
     if x.creation == VIEW_NO_GRAD and should_record(x):
         return run_matmul(x.unsqueeze(0), y).squeeze_(0)        # as PyTorch, which saves y though no gradient leaves x
-    return run_2(VM, x, y)
+    return run_3(VM, x, y, is_transposed(y))
 
 
 # ---------------------------------------------------------------- bmm
