@@ -8,7 +8,7 @@ from libc.math cimport sqrt
 from libc.string cimport memset
 
 from tensorlab._core cimport c_math
-from tensorlab._core.dispatch cimport run_4, run_tuple
+from tensorlab._core.dispatch cimport run_1, run_4, run_tuple
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.op cimport Op
@@ -551,6 +551,29 @@ def rms_norm(TensorBase input not None, normalized_shape, TensorBase weight=None
 
 
 # ---------------------------------------------------------------- group_norm: from other ops
+# The weight as it enters the product. Its gradient requires grad, as that of layer_norm's weight does.
+cdef Op GROUP_NORM_WEIGHT = Op("group_norm_weight(Tensor weight) -> Tensor")
+
+cdef TensorBase group_norm_weight_kernel(TensorBase weight):
+    return contiguous_copy(weight)
+
+GROUP_NORM_WEIGHT.kernel = <void*>group_norm_weight_kernel
+
+@GROUP_NORM_WEIGHT.derivative("weight")
+def group_norm_weight_derivative(grad, weight):
+    return with_edges(grad, weight, None, None)
+
+cdef int check_channels(TensorBase parameter, str name, TensorBase x) except -1:
+    """Weight and bias have one number for each channel, in the input's type (float32 beside half types)."""
+    check_same_place(x, parameter, "group_norm")
+    if parameter.ndim_ != 1 or parameter.numel_ != x.sizes[1]:
+        raise ShapeError(f"group_norm: {name} has shape {shape_text(parameter.ndim_, parameter.sizes)}; expected "
+                         f"({x.sizes[1]},), one number for each channel of the input, {shape_text(x.ndim_, x.sizes)}")
+    if parameter.dtype_ != x.dtype_ and parameter.dtype_ != kernel_dtype(x.dtype_):
+        raise DTypeError(f"group_norm: {name} has type {parameter.dtype} and the input {x.dtype}; convert one of them "
+                         "with .to()")
+    return 0
+
 def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, TensorBase bias=None, eps=1e-5):
     """Normalise each sample within groups of channels, then scale and shift each channel.
 
@@ -575,5 +598,9 @@ def group_norm(TensorBase input not None, num_groups, TensorBase weight=None, Te
     out = layer_norm(groups, (size,), None, None, eps).reshape(make_size(input.ndim_, input.sizes))
     channels = [1, input.sizes[1]] + [1] * (input.ndim_ - 2)
     if weight is not None:
-        out = out * weight.reshape(channels)
-    return (out if bias is None else out + bias.reshape(channels)).to(input.dtype)
+        check_channels(weight, "weight", input)
+        out = out * run_1(GROUP_NORM_WEIGHT, weight).reshape(channels)
+    if bias is not None:
+        check_channels(bias, "bias", input)
+        out = out + bias.reshape(channels)
+    return out.to(input.dtype)

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 import tensorlab
+from tensorlab.errors import DTypeError, ShapeError
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -15,7 +16,13 @@ NORMS = {
     "batch_norm in evaluation": lambda t, x, w, b: t.nn.functional.batch_norm(
         x, t.zeros(4), t.ones(4), w, b
     ),
+    "instance_norm": lambda t, x, w, b: t.nn.functional.instance_norm(
+        x.view(2, 4, 3), None, None, w, b
+    ),
+    "group_norm": lambda t, x, w, b: t.nn.functional.group_norm(x, 2, w, b),
+    "rms_norm": lambda t, x, w, b: t.nn.functional.rms_norm(x, (4,), w) + b,
 }
+MADE_OF_OTHERS = {"instance_norm", "group_norm", "rms_norm"}
 
 
 def required(t, norm, wants):
@@ -32,7 +39,9 @@ def required(t, norm, wants):
 @pytest.mark.parametrize("wants", list(itertools.product((False, True), repeat=3))[1:])
 @pytest.mark.parametrize("norm", NORMS)
 def test_gradients_of_norms_require_grad_where_those_of_pytorch_do(norm, wants):
-    assert required(tensorlab, norm, wants) == required(torch, norm, wants)
+    (name, ours), (their_name, theirs) = (required(T, norm, wants) for T in (tensorlab, torch))
+    assert ours == theirs
+    assert name == their_name or norm in MADE_OF_OTHERS
 
 
 def test_a_gradient_of_a_bias_leads_nowhere_though_it_requires_grad():
@@ -48,3 +57,15 @@ def test_the_gradient_of_a_bias_is_a_tensor_of_its_own():
     out = tensorlab.nn.functional.layer_norm(x, (3,), None, bias)
     (found,) = tensorlab.autograd.grad(out, bias, given)
     assert found.data_ptr() != given.data_ptr()
+
+
+def test_group_norm_refuses_weights_and_biases_that_are_none_of_the_channels():
+    x, group_norm = tensorlab.ones(2, 4, 3), tensorlab.nn.functional.group_norm
+    for shape in ((3,), (1,), (2, 2), ()):
+        with pytest.raises(ShapeError, match=r"^group_norm: weight has shape .*expected \(4,\)"):
+            group_norm(x, 2, tensorlab.ones(shape))
+        with pytest.raises(ShapeError, match=r"^group_norm: bias has shape .*expected \(4,\)"):
+            group_norm(x, 2, None, tensorlab.ones(shape))
+    with pytest.raises(DTypeError, match=r"^group_norm: weight has type tensorlab.float64"):
+        group_norm(x, 2, tensorlab.ones(4).double())
+    assert group_norm(x.half(), 2, tensorlab.ones(4)).dtype == tensorlab.float16

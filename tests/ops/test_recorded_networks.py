@@ -109,6 +109,8 @@ def test_operands_on_several_devices_are_refused():
         lambda: functional.linear(tensorlab.ones(2, 3, device="meta"), away.expand(2, 3), x[0, :2]),
         lambda: tensorlab.addmm(away, x, tensorlab.ones(3, 3)),
         lambda: functional.layer_norm(x, (3,), away),
+        lambda: functional.group_norm(x, 1, away),
+        lambda: functional.group_norm(x, 1, None, away),
         lambda: functional.batch_norm(x, away, None, training=True),
         lambda: functional.batch_norm(x, x[0], away),
         lambda: functional.cross_entropy(x, labels, away),
