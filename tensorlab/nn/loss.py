@@ -164,7 +164,7 @@ class HuberLoss(_Loss):
     Source: Huber 1964, "Robust Estimation of a Location Parameter".
     """
 
-    def __init__(self, *, reduction="mean", delta=1.0):
+    def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction=reduction)
         self.delta = delta
 

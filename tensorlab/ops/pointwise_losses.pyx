@@ -36,6 +36,22 @@ cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) excep
     return 0
 
 
+cdef object weighted(str where, object losses, TensorBase input, TensorBase weight):
+    """Each loss times its weight, of the input's shape."""
+    if weight.ndim_ != input.ndim_ or not same_numbers(input.ndim_, input.sizes, weight.sizes):
+        raise ValueError(f"{where}: weight has shape {shape_text(weight.ndim_, weight.sizes)}, but the input "
+                         f"{shape_text(input.ndim_, input.sizes)}; they must be the same")
+    return losses * weight
+
+
+cdef object weighted_mean(str where, object losses, TensorBase input, TensorBase weight, object reduction):
+    """`reduced`; with weights, the mean is divided by their sum."""
+    if weight is None:
+        return reduced(where, losses, reduction)
+    losses = weighted(where, losses, input, weight)
+    return losses.sum() / weight.sum() if reduction == "mean" else reduced(where, losses, reduction)
+
+
 cdef int check_same_shape(str where, TensorBase input, TensorBase target) except -1:
     if input.ndim_ != target.ndim_ or not same_numbers(input.ndim_, input.sizes, target.sizes):
         raise TargetError(f"{where}: the target has shape {shape_text(target.ndim_, target.sizes)}, but the input "
@@ -63,20 +79,21 @@ def mse_loss_derivative_x(grad, x, y):
 def mse_loss_derivative_y(grad, x, y):
     return run_ternary(MSE_LOSS_BACKWARD, grad, y, x)
 
-def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean"):
+def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", TensorBase weight=None):
     """Squared difference of input and target.
 
     Parameters
     ----------
     input, target : Tensor of one shape, floating
     reduction : "mean", "sum" or "none"
+    weight : Tensor of the same shape, how much each element counts; the mean is then that of the weights
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.mse_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
     tensor(2.)
     """
     warn_of_broadcast("mse_loss", input, target)
-    return reduced("mse_loss", run_binary(MSE_LOSS, input, target), reduction)
+    return weighted_mean("mse_loss", run_binary(MSE_LOSS, input, target), input, weight, reduction)
 
 
 # ---------------------------------------------------------------- mse_loss_backward
@@ -101,20 +118,21 @@ def mse_loss_backward_derivative_y(grad, grad_):
 
 
 # ---------------------------------------------------------------- l1_loss: from other ops
-def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean"):
+def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", TensorBase weight=None):
     """Absolute difference of input and target.
 
     Parameters
     ----------
     input, target : Tensor of one shape
     reduction : "mean", "sum" or "none"
+    weight : Tensor of the same shape, how much each element counts; the mean is then that of the weights
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
     tensor(1.)
     """
     warn_of_broadcast("l1_loss", input, target)
-    return reduced("l1_loss", (input - target).abs(), reduction)
+    return weighted_mean("l1_loss", (input - target).abs(), input, weight, reduction)
 
 
 # ---------------------------------------------------------------- huber_loss
@@ -135,7 +153,8 @@ def huber_loss_derivative_x(grad, x, y, delta):
 def huber_loss_derivative_y(grad, x, y, delta):
     return grad * (y - x).clamp(-delta, delta)
 
-def huber_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", double delta=1.0):
+def huber_loss(TensorBase input not None, TensorBase target not None, reduction="mean", double delta=1.0,
+               TensorBase weight=None):
     """Half the squared difference where it is smaller than delta, else a straight line of slope delta.
 
     Parameters
@@ -143,6 +162,7 @@ def huber_loss(TensorBase input not None, TensorBase target not None, *, reducti
     input, target : Tensor of one shape, floating
     reduction : "mean", "sum" or "none"
     delta : float, above 0
+    weight : Tensor of the same shape, which each loss is multiplied by; the mean is that of the products
 
     Notes
     -----
@@ -155,7 +175,8 @@ def huber_loss(TensorBase input not None, TensorBase target not None, *, reducti
     if delta <= 0:
         raise ShapeError(f"huber_loss: delta is {delta}; expected a number above 0")
     warn_of_broadcast("huber_loss", input, target)
-    return reduced("huber_loss", run_ternary(HUBER_LOSS, input, target, delta), reduction)
+    losses = run_ternary(HUBER_LOSS, input, target, delta)
+    return reduced("huber_loss", losses if weight is None else weighted("huber_loss", losses, input, weight), reduction)
 
 
 # ---------------------------------------------------------------- smooth_l1_loss: from other ops
