@@ -407,7 +407,7 @@ cdef object write_pointwise(Op op, PyObject** operands, int n):
     ndim = broadcast_operands(op.name, operands, n, sizes)
     arguments = tuple([<object>operands[k] for k in range(n)])
     node = begin_record_inplace(op, x, arguments)
-    check_target(op, operands, n, x, ndim, sizes, result_dtype, True)
+    check_target(op, operands, n, x, ndim, sizes, result_dtype, result_dtype, True)
     if active_layers:
         backend(inplace_op(op), operands, n)
     else:

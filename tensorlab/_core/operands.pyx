@@ -31,6 +31,7 @@ from tensorlab._core.layout cimport (
     dense_strides,
     has_internal_overlap,
     is_channels_last,
+    is_contiguous,
     is_dense,
     shape_text,
     ssize,
@@ -210,22 +211,32 @@ cdef int check_same_place(TensorBase x, TensorBase y, str where) except -1:
     return 0
 
 
-cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, const ssize* sizes, bint wraps_numbers):
-    """A new tensor of the broadcast shape whose dimensions lie in the order of the operands' (see dense_strides)."""
+cdef TensorBase result_for(PyObject** operands, int n, int dtype, int promoted, int ndim, const ssize* sizes, bint wraps_numbers):
+    """A new tensor of the broadcast shape whose dimensions lie in the order of the operands' (see dense_strides).
+
+    PyTorch casts the operands to the promoted type first, which closes gaps in their memory; the copies count then.
+    """
     cdef ssize aligned[MAX_OPERANDS][MAX_NDIM]
     cdef const ssize* rows[MAX_OPERANDS]
-    cdef ssize[MAX_NDIM] strides
+    cdef ssize[MAX_NDIM] strides, of_copy
+    cdef const ssize* own
     cdef int k, i, shift, used = 0
     cdef bint same = True, contiguous = True, last = ndim == 4
-    cdef TensorBase x, first = None, place = None
+    cdef TensorBase x, place = None
     for k in range(n):
         if not isinstance(<object>operands[k], TensorBase):
             same = same and (ndim == 0 or not wraps_numbers)
             continue
         x = <TensorBase>operands[k]
+        own = x.strides
+        if x.is_contiguous_ or not is_copied(x, promoted, k == 0 and n == 3):
+            contiguous = contiguous and x.is_contiguous_
+        else:
+            dense_strides(x.ndim_, x.sizes, 1, &own, of_copy)
+            own = of_copy
+            contiguous = contiguous and is_contiguous(x.ndim_, x.sizes, own)
         shift = ndim - x.ndim_
-        contiguous = contiguous and x.is_contiguous_
-        last = last and shift == 0 and is_channels_last(x.sizes, x.strides)
+        last = last and shift == 0 and is_channels_last(x.sizes, own)
         same = same and shift == 0
         for i in range(ndim):
             if i < shift:
@@ -233,11 +244,9 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, cons
             else:
                 if x.sizes[i - shift] != sizes[i]:
                     same = False
-                aligned[used][i] = 0 if x.sizes[i - shift] == 1 and sizes[i] != 1 else x.strides[i - shift]
+                aligned[used][i] = 0 if x.sizes[i - shift] == 1 and sizes[i] != 1 else own[i - shift]
         rows[used] = aligned[used]
         used += 1
-        if first is None:
-            first = x
         if place is None or is_meta(x):
             place = x
     if place is None:                   # numbers only
@@ -247,23 +256,27 @@ cdef TensorBase result_for(PyObject** operands, int n, int dtype, int ndim, cons
     if same and last:
         channels_last_strides(sizes, strides)
         return empty_strided_beside(place, dtype, ndim, sizes, strides)
-    if same and all_dense_alike(operands, n, first):
-        return empty_strided_beside(place, dtype, ndim, sizes, first.strides)
+    if same and all_dense_alike(used, rows, ndim, sizes):
+        return empty_strided_beside(place, dtype, ndim, sizes, rows[0])
     dense_strides(ndim, sizes, used, rows, strides)
     return empty_strided_beside(place, dtype, ndim, sizes, strides)
 
 
-cdef bint all_dense_alike(PyObject** operands, int n, TensorBase first) noexcept:
+cdef bint is_copied(TensorBase x, int promoted, bint is_first_of_three) noexcept:
+    """Does a cast to the promoted type give x other strides? The mask of where is not cast."""
+    if x.dtype_ == promoted or (is_first_of_three and x.dtype_ == BOOL):
+        return False
+    return not is_dense(x.ndim_, x.sizes, x.strides)
+
+
+cdef bint all_dense_alike(int n, const ssize** strides, int ndim, const ssize* sizes) noexcept:
     cdef int k, i
-    cdef TensorBase x
     for k in range(n):
-        if isinstance(<object>operands[k], TensorBase):
-            x = <TensorBase>operands[k]
-            if not is_dense(x.ndim_, x.sizes, x.strides):
+        if not is_dense(ndim, sizes, strides[k]):
+            return False
+        for i in range(ndim):
+            if strides[k][i] != strides[0][i]:
                 return False
-            for i in range(x.ndim_):
-                if x.strides[i] != first.strides[i]:
-                    return False
     return True
 
 

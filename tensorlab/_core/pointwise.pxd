@@ -11,7 +11,7 @@ cdef enum:
 
 cdef int check_operands(Op op, PyObject** operands, int n) except -1
 cdef int resolve(Op op, int promoted, int* compute, int* result) except -1
-cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
+cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype, int promoted,
                       bint in_place) except -1
 cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint in_place)
 cdef TensorBase short_binary(Op op, object a, object b, TensorBase out)

@@ -55,19 +55,19 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     cdef ssize[MAX_NDIM] sizes
     cdef char numbers[MAX_OPERANDS][MAX_ITEMSIZE]           # the operands that are Python numbers, as elements
     cdef int promoted = promoted_dtype(operands, n, op.name), compute_dtype, result_dtype, ndim, k
-    cdef bint is_cast
     cdef TensorBase x, meta
     resolve(op, promoted, &compute_dtype, &result_dtype)
+    if op.dtype_rule != COMPARE:
+        promoted = result_dtype
     ndim = broadcast_operands(op.name, operands, n, sizes)
     meta = meta_operand(op.name, operands, n)
     if out is None:
-        out = result_for(operands, n, result_dtype, ndim, sizes, op.wraps_numbers)
+        out = result_for(operands, n, result_dtype, promoted, ndim, sizes, op.wraps_numbers)
     else:
         if is_meta(out) != (meta is not None):
             raise other_device(op.name, out)
-        check_target(op, operands, n, out, ndim, sizes, result_dtype, in_place)
-        is_cast = (promoted if op.dtype_rule == COMPARE else result_dtype) != out.dtype_
-        if in_place and is_cast and may_have_internal_overlap(ndim, out.sizes, out.strides):
+        check_target(op, operands, n, out, ndim, sizes, result_dtype, promoted, in_place)
+        if in_place and promoted != out.dtype_ and may_have_internal_overlap(ndim, out.sizes, out.strides):
             # as PyTorch, which casts before and after: all is read before anything is written
             copy_into(out, compute(op, operands, n, None, False))
             return out
@@ -92,7 +92,7 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     return out
 
 
-cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype,
+cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype, int promoted,
                       bint in_place) except -1:
     """May the result be written into `out`? (With out=, resize it first if its shape is another.)"""
     cdef str where = op.name + ("_" if in_place else "")
@@ -107,7 +107,7 @@ cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndi
         if in_place:
             raise ShapeError(f"{where}: the result has shape {shape_text(ndim, sizes)}, but the tensor to be written has "
                              f"shape {shape_text(out.ndim_, out.sizes)}")
-        resize_out(where, out, result_for(operands, n, dtype, ndim, sizes, op.wraps_numbers))
+        resize_out(where, out, result_for(operands, n, dtype, promoted, ndim, sizes, op.wraps_numbers))
     refuse_internal_overlap(out, where)
     for k in range(n):
         if isinstance(<object>operands[k], TensorBase):

@@ -222,3 +222,24 @@ def test_gradients_lie_in_memory_as_in_pytorch(call, shapes, create_graph):
 
     for chosen in itertools.product(layouts, repeat=len(shapes)):
         assert gradients(tensorlab, chosen) == gradients(torch, chosen)
+
+
+@pytest.mark.parametrize("windows", [False, True])
+def test_einsum_saves_a_copy_of_what_cannot_be_read_as_matrices(windows):
+    """A later write to the operand is then of no consequence, as in PyTorch."""
+
+    def program(T):
+        x = T.arange(12.0).reshape(2, 2, 3)
+        x = x.reshape(4, 3).unfold(0, 2, 1) if windows else x
+        y = T.ones(*x.shape, requires_grad=True)
+        out = T.einsum("bij,bij->ij", x, y)
+        x.add_(1)
+        out.sum().backward()
+        return y.grad.tolist()
+
+    if windows:
+        assert program(tensorlab) == program(torch)
+    else:
+        for T in (tensorlab, torch):
+            with pytest.raises(RuntimeError, match="version"):
+                program(T)

@@ -611,3 +611,46 @@ def test_scaled_sums_are_those_of_pytorch_to_the_last_bit(name, dtype):
 
     for layout in (lambda x: x[0], lambda x: x.t()[:, 0], lambda x: x.t().contiguous()[:, 0]):
         assert program(tensorlab, layout).tolist() == program(torch, layout).tolist()
+
+
+# ------------------------------------------------------------------------------------------------ layout of results
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda T, x, y: x + y,
+        lambda T, x, y: x < y,
+        lambda T, x, y: T.where(y > 0, x, y),
+        lambda T, x, y: x / y,
+        lambda T, x, y: x.sin(),
+        lambda T, x, y: x * 2.5,
+        lambda T, x, y: x.clamp(0.5),
+        lambda T, x, y: T.addcmul(x, y, x),
+        lambda T, x, y: y.double().add_(x),
+    ],
+)
+def test_what_is_cast_has_no_gaps_when_the_layout_of_the_result_is_chosen(call):
+    """PyTorch casts an operand to the promoted type before it looks at strides."""
+    views = [
+        lambda T, x: x,
+        lambda T, x: x.permute(1, 2, 0)[..., :1].expand(4, 2, 3).permute(2, 0, 1),
+        lambda T, x: x[:, :1].expand(3, 4, 2),
+        lambda T, x: x.unfold(0, 2, 1)[:1].permute(3, 1, 2, 0)[1:, :, :, 0],
+        lambda T, x: T.stack([x, x], -1)[..., 0].transpose(0, 1).contiguous().transpose(0, 1),
+        lambda T, x: T.stack([x, x], -1).transpose(0, 2)[0].transpose(0, 1)[..., :1],
+        lambda T, x: x[:, :, 0].t()[:, None].diagonal(0, 0, 2),
+    ]
+
+    def strides(T, view, other, dtype, other_dtype):
+        x = view(T, T.arange(24).reshape(3, 4, 2)).to(getattr(T, dtype), copy=False)
+        y = other(T, T.arange(24).to(getattr(T, other_dtype)).reshape(3, 4, 2) - 5)
+        try:
+            return call(T, x, y).stride()
+        except RuntimeError:
+            return "raises"
+
+    for view in views:
+        for other in views:
+            for types in (("int64", "float64"), ("int64", "int64"), ("int64", "float32")):
+                assert strides(tensorlab, view, other, *types) == strides(
+                    torch, view, other, *types
+                )

@@ -18,7 +18,7 @@ from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import ShapeError
-from tensorlab.ops.linalg.matrices import matmul
+from tensorlab.ops.linalg.matrices import bmm, matmul
 
 cdef str LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 cdef str ELLIPSIS = "..."
@@ -185,9 +185,8 @@ cdef long product_of(object sizes):
 
 
 cdef object as_matrices(object x, list batch, list rows, list columns, list rest):
-    """x permuted to (batch, rows, columns), the latter two joined to one dimension each; there is always a batch."""
-    shape = [size_of(x, d) for d in batch] or [1]
-    shape += [product_of([size_of(x, d) for d in rows]), product_of([size_of(x, d) for d in columns])]
+    """x permuted to (batch, rows, columns), each joined to one dimension."""
+    shape = [product_of([size_of(x, d) for d in dims]) for dims in (batch, rows, columns)]
     return x.permute(batch + rows + columns + rest).reshape(shape)
 
 
@@ -208,7 +207,7 @@ cdef object multiply_pair(object x, object y, list summed):
             right.append(d)
     if left and right and right[len(right) - 1] < left[0]:          # so the result comes out in the order that is asked for
         x, y, left, right = y, x, right, left
-    out = matmul(as_matrices(x, batch, left, summed, right), as_matrices(y, batch, summed, right, left))
+    out = bmm(as_matrices(x, batch, left, summed, right), as_matrices(y, batch, summed, right, left))
     order = batch + left + summed + right
     out = out.reshape([size_of(x, d) for d in batch + left] + [1] * len(summed) + [size_of(y, d) for d in right])
     return out.permute([order.index(d) for d in range(ndim)])
