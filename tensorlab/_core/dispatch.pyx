@@ -119,8 +119,12 @@ cdef inline object backend(Op op, PyObject** arguments, int n):
 
 
 cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
-    """Whether there is nothing to compute: a tensor has no memory, or the results will have none."""
+    """Whether there is nothing to compute: a tensor has no memory, or the results will have none.
+
+    Where no device is named, results are on that of the tensors; if there are none, on the default device.
+    """
     cdef object value
+    cdef bint has_tensors = False
     cdef int i
     for i in range(n):
         value = <object>arguments[i]
@@ -129,16 +133,21 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
         if isinstance(value, TensorBase):
             if is_meta(<TensorBase>value):
                 return True
+            has_tensors = True
         elif type(value) is tuple or type(value) is list:
             for item in value:
                 if PyLong_CheckExact(item):
                     break                   # a shape or the like, with no tensor in it
-                if isinstance(item, TensorBase) and is_meta(<TensorBase>item):
-                    return True
+                if isinstance(item, TensorBase):
+                    if is_meta(<TensorBase>item):
+                        return True
+                    has_tensors = True
     if op.device_position < 0:
         return False
     value = <object>arguments[op.device_position]
-    return is_meta_by_default() if value is None else is_meta_device(value, op.name)
+    if value is None:
+        return not has_tensors and is_meta_by_default()
+    return is_meta_device(value, op.name)
 
 
 cdef object call_shared(Op op, void* kernel, PyObject** arguments, int n):

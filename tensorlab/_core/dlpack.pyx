@@ -383,7 +383,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     cdef bint shares = True
     check_device(device, "asarray")
     if isinstance(obj, TensorBase):
-        out = (<object>obj).to(device)
+        out = as_tensor(obj, device=device)
     elif is_array(obj):
         out = as_tensor(obj, device=device)
     elif hasattr(obj, "__dlpack__"):

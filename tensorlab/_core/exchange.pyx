@@ -321,12 +321,15 @@ def tensor(data, *, dtype=None, device=None, bint requires_grad=False, pin_memor
 
 
 def as_tensor(data, dtype=None, device=None):
-    """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type)."""
+    """`data` as a tensor, sharing its memory where possible (a Tensor, a NumPy array of the right type).
+
+    Where no device is named, a Tensor stays on its own, unless the default device is "meta".
+    """
     cdef int code = dtype_code(dtype, NO_DTYPE)
     cdef bint on_meta = is_meta_device(device, "as_tensor")
     cdef TensorBase x
     if isinstance(data, TensorBase):
-        return data.to(device=device, dtype=None if code == NO_DTYPE else dtype_object(code))
+        return data.to(device="meta" if on_meta else device, dtype=None if code == NO_DTYPE else dtype_object(code))
     if not is_ndarray(data):
         return run_3(TENSOR, data, dtype, device)
     x = tensor_over(data)

@@ -9,6 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tensorlab._core.op import REGISTRY
 
 import tensorlab
 from tensorlab import nn
@@ -325,6 +326,56 @@ def test_a_block_or_a_default_makes_tensors_on_meta():
     finally:
         tensorlab.set_default_device(None)
     assert tensorlab.get_default_device() == tensorlab.device("cpu")
+
+
+def defaults_to_meta(way):
+    """A block in which the default device is "meta"."""
+    if way == "block":
+        return tensorlab.device("meta")
+    stack = contextlib.ExitStack()
+    stack.callback(tensorlab.set_default_device, None)
+    tensorlab.set_default_device("meta")
+    return stack
+
+
+# Calls of all ops that take tensors and a device, with None for the device.
+BESIDE_TENSORS = {
+    "empty_like": (None,) * 3,
+    "zeros_like": (None,) * 3,
+    "ones_like": (None,) * 3,
+    "full_like": (2, *(None,) * 3),
+    "rand_like": (None,) * 5,
+    "randn_like": (None,) * 5,
+    "randint_like": (0, 5, *(None,) * 5),
+    "to_copy": (tensorlab.float64, None, None),
+    "to_integers": (tensorlab.int64, None, None),
+}
+
+
+def test_the_table_has_all_ops_that_take_tensors_and_a_device():
+    schemas = {name: str(op.schema).partition("->")[0] for name, op in REGISTRY.items()}
+    found = {name for name, schema in schemas.items() if "Tensor" in schema and "Device?" in schema}
+    assert found == set(BESIDE_TENSORS)
+
+
+@pytest.mark.parametrize("way", ["block", "default"])
+@pytest.mark.parametrize("name", BESIDE_TENSORS)
+def test_beside_tensors_no_device_means_theirs(name, way):
+    x = tensorlab.ones(2, 3)
+    with defaults_to_meta(way):
+        assert REGISTRY[name](x, *BESIDE_TENSORS[name]).is_cpu
+    assert REGISTRY[name](x.to("meta"), *BESIDE_TENSORS[name]).is_meta
+
+
+@pytest.mark.parametrize("way", ["block", "default"])
+@pytest.mark.parametrize("call", [lambda T, x: T.as_tensor(x), lambda T, x: T.asarray(x)])
+def test_what_is_to_be_a_tensor_goes_to_the_default_device(call, way):
+    x = tensorlab.ones(2)
+    with defaults_to_meta(way):
+        assert call(tensorlab, x).is_meta
+        assert call(tensorlab, np.ones(2)).is_meta
+    assert call(tensorlab, x.to("meta")).is_meta
+    assert call(tensorlab, x) is x
 
 
 # ------------------------------------------------------------------------------------------------ modules
