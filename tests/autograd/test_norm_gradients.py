@@ -69,3 +69,22 @@ def test_group_norm_refuses_weights_and_biases_that_are_none_of_the_channels():
     with pytest.raises(DTypeError, match=r"^group_norm: weight has type tensorlab.float64"):
         group_norm(x, 2, tensorlab.ones(4).double())
     assert group_norm(x.half(), 2, tensorlab.ones(4)).dtype == tensorlab.float16
+
+
+def test_third_derivatives_of_layer_norm_are_those_of_its_formula():
+    """PyTorch's are not: docs/appendix-differences.md."""
+
+    def formula(x):
+        centred = x - x.mean(-1, keepdim=True)
+        return centred * ((centred * centred).mean(-1, keepdim=True) + 0.1).rsqrt()
+
+    def third(norm):
+        x = tensorlab.tensor([[-1.5, 1.75, 1.0], [0.5, 0.25, -2.0]], dtype=tensorlab.float64)
+        y = norm(x.requires_grad_())
+        (first,) = tensorlab.autograd.grad((y * y).sum(), x, create_graph=True)
+        (second,) = tensorlab.autograd.grad((first * first).sum(), y, create_graph=True)
+        return tensorlab.autograd.grad((second * second).sum(), x)[0]
+
+    ours = third(lambda x: tensorlab.nn.functional.layer_norm(x, (3,), eps=0.1))
+    assert ours.abs().max() > 1e-4
+    tensorlab.testing.assert_close(ours, third(formula), rtol=1e-9, atol=1e-15)
