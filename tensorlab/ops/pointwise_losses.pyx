@@ -142,7 +142,7 @@ cdef void huber_loop(real* out, real* x, real* y, real* delta, ssize n) noexcept
         size = size_of(x[i] - y[i])
         out[i] = <real>0.5 * size * size if size < delta[i] else delta[i] * (size - <real>0.5 * delta[i])
 
-cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, *, float delta=1.0) -> Tensor", dtype="promote")
+cdef Op HUBER_LOSS = Op("huber_loss(Tensor x, Tensor y, float delta=1.0) -> Tensor", dtype="promote")
 floating_loops(HUBER_LOSS, &huber_loop[float], &huber_loop[double])
 
 @HUBER_LOSS.derivative("x")
