@@ -16,9 +16,9 @@ cdef inline int coalesce(int ndim, ssize* sizes, int operands, ssize** strides) 
     `strides[k]` has one stride of operand k for each dimension. Neighbours merge if they
     continue one another in every operand. Returns how many dimensions are left.
 
-    Dimensions of equal stride show the same elements, as windows that overlap do, and what a write
-    leaves in them depends on the order. It is PyTorch's: the smaller size last, or else the smaller
-    stride of another operand.
+    Dimensions of equal stride show the same elements, as windows that overlap do, and
+    what a write leaves in them depends on the order. It is PyTorch's: the smaller size
+    last, or else the smaller stride of another operand.
     """
     cdef int i, j, k, last = 0, n = 0
     cdef bint continues
@@ -51,7 +51,8 @@ cdef inline int coalesce(int ndim, ssize* sizes, int operands, ssize** strides) 
     return last + 1 if n > 0 else 0
 
 
-cdef inline bint belongs_outside(int j, const ssize* sizes, int operands, ssize** strides) noexcept nogil:
+cdef inline bint belongs_outside(int j, const ssize* sizes, int operands,
+                                 ssize** strides) noexcept nogil:
     """Of two neighbouring dimensions, should the inner one, j, be outside?"""
     cdef int k
     if strides[0][j - 1] != strides[0][j] or strides[0][j] == 0:
