@@ -158,7 +158,9 @@ cdef ssize group_size(DimIterator* iter, ssize* bytes_needed) noexcept nogil:
 cdef bint is_strip(DimIterator* iter) noexcept nogil:
     """May the strip loop be used?"""
     cdef int k
-    if iter.strip == NULL or iter.one_by_one or iter.sizes[iter.ndim - 1] < 8:
+    if iter.one_by_one:
+        return False
+    if iter.strip == NULL or iter.sizes[iter.ndim - 1] < 8:
         return False
     for k in range(iter.operands):
         if (iter.operand[k].dtype != iter.operand[k].kernel_dtype or iter.operand[k].strides[iter.ndim - 1] != 1 or

@@ -21,7 +21,6 @@ SEES_OTHERS = {
                 "addbmm",
                 "addr",
                 "linear",
-                "einsum",
                 "binary_cross_entropy_with_logits",
             ),
             *("kl_div", "rms_norm", "group_norm", "cosine_similarity", "gradient"),
