@@ -1,9 +1,11 @@
 """Exercises of chapter 20, version counters."""
 
-import tensorlab as T
+import random
+
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
 
-IMPORTS = "import tensorlab as T"
+IMPORTS = "import tensorlab as torch"
 
 
 class CountTheWrites(Exercise):
@@ -11,18 +13,18 @@ class CountTheWrites(Exercise):
 
     What is `y._version` when this program has ended? Replace `None` before you run anything.
 
-        y = T.zeros(4)
+        y = torch.zeros(4)
         y[0:2].add_(1)
         y.detach().mul_(3)
         y.data.add_(1)
-        with T.no_grad():
+        with torch.no_grad():
             y.sub_(1)
         y = y + 1
         y[0] = 7.0
     """
 
     kind = "warm-up"
-    idea = "One counter for all who look"
+    idea = "One counter for all aliases"
     stub = """
         version = None
     """
@@ -63,11 +65,11 @@ class CountTheWrites(Exercise):
     ]
 
     def check(version):
-        y = T.zeros(4)
+        y = torch.zeros(4)
         y[0:2].add_(1)
         y.detach().mul_(3)
         y.data.add_(1)
-        with T.no_grad():
+        with torch.no_grad():
             y.sub_(1)
         y = y + 1
         y[0] = 7.0
@@ -84,8 +86,8 @@ class CountTheWrites(Exercise):
 class Guarded(Exercise):
     """A saved tensor of your own
 
-    Write `guarded(x)`, which returns a function without arguments. That function hands `x` out, the very
-    tensor and no copy, as long as its memory has not been written to since; afterwards it raises
+    Write `guarded(x)`, which returns a function without arguments. As long as the memory of `x` has not
+    been written to since, that function returns `x`: the same tensor, not a copy. Afterwards it raises
     `RuntimeError`, even if the old values have been put back.
     """
 
@@ -133,7 +135,7 @@ class Guarded(Exercise):
                 return unpack
             """,
             says="put back",
-            why="Comparing values walks over the memory twice, and a write that was undone goes by.",
+            why="Comparing values reads the memory twice, and a write that was undone goes unnoticed.",
         ),
         Wrong(
             """
@@ -153,6 +155,24 @@ class Guarded(Exercise):
         Wrong(
             """
             def guarded(x):
+                version = x._version
+
+                def unpack():
+                    nonlocal version
+                    if x._version != version:
+                        version = x._version
+                        raise RuntimeError("changed")
+                    return x
+
+                return unpack
+            """,
+            says="a second time",
+            why="The first failure overwrites the version that was kept, and the second call returns the "
+            "changed tensor.",
+        ),
+        Wrong(
+            """
+            def guarded(x):
                 def unpack():
                     if x._version != 0:
                         raise RuntimeError("changed")
@@ -166,27 +186,39 @@ class Guarded(Exercise):
     ]
 
     def check(guarded):
-        x = T.ones(3)
+        x = torch.ones(3)
         unpack = guarded(x)
         expect(unpack() is x, True, "unpack() is x (a copy is not)")
+        expect(unpack() is x, True, "unpack() is x, called a second time")
+        torch.ones(3).add_(1)  # another memory
+        expect(unpack() is x, True, "unpack() is x, after a write to another tensor")
         x[1:].zero_()
         expect_error(RuntimeError, unpack, about="unpack() after x[1:].zero_()")
-        x = T.ones(3)
-        x.add_(1)
-        unpack = guarded(x)
-        try:
-            unpack()
-        except RuntimeError:
-            remark = (
-                "This x was written to before it was guarded, and not since: that is no reason."
-            )
-            require(False, remark)
-        old = x.clone()
-        x.detach().zero_()
-        x.copy_(old)
-        expect_error(
-            RuntimeError, unpack, about="unpack() after a write whose old values were put back"
-        )
+        expect_error(RuntimeError, unpack, about="unpack() after x[1:].zero_(), a second time")
+        rng = random.Random()
+        for writes in (1, rng.randint(2, 5)):
+            x = torch.ones(3)
+            for _ in range(writes):
+                x.add_(1)
+            unpack = guarded(x)
+            try:
+                unpack()
+            except RuntimeError:
+                remark = (
+                    "This x was written to before it was guarded, and not since: that is no reason."
+                )
+                require(False, remark)
+            old = x.clone()
+            x.detach().zero_()
+            x.copy_(old)
+            about = "unpack() after a write whose old values were put back"
+            expect_error(RuntimeError, unpack, about=about)
+        x = torch.rand(2, 3)
+        early = guarded(x)
+        x.t()[0].mul_(2)
+        late = guarded(x)
+        expect_error(RuntimeError, early, about="unpack() of a guard that is older than a write")
+        expect(late() is x, True, "unpack() is x, of a second guard, made after that write")
 
 
 class SquareInPlace(Exercise):
@@ -235,12 +267,12 @@ class SquareInPlace(Exercise):
             "def square_in_place(y):\n    y.data.mul_(y.data)\n    return y",
             says="knows nothing",
             why="Through `.data` the write is hidden from autograd, and the gradient is that of $y$ itself: "
-            "a wrong number without a word.",
+            "a wrong number, silently.",
         ),
     ]
 
     def check(square_in_place):
-        x = T.tensor([1.0, 3.0], requires_grad=True)
+        x = torch.tensor([1.0, 3.0], requires_grad=True)
         y = x * 1
         place = y.data_ptr()
         came = square_in_place(y)
@@ -256,22 +288,33 @@ class SquareInPlace(Exercise):
         )
         require(grad != [1.0, 3.0], "This gradient is half of it: the product rule has two terms.")
         expect(grad, [2.0, 6.0], "the gradient at (1, 3)")
+        x = torch.randint(-5, 6, (2, 3)).to(torch.float64).requires_grad_()
+        weights = torch.randint(1, 6, (2, 3)).to(torch.float64)
+        y = x * 3
+        saves_y = y * y
+        came = square_in_place(y)
+        require(came is y, "square_in_place(y) must return y itself.")
+        expect(y.detach(), (9 * x * x).detach(), "y after the square, of other numbers")
+        (y * weights).sum().backward(retain_graph=True)
+        expect(x.grad, (18 * x * weights).detach(), "the gradient of a weighted sum")
+        about = "backward of y * y from before the write (y's version must be raised)"
+        expect_error(RuntimeError, saves_y.sum().backward, about=about)
 
 
 class HuntInPlace(BugHunt):
     """A test for an in-place op
 
     `scale_rows_(x, factors)` multiplies row $i$ of a matrix by `factors[i]`, in place, and returns `x`; it
-    raises `ValueError` if there are not as many factors as rows. Three people wrote it, all three get the
+    raises `ValueError` if there are not as many factors as rows. Three people wrote it. All three get the
     numbers right, and each breaks one promise that in-place ops make. Write `test(scale_rows_)`, which
-    passes on the right one and fails on each of theirs.
+    passes on the right one and fails on each of the three.
     """
 
     idea = "Check, save, write, count, rebase"
     stub = """
         def test(scale_rows_):
-            x = T.ones(2, 3)
-            scale_rows_(x, T.tensor([2.0, 3.0]))
+            x = torch.ones(2, 3)
+            scale_rows_(x, torch.tensor([2.0, 3.0]))
             assert x.tolist() == [[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]
     """
     hints = [
@@ -283,17 +326,17 @@ class HuntInPlace(BugHunt):
     ]
     solution = """
         def test(scale_rows_):
-            x = T.ones(2, 3)
-            result = scale_rows_(x, T.tensor([2.0, 3.0]))
+            x = torch.ones(2, 3)
+            result = scale_rows_(x, torch.tensor([2.0, 3.0]))
             assert result is x
             assert x.tolist() == [[2.0, 2.0, 2.0], [3.0, 3.0, 3.0]]
             assert x._version == 1
 
-            x = T.ones(2, 3)
+            x = torch.ones(2, 3)
             try:
-                scale_rows_(x, T.tensor([2.0]))
+                scale_rows_(x, torch.tensor([2.0]))
             except ValueError:
-                assert x.tolist() == T.ones(2, 3).tolist()
+                assert x.tolist() == torch.ones(2, 3).tolist()
                 assert x._version == 0
             else:
                 raise AssertionError("too few factors, and no error")
@@ -307,8 +350,8 @@ class HuntInPlace(BugHunt):
         Wrong(
             """
             def test(scale_rows_):
-                x = T.ones(2, 3)
-                scale_rows_(x, T.tensor([2.0, 3.0]))
+                x = torch.ones(2, 3)
+                scale_rows_(x, torch.tensor([2.0, 3.0]))
                 assert x._version == 1
             """,
             says="(number 3)",
@@ -317,8 +360,8 @@ class HuntInPlace(BugHunt):
         Wrong(
             """
             def test(scale_rows_):
-                x = T.ones(2, 3)
-                scale_rows_(x, T.tensor([2.0, 3.0]))
+                x = torch.ones(2, 3)
+                scale_rows_(x, torch.tensor([2.0, 3.0]))
                 assert x._version > 0
             """,
             says="(number 2, 3)",
@@ -327,8 +370,8 @@ class HuntInPlace(BugHunt):
         Wrong(
             """
             def test(scale_rows_):
-                x = T.ones(2, 3)
-                scale_rows_(x, T.tensor([2.0]))
+                x = torch.ones(2, 3)
+                scale_rows_(x, torch.tensor([2.0]))
                 assert x._version == 0
             """,
             says="ValueError",

@@ -11,8 +11,8 @@ import recording
 TESTS = ["tests/core/test_graph.py", "tests/core/test_engine.py"]
 VERDICTS = (HERE / "verdicts.py").read_text()
 OWN_COUNTER = """
-import tensorlab as T
-x = T.tensor([1.0, 2.0], requires_grad=True)
+import tensorlab as torch
+x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x * 1
 z = y * y
 y[0:1].zero_()
@@ -20,8 +20,8 @@ z.sum().backward()
 print(f"x.grad is {x.grad.tolist()}")
 """
 NOT_COUNTED = """
-import tensorlab as T
-x = T.tensor([1.0, 2.0], requires_grad=True)
+import tensorlab as torch
+x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x.tanh()
 y.zero_()
 y.sum().backward()

@@ -1,20 +1,22 @@
 """Exercises of chapter 21, views and in-place."""
 
-import tensorlab as T
+import random
+
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
-IMPORTS = "import tensorlab as T"
+IMPORTS = "import tensorlab as torch"
 
 
 class WhatTheWriteDoes(Exercise):
     """Which line raises, and what comes out
 
-    Seven programs, each after `x = T.tensor([1.0, 2.0, 3.0], requires_grad=True)` and `y = x * 1`. For each
+    Seven programs, each after `x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)` and `y = x * 1`. For each
     give the gradient of `y.sum()` by `x`, or the word `"error"`. Replace every `None` before you run anything.
 
         A   y[1:].mul_(5)
         B   x[1:].mul_(5)
-        C   with T.no_grad(): x[1:].mul_(5)          (after y = x * 1)
+        C   with torch.no_grad(): x[1:].mul_(5)      (after y = x * 1)
         D   a, b, c = y; b.mul_(5)
         E   y[0] = y[1] * 5
         F   y[0] = 7.0
@@ -109,7 +111,7 @@ class WhatTheWriteDoes(Exercise):
             x[1:].mul_(5)
 
         def c(x, y):
-            with T.no_grad():
+            with torch.no_grad():
                 x[1:].mul_(5)
 
         def d(x, y):
@@ -133,7 +135,7 @@ class WhatTheWriteDoes(Exercise):
         }
         truth = {}
         for name, program in programs.items():
-            x = T.tensor([1.0, 2.0, 3.0], requires_grad=True)
+            x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
             y = x * 1
             try:
                 program(x, y)
@@ -167,11 +169,11 @@ class PutGradient(Exercise):
     dimension whose elements `start` to `stop` were written. `grad` is the gradient of the base after
     the write, and `inner` the backward of the op: it turns the gradient of the written part into that of the
     part before, or returns `None` if none goes through it (as for `fill_`). Return the gradient of the base
-    before the write. `grad` itself belongs to someone else and must stay as it is.
+    before the write. Other nodes may still read `grad` itself: it must stay as it is.
     """
 
     kind = "implement"
-    idea = "A write gives the base a new node"
+    idea = "Backward through a write"
     stub = """
         def backward_of_write(grad, start, stop, inner):
             return grad  # not yet
@@ -206,7 +208,7 @@ class PutGradient(Exercise):
                 part.copy_(answer) if answer is not None else part.zero_()
                 return grad
             """,
-            says="belongs to someone else",
+            says="This changes `grad`",
             why="It writes into the gradient that it was given. Other nodes may still read that.",
         ),
         Wrong(
@@ -232,9 +234,9 @@ class PutGradient(Exercise):
                 result[start:stop] += answer
                 return result
             """,
-            says="in place of",
-            why="The old part has no influence except through the op: its gradient takes the place of what came "
-            "in, and is not added to it.",
+            says="instead of",
+            why="The old part has no influence except through the op: its gradient replaces what came in, and is "
+            "not added to it.",
         ),
         Wrong(
             """
@@ -246,19 +248,17 @@ class PutGradient(Exercise):
                 return result
             """,
             says="kept",
-            why="`inner` may keep what it is given, for a hook say, and here it changes under its hands.",
+            why="`inner` may keep what it is given, for a hook say, and here that is overwritten later.",
         ),
     ]
 
     def check(backward_of_write):
-        grad = T.tensor([1.0, 2.0, 3.0, 4.0])
+        grad = torch.tensor([1.0, 2.0, 3.0, 4.0])
         came = backward_of_write(grad, 1, 3, lambda g: g * 10)
-        remark = (
-            "This changes `grad`, which belongs to someone else: other nodes may still read it."
-        )
+        remark = "This changes `grad` itself, and other nodes may still read it."
         require(grad.tolist() == [1.0, 2.0, 3.0, 4.0], remark)
         if came.tolist() == [1.0, 22.0, 33.0, 4.0]:
-            remark = "The gradient of the part goes in place of what came in; here it is added."
+            remark = "The gradient of the part comes instead of what came in; here it is added."
             require(False, remark)
         expect(came, [1.0, 20.0, 30.0, 4.0], "the gradient of the old base, for a product with 10")
         came = backward_of_write(grad, 0, 2, lambda g: None)
@@ -273,6 +273,23 @@ class PutGradient(Exercise):
             kept[0].tolist() == [2.0, 3.0],
             "`inner` has kept what it was given, and that has changed since: give it a copy.",
         )
+        rng = random.Random()
+        for _ in range(10):
+            size = rng.randint(3, 9)
+            start, stop = sorted(rng.sample(range(size + 1), 2))
+            grad = torch.randint(-9, 10, (size,)).to(torch.float64)
+            old, weights = grad.tolist(), [rng.randint(2, 9) for _ in range(start, stop)]
+            inner = rng.choice([torch.tensor(weights, dtype=torch.float64).mul, lambda g: None])
+            answer = inner(grad[start:stop])
+            middle = [0.0] * (stop - start) if answer is None else answer.tolist()
+            came = backward_of_write(grad, start, stop, inner)
+            require(
+                grad.tolist() == old,
+                "This changes `grad` itself, and other nodes may still read it.",
+            )
+            through = "nothing goes" if answer is None else f"factors {weights} go"
+            about = f"the gradient of the old base, for grad {old}, places {start} to {stop}; {through} through"
+            expect(came.tolist(), old[:start] + middle + old[stop:], about)
 
 
 class FillingATable(Exercise):
@@ -287,8 +304,8 @@ class FillingATable(Exercise):
     idea = "Experiment"
     stub = """
         def running_means(x):
-            table = T.zeros(x.shape)
-            total = T.zeros(x.shape[1])
+            table = torch.zeros(x.shape)
+            total = torch.zeros(x.shape[1])
             for i in range(len(x)):
                 total = total + x[i]
                 table[i] = total / (i + 1)
@@ -297,27 +314,27 @@ class FillingATable(Exercise):
     hints = [
         "Where does the first `CopySlices` come from? Which line writes to a view?",
         "Collect the rows in a list. Which function puts rows together into a table?",
-        "`rows.append(total / (i + 1))` and at the end `T.stack(rows)`. Or no loop: `cumsum` along dimension 0, "
+        "`rows.append(total / (i + 1))` and at the end `torch.stack(rows)`. Or no loop: `cumsum` along dimension 0, "
         "divided by a column 1, 2, 3, ...",
     ]
     solution = """
         def running_means(x):
-            rows, total = [], T.zeros(x.shape[1])
+            rows, total = [], torch.zeros(x.shape[1])
             for i in range(len(x)):
                 total = total + x[i]
                 rows.append(total / (i + 1))
-            return T.stack(rows)
+            return torch.stack(rows)
     """
     reason = """
         `stack` has one node with an edge to each row, and its backward gives each its slice of the gradient. With
-        `x.cumsum(0) / T.arange(1.0, len(x) + 1).unsqueeze(1)` there is no loop at all.
+        `x.cumsum(0) / torch.arange(1.0, len(x) + 1).unsqueeze(1)` there is no loop at all.
     """
     wrong = [
         Wrong(
             """
             def running_means(x):
-                table = T.zeros(x.shape)
-                total = T.zeros(x.shape[1])
+                table = torch.zeros(x.shape)
+                total = torch.zeros(x.shape[1])
                 for i in range(len(x)):
                     total = total + x[i]
                     table[i] = total.detach() / (i + 1)
@@ -329,11 +346,11 @@ class FillingATable(Exercise):
         Wrong(
             """
             def running_means(x):
-                total, rows = T.zeros(x.shape[1]), []
+                total, rows = torch.zeros(x.shape[1]), []
                 for i in range(len(x)):
                     total = total + x[i]
                     rows.append(total / (i + 1))
-                table = T.zeros(x.shape)
+                table = torch.zeros(x.shape)
                 for i, row in enumerate(rows):
                     table[i].copy_(row)
                 return table
@@ -344,12 +361,12 @@ class FillingATable(Exercise):
         Wrong(
             """
             def running_means(x):
-                rows, total = [], T.zeros(x.shape[1])
+                rows, total = [], torch.zeros(x.shape[1])
                 for i in range(len(x)):
                     total += x[i]
                     rows.append(total)
-                counts = T.arange(1.0, len(x) + 1).unsqueeze(1)
-                return T.stack(rows) / counts
+                counts = torch.arange(1.0, len(x) + 1).unsqueeze(1)
+                return torch.stack(rows) / counts
             """,
             says="row 0",
             why="`+=` writes to the one tensor that the list holds several times: at the end, all rows are the last.",
@@ -357,10 +374,10 @@ class FillingATable(Exercise):
     ]
 
     def check(running_means):
-        data = T.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 1.0]])
+        data = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 1.0]])
         x = data.clone().requires_grad_()
         out = running_means(x)
-        truth = data.cumsum(0) / T.tensor([[1.0], [2.0], [3.0]])
+        truth = data.cumsum(0) / torch.tensor([[1.0], [2.0], [3.0]])
         expect(out[0].tolist(), truth[0].tolist(), "row 0 of the result")
         expect(out, truth, "the result", tolerance=1e-6)
         require(out.requires_grad, "The result has no gradient any more.")
@@ -376,25 +393,36 @@ class FillingATable(Exercise):
         column = [1 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3]
         expect(
             x.grad,
-            T.tensor(column).unsqueeze(1).expand(3, 2),
+            torch.tensor(column).unsqueeze(1).expand(3, 2),
             "the gradient of the sum",
             tolerance=1e-5,
         )
+        for n, width in ((1, 3), (5, 4)):
+            x = torch.rand(n, width, dtype=torch.float64).to(torch.float32).requires_grad_()
+            weights, before = torch.rand(n, width), x.tolist()
+            out = running_means(x)
+            require(x.tolist() == before, "running_means has changed x.")
+            means = torch.stack([x[: i + 1].mean(0) for i in range(n)])
+            expect(out, means.detach(), f"the result for {n} rows of {width}", tolerance=1e-5)
+            (grad,) = torch.autograd.grad((out * weights).sum(), x)
+            (truth,) = torch.autograd.grad((means * weights).sum(), x)
+            about = f"the gradient of a weighted sum, for {n} rows of {width}"
+            expect(grad, truth, about, tolerance=1e-4)
 
 
 class HuntTheWrite(BugHunt):
     """A test for writes to views
 
     `write(y, view, factor)` multiplies `view`, a view of the computed tensor `y`, by `factor` in place. Four
-    people wrote it in ways of their own, and each breaks one promise. Write `test(write)`, which passes on
-    the right one and fails on each of theirs. `view` may be any view of `y`, or one that cannot be written:
+    people wrote it in different ways, and each breaks one promise. Write `test(write)`, which passes on
+    the right one and fails on each of the four. `view` may be any view of `y`, or one that cannot be written:
     then `RuntimeError` is right.
     """
 
     idea = "Break it"
     stub = """
         def test(write):
-            x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+            x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
             y = x * 1
             write(y, y[:2], 10.0)
             assert y.tolist() == [10.0, 20.0, 3.0, 4.0]
@@ -408,15 +436,15 @@ class HuntTheWrite(BugHunt):
     ]
     solution = """
         def test(write):
-            x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+            x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
             y = x * 1
             other = y[1:3]
             write(y, y[2:], 10.0)
             assert y.tolist() == [1.0, 2.0, 30.0, 40.0]
             assert other.tolist() == [2.0, 30.0]
-            (grad,) = T.autograd.grad(y.sum(), x, retain_graph=True)
+            (grad,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
             assert grad.tolist() == [1.0, 1.0, 10.0, 10.0]
-            (grad,) = T.autograd.grad(other.sum(), x)
+            (grad,) = torch.autograd.grad(other.sum(), x)
             assert grad.tolist() == [0.0, 1.0, 10.0, 0.0]
 
             y = x * 1
@@ -437,7 +465,7 @@ class HuntTheWrite(BugHunt):
         Wrong(
             """
             def test(write):
-                x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+                x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
                 y = x * 1
                 write(y, y[:2], 10.0)
                 y.sum().backward()
@@ -450,14 +478,14 @@ class HuntTheWrite(BugHunt):
         Wrong(
             """
             def test(write):
-                x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+                x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
                 y = x * 1
                 other = y[1:3]
                 write(y, y[2:], 10.0)
                 assert other.tolist() == [2.0, 30.0]
-                (grad,) = T.autograd.grad(y.sum(), x, retain_graph=True)
+                (grad,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
                 assert grad.tolist() == [1.0, 1.0, 10.0, 10.0]
-                (grad,) = T.autograd.grad(other.sum(), x)
+                (grad,) = torch.autograd.grad(other.sum(), x)
                 assert grad.tolist() == [0.0, 1.0, 10.0, 0.0]
             """,
             says="(number 4)",
@@ -466,7 +494,7 @@ class HuntTheWrite(BugHunt):
         Wrong(
             """
             def test(write):
-                x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+                x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
                 y = x * 1
                 write(y, y.split(2)[0], 10.0)
                 assert y.tolist() == [1.0, 2.0, 3.0, 4.0]

@@ -10,8 +10,8 @@ import recording
 TESTS = ["tests/core/test_graph.py", "tests/autograd/test_reported_bugs.py"]
 VERDICTS = (HERE / "verdicts.py").read_text()
 STALE = """
-import tensorlab as T
-x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+import tensorlab as torch
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
 y = x * 1
 left, right = y[:2], y[1:]
 right.mul_(10)
@@ -19,8 +19,8 @@ left.sum().backward()
 print(f"x.grad is {x.grad.tolist()}")
 """
 NO_OFFSET = """
-import tensorlab as T
-x = T.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+import tensorlab as torch
+x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
 y = x * 1
 y[2:].mul_(10)
 y.sum().backward()
