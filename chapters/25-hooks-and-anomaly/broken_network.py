@@ -1,6 +1,6 @@
 """A small network with two faults, for chapter 25: the lines that anomaly mode names are in this file."""
 
-import tensorlab as T
+import tensorlab as torch
 
 
 def spread(x):
@@ -29,7 +29,7 @@ def shifted_network(x, first, second):
 
 def weights():
     """Return an input and two weights; one hidden unit is dead."""
-    T.manual_seed(0)
-    first, second = T.randn(3, 4), T.randn(4, 1)
+    torch.manual_seed(0)
+    first, second = torch.randn(3, 4), torch.randn(4, 1)
     first[:, 2] = 0.0
-    return T.randn(8, 3), first.requires_grad_(), second.requires_grad_()
+    return torch.randn(8, 3), first.requires_grad_(), second.requires_grad_()

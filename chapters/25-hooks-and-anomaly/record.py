@@ -25,11 +25,11 @@ print(json.dumps(called))
 """
 NETWORK = (HERE / "broken_network.py").read_text()
 DAMAGE = (
-    NETWORK.replace("import tensorlab as T", "import json, warnings, MODULE as T")
+    NETWORK.replace("import tensorlab as torch", "import json, warnings, MODULE as torch")
     + """
 warnings.simplefilter("ignore")
 try:
-    with T.autograd.set_detect_anomaly(True):
+    with torch.autograd.set_detect_anomaly(True):
         shifted_network(*weights()).sum().backward()
 except RuntimeError as error:
     print(json.dumps(str(error)))
