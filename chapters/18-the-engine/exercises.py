@@ -18,8 +18,9 @@ FILES = ["tiny_engine.py"]
 class CountsByHand(Exercise):
     """How many gradients does each node wait for?
 
-    In `w.backward()`, how many gradients, from other nodes, does the node of each of `w`, `z`, `y` and `x` wait
-    for? Draw the graph first, with one arrow for each time a number is used. Then replace each `None`.
+    Each of `w`, `z`, `y` and `x` has a node. When you call `w.backward()`, how many gradients from other nodes
+    does each of them wait for? Draw the graph first, with one arrow for each time a number is used. Then
+    replace each `None`.
 
         y = x * x
         z = y * x
@@ -48,7 +49,7 @@ class CountsByHand(Exercise):
         Wrong(
             'waits = {"w": 0, "z": 1, "y": 2, "x": 2}',
             says="edges, not ops",
-            why="One for each op that used `x`. The count is of edges, and `x * x` has two.",
+            why="This counts the ops that used `x`. The engine counts edges, and `x * x` has two.",
         ),
         Wrong(
             'waits = {"w": 1, "z": 1, "y": 2, "x": 3}',
@@ -58,8 +59,7 @@ class CountsByHand(Exercise):
         Wrong(
             'waits = {"w": 2, "z": 2, "y": 2, "x": 0}',
             says="point away",
-            why="These are the arrows that leave each node: the way forward was computed, and not "
-            "the way gradients come.",
+            why="These are the arrows that leave each node. A node waits for those that arrive.",
         ),
     ]
 
@@ -141,8 +141,8 @@ class Needed(Exercise):
             return found
     """
     reason = """
-        Nodes leave the queue before what they point to. Backwards, that order judges a node's inputs first,
-        so one look at each edge is enough.
+        `steps` yields a node before the nodes that it points to. In reverse order, a node's inputs are decided
+        before the node itself, so one look at each edge is enough.
     """
     wrong = [
         Wrong(
@@ -272,8 +272,8 @@ class WithoutCounts(Exercise):
             root.grad = 1.0  # not yet
     """
     hints = [
-        "Every edge leads to a node that was made *earlier*: `node.number` says when. If something still "
-        "waits for a gradient, what is known of the numbers of those that will bring it?",
+        "Every edge leads to a node that was made *earlier*: `node.number` says when. If a node still "
+        "waits for a gradient, what do you know about the numbers of the nodes that will send it?",
         "They are larger. So of all nodes where something waits, the one made last has everything.",
         "Keep `waiting = {root: 1.0}`. Take `max(waiting, key=lambda node: node.number)` out of it, and add "
         "what it brings to its inputs, until nothing waits.",
@@ -412,8 +412,8 @@ class HuntInTheEngine(BugHunt):
             assert x.grad == 6.0
     """
     hints = [
-        "A chain tests almost nothing: no number is used twice. Which two kinds of graph did the chapter "
-        "break engines with, and which edge, says The loop, is counted though it brings nothing?",
+        "A chain tests almost nothing: no number is used twice. With which two kinds of graph did the "
+        "chapter break engines? And which edge is counted, according to *The loop*, though it brings nothing?",
         "One is broken where a number is used twice, one where paths of *unequal length* meet. Think of the "
         "third as someone who saves work: which edge seems to bring nothing?",
         "A slope of 0 brings a gradient of 0, and the node behind it must still be counted down: let one "

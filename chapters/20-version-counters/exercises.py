@@ -150,7 +150,7 @@ class Guarded(Exercise):
                 return unpack
             """,
             says="copy",
-            why="A copy is safe from every write; it doubles the memory, and is not what was asked for.",
+            why="A copy is safe from every write. But it doubles the memory, and the exercise asks for `x` itself.",
         ),
         Wrong(
             """
@@ -181,7 +181,7 @@ class Guarded(Exercise):
                 return unpack
             """,
             says="before it was guarded",
-            why="A tensor need not be at version 0 when it is saved: an in-place op made it, perhaps.",
+            why="A tensor may be at any version when it is saved. Perhaps an in-place op made it.",
         ),
     ]
 

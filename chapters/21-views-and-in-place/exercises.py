@@ -39,7 +39,7 @@ class WhatTheWriteDoes(Exercise):
     hints = [
         "Who may be written? Look for leaves, for views of leaves, and for several views made at once. "
         "`a, b, c = y` unpacks `y` as `unbind` does.",
-        "`y[0] = value` is a write to the view `y[0]`. What `y[0]` was before has no influence any more. And "
+        "`y[0] = value` is a write to the view `y[0]`. The old value of `y[0]` has no influence any more. And "
         "`y[1] * 5`: does anything need the old value of `y[1]`?",
         "C and G change numbers without being recorded. Does the gradient of a *sum* of `x * 1` need any "
         "numbers? The factor 1 is a constant.",
