@@ -15,7 +15,7 @@ from tensorlab.utils.checkpoint import checkpoint
 class HowOften(Exercise):
     """How often does f run?
 
-    Each line begins with a fresh `x` that requires grad, and `f` computes `x.sin() * x`. How often is `f` called,
+    Each entry begins with a fresh `x` that requires grad, and `f` computes `x.sin() * x`. How often is `f` called,
     in forward and backward together? Answer before you run anything.
 
         "plain":      f(x).sum().backward()
