@@ -130,7 +130,7 @@ ARGUMENTS_OF = {
 # Functions whose `dim` may be several dimensions; that of the others is one.
 SEVERAL_DIMS = """all any sum nansum mean nanmean amax amin std var std_mean var_mean logsumexp norm count_nonzero
     squeeze squeeze_ aminmax"""
-# Names of functions and properties under the type that they return, where it is no tensor.
+# Names of functions and properties under the type that they return, where it is not a tensor.
 RESULTS = {
     "None": """backward set_default_dtype empty_cache reset_peak_memory_stats set_cache_limit retain_grad __setitem__
         __delitem__ __exit__ set_printoptions set_num_threads set_num_interop_threads set_default_device

@@ -9,7 +9,7 @@ import difflib
 import inspect
 import sys
 
-# The chapter that comes with each subsystem. An entry means that name and all that is in it; with a star, every
+# The chapter that comes with each subsystem. An entry means that name and everything that is in it; with a star, every
 # name that begins so.
 CHAPTERS = {
     "_dynamo": "47-capture-and-guards",
@@ -151,7 +151,7 @@ class MissingAttribute:
 
 
 def is_missing(thing, name):
-    """True if all that `thing` has for a name is a MissingAttribute."""
+    """True if everything that `thing` has for a name is a MissingAttribute."""
     return isinstance(inspect.getattr_static(thing, name, None), MissingAttribute)
 
 

@@ -262,7 +262,7 @@ def join_suffixes(text, found, indent):
 def tensor_repr(tensor):
     """Return the text that shows a tensor: its values, then what they leave unsaid.
 
-    A class of the user's own prints its name in place of `tensor`.  Values print with
+    A class of the user's own prints its name instead of `tensor`.  Values print with
     `precision` digits; for all of them, take `x.tolist()`.
     """
     class_name = type(tensor).__name__

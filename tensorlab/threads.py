@@ -17,7 +17,7 @@ def set_num_threads(num_threads):
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     RuntimeError
         If it is less than 1.
 

@@ -1,4 +1,4 @@
-"""FloatTensor, LongTensor and the like: old names for tensors of one dtype; prefer `tensor(data, dtype=...)`.
+"""FloatTensor, LongTensor and their siblings: old names for tensors of one dtype; prefer `tensor(data, dtype=...)`.
 
 >>> import tensorlab
 >>> tensorlab.LongTensor([1, 2])

@@ -221,8 +221,8 @@ OPS_AND_MODULES = [
     Bug(
         "the momentum of SGD is the gradient itself",
         "tensorlab/optim/sgd.py",
-        "velocities.append(empty_like(param) if is_first else velocity)",
-        "velocities.append(grad if is_first else velocity)",
+        "velocities = [empty_like(param) for param in first]",
+        "velocities = [param.grad for param in first]",
     ),
     Bug(
         "loading with strict lets dotted names pass",

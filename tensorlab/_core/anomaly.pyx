@@ -1,7 +1,7 @@
 """Anomaly mode: which line of the user's program made this node, and which wrote to that tensor?
 
 While the mode is on, every new node keeps the call stack of its forward op, every write its line, and backward looks for NaN
-after each node. All that costs time, so the mode is a switch, for the whole process as in PyTorch. A stack is kept as places
+after each node. This costs time, so the mode is a switch, for the whole process as in PyTorch. A stack is kept as places
 in compiled code and becomes text when it is read: of a thousand nodes hardly one is ever asked where it was made.
 """
 cimport cython

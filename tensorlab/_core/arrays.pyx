@@ -172,7 +172,7 @@ def __array__(TensorBase x not None, dtype=None, copy=None):
 
 
 def __array_wrap__(TensorBase x not None, array, context=None, return_scalar=False):
-    """NumPy's protocol: what `np.sin(tensor)` and the like computed, as a tensor over the same memory."""
+    """NumPy's protocol: what a function such as `np.sin(tensor)` computed, as a tensor over the same memory."""
     return tensor_over(array)
 
 

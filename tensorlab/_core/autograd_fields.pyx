@@ -52,7 +52,7 @@ def requires_grad_(TensorBase x not None, requires_grad=True):
     Raises
     ------
     RuntimeError
-        If its dtype is not floating, or if it shall be switched off for a tensor that was computed.
+        If its dtype is not floating, or if it is to be switched off for a tensor that was computed.
     """
     if not isinstance(requires_grad, bool):
         raise TypeError("requires_grad_: requires_grad must be a bool, not "

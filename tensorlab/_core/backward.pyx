@@ -1,6 +1,6 @@
 """backward and grad: what users call to start the engine.
 
-They check what is asked for, make the gradients to start from, run the engine (engine.pyx), and hand out what it found.
+They check what is asked for, make the gradients to start from, run the engine (engine.pyx), and return what it found.
 """
 from collections import namedtuple
 from operator import index
@@ -151,7 +151,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     retain_graph : bool; keep what was saved, so that backward can run again. As `create_graph` unless given
     create_graph : bool; record the backward pass itself, for higher derivatives
     grad_variables : the name of `grad_tensors` in old programs; it warns
-    inputs : Tensor, GradientEdge, sequence or dict of them; only these get a `.grad`. A tensor that is no leaf retains its
+    inputs : Tensor, GradientEdge, sequence or dict of them; only these get a `.grad`. A tensor that is not a leaf retains its
         gradient from now on; for an edge of one there is no tensor to keep it, unless it retains it already
 
     Raises
@@ -196,7 +196,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     allow_unused : bool; give None for an input that the outputs do not depend on, instead of raising
     is_grads_batched : bool; each of `grad_outputs` holds several vectors along a first dimension more, and so do the results.
         The pass is run once for each of them; nothing is gained but the loop
-    materialize_grads : bool; give zeros in place of None
+    materialize_grads : bool; give zeros instead of None
 
     Returns
     -------

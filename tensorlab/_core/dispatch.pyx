@@ -129,7 +129,7 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
     for i in range(n):
         value = <object>arguments[i]
         if value is None or PyLong_CheckExact(value) or PyFloat_CheckExact(value):
-            continue                        # which is quicker to see than that it is no Tensor
+            continue                        # which is quicker to see than that it is not a Tensor
         if isinstance(value, TensorBase):
             if is_meta(<TensorBase>value):
                 return True
@@ -137,7 +137,7 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
         elif type(value) is tuple or type(value) is list:
             for item in value:
                 if PyLong_CheckExact(item):
-                    break                   # a shape or the like, with no tensor in it
+                    break                   # a shape or a list of numbers, with no tensor in it
                 if isinstance(item, TensorBase):
                     if is_meta(<TensorBase>item):
                         return True

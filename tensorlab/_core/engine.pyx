@@ -227,7 +227,7 @@ cdef tuple apply_with_hooks(Node node, object grad, GraphTask task):
 
 
 cdef tuple validate_outputs(Node node, tuple out):
-    """The gradients that a node gives its edges, each validated, as hooks shall see them."""
+    """The gradients that a node gives its edges, each validated, as hooks are to see them."""
     cdef list validated = list(out)
     cdef Py_ssize_t i
     cdef Node next_node
@@ -241,7 +241,7 @@ cdef tuple validate_outputs(Node node, tuple out):
 
 
 cdef inline object take(tuple out, Py_ssize_t i):
-    """Move item i out of a tuple that nothing else holds, so that its reference count tells whether anything else wants it."""
+    """Move item i out of a tuple that nothing else holds, so that its reference count shows whether anything else wants it."""
     cdef object one = <object>PyTuple_GET_ITEM(out, i)
     Py_INCREF(None)
     PyTuple_SET_ITEM(out, i, None)              # does not count down what was there: that reference is freed here
@@ -345,7 +345,7 @@ cdef list execute(list ends, list grads, bint keep_graph, bint create_graph, lis
     return task.captured
 
 
-cdef dict callbacks = {}            # number of a running pass: what shall be called at its end
+cdef dict callbacks = {}            # number of a running pass: what to call at its end
 
 def queue_callback(callback):
     """Call a function when the backward pass that calls us, from a hook say, has come to its end without an error.

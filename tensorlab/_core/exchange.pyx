@@ -200,7 +200,7 @@ cdef int scan(object data, int depth, int ndim, const ssize* sizes, int* dtype, 
     """Check that all sequences have the shape that the first ones have, and find the type that the numbers need together: a
     tensor or an array brings its own, whatever its values are.
 
-    What is no number is an error of another kind if the type is to be inferred from it, as in PyTorch.
+    What is not a number is an error of another kind if the type is to be inferred from it, as in PyTorch.
     """
     cdef object number, one
     cdef int found, of_values = NO_DTYPE

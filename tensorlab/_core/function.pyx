@@ -51,7 +51,7 @@ cdef class FunctionNode(Node):
     cdef tuple dirty
     cdef tuple non_differentiable
     cdef bint materializes      # missing gradients become zeros
-    cdef bint was_read          # saved_tensors were handed out, and let go (clear_saved_tensors_on_access)
+    cdef bint was_read          # saved_tensors were read, and dropped (clear_saved_tensors_on_access)
     cdef readonly tuple needs_input_grad    # for each argument of apply: will its gradient be used?
     cdef list tensor_places     # the arguments that are tensors: only they have edges
 
@@ -94,7 +94,7 @@ cdef class FunctionNode(Node):
 
     @property
     def _raw_saved_tensors(self):
-        """The SavedTensor objects behind `saved_tensors`; in place of None there is one that keeps nothing."""
+        """The SavedTensor objects behind `saved_tensors`; instead of None there is one that keeps nothing."""
         if self.was_read:
             return ()
         if self.saved is None:
@@ -157,11 +157,11 @@ cdef class FunctionNode(Node):
                                     f"gradient {i}; a Tensor or None is needed")
             if out[i] is not None and i not in self.tensor_places:
                 raise GradientError(f"{self.label()}: returned a gradient for argument {i} of "
-                                    "forward, which was no tensor; return None in its place")
+                                    "forward, which was not a tensor; return None in its place")
         return tuple([out[i] for i in self.tensor_places])
 
     cdef TensorBase zeros_for_output(self, Py_ssize_t i):
-        if self.input_metadata[i].ndim < 0:  # that output is no tensor
+        if self.input_metadata[i].ndim < 0:  # that output is not a tensor
             return None
         return filled_gradient(&self.input_metadata[i], 0, None)
 

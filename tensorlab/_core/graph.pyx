@@ -11,7 +11,7 @@ a tensor's node must ask it; other code only tests whether there is one, or repl
 whole engine.
 
 Freeing. A chain of a million nodes must not be freed by a million nested calls. A node that dies inside many others puts
-what it holds aside, and the outermost one lets go of that, one thing after the other. The count is one for all threads: what
+what it holds aside, and the outermost one releases that, one thing after the other. The count is one for all threads: what
 one puts aside while another frees may wait for that one.
 
 Overrides. Subclasses and modes may intercept calls (overrides.pyx). The engine disables that for the ops that it calls
@@ -191,7 +191,7 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        """The form of the gradients that come in: (shape, dtype) for each output of the forward op, None if that is no tensor."""
+        """The form of the gradients that come in: (shape, dtype) for each output of the forward op, None if that is not a tensor."""
         return tuple([GradientForm(make_size(self.input_metadata[i].ndim, self.input_metadata[i].sizes),
                                    dtype_object(self.input_metadata[i].dtype))
                       if self.input_metadata[i].ndim >= 0 else None for i in range(self.output_count)])
@@ -239,7 +239,7 @@ cdef TensorBase checked_form(Node node, Py_ssize_t i, object grad):
     if not isinstance(grad, TensorBase):
         raise TypeError(f"{node.label()}: gradients must be Tensors or None, not {type(grad).__name__}")
     if metadata.ndim < 0:
-        raise GradientError(f"{node.label()}: output {i} is no tensor, so None stands for its gradient")
+        raise GradientError(f"{node.label()}: output {i} is not a tensor, so None stands for its gradient")
     if grad.shape != make_size(metadata.ndim, metadata.sizes):
         raise GradientError(f"{node.label()}: the gradient of output {i} has shape {tuple(grad.shape)}, but the output has shape "
                             f"{tuple(make_size(metadata.ndim, metadata.sizes))}")

@@ -1,6 +1,6 @@
 """Writing in place under autograd: what is refused before the write, and what becomes of histories after it.
 
-A tensor that is no view gets the node of the op. A write to a view is a write to its base, too: the base gets a CopySlices,
+A tensor that is not a view gets the node of the op. A write to a view is a write to its base, too: the base gets a CopySlices,
 which has the op's node inside, and every view of the base is stale until `graph.grad_fn_of` looks at it.
 """
 cimport cython

@@ -71,10 +71,10 @@ cdef object checked_hook_result(object result, object grad):
         raise GradientError(f"hook: returned a gradient of shape {tuple(result.shape)} in "
                             f"place of one of shape {tuple(grad.shape)}")
     if is_meta(<TensorBase>result) != is_meta(<TensorBase>grad):
-        raise GradientError(f"hook: returned a gradient on {result.device} in place of one on "
+        raise GradientError(f"hook: returned a gradient on {result.device} instead of one on "
                             f"{grad.device}")
     if result.dtype != grad.dtype:
-        raise GradientError(f"hook: returned a gradient of type {result.dtype} in place of one "
+        raise GradientError(f"hook: returned a gradient of type {result.dtype} instead of one "
                             f"of type {grad.dtype}")
     return result
 
@@ -111,7 +111,7 @@ cdef tuple checked_tuple(object result, tuple grads, str kind):
         raise TypeError(f"{kind} of a node: must return None or a tuple of {len(grads)} "
                         f"gradients, not {type(result).__name__}")
     if len(result) != len(grads):
-        raise GradientError(f"{kind} of a node: returned {len(result)} gradients in place of "
+        raise GradientError(f"{kind} of a node: returned {len(result)} gradients instead of "
                             f"{len(grads)}")
     out = []
     for new, old in zip(result, grads):         # unlike a tensor's hook, it may drop a gradient

@@ -7,7 +7,7 @@ from tensorlab._core.layers import Layer
 
 
 class Call(NamedTuple):
-    """A call of an op. Its tensors are the program's own, so they stay alive, and `is` tells which call made them."""
+    """A call of an op. Its tensors are the program's own, so they stay alive, and `is` shows which call made them."""
 
     op: Any
     arguments: tuple

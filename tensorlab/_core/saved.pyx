@@ -134,7 +134,7 @@ cdef class SavedTensor:
         return "tensor"
 
     cdef int pack_with(self, TensorBase x, object pack, object unpack) except -1:
-        """Keep what `pack` makes of x in place of the tensor."""
+        """Keep what `pack` makes of x instead of the tensor."""
         cdef unsigned long version = saved_version(x)
         cdef TensorBase mine = self.tensor
         cdef object packed

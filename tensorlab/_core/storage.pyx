@@ -60,7 +60,7 @@ cdef struct Statistics:
     size_t peak
     size_t cached                   # bytes in the cache of large blocks
     size_t cache_limit
-    unsigned long allocations       # blocks handed out since the start
+    unsigned long allocations       # blocks given out since the start
     unsigned long cache_hits
 
 cdef FreeBlock* small_blocks[SMALL_CLASSES]
@@ -72,7 +72,7 @@ statistics.cache_limit = 1 << 30
 
 # ---------------------------------------------------------------- allocate and release
 cdef inline size_t block_size(size_t nbytes) noexcept nogil:
-    """Round up to what is really handed out."""
+    """Round up to what is really taken."""
     cdef size_t unit = LINE
     if nbytes >= LARGE:
         # an eighth of the largest power of two that is not above nbytes
@@ -131,7 +131,7 @@ cdef void* allocate_large(size_t size) noexcept:
 
 
 cdef void release(void* address, size_t nbytes) noexcept:
-    """Take back a block that `allocate(nbytes)` handed out."""
+    """Take back a block that `allocate(nbytes)` gave."""
     cdef size_t size = block_size(nbytes)
     cdef FreeBlock* block = <FreeBlock*>address
     if address == NULL:
@@ -177,7 +177,7 @@ def memory_stats():
     -------
     dict of int
         allocated_bytes, peak_bytes (blocks in use now, and the most there ever were; sizes as rounded up), cached_bytes,
-        cache_limit_bytes, allocations (blocks handed out since the start), cache_hits (large ones that came from the cache).
+        cache_limit_bytes, allocations (blocks given out since the start), cache_hits (large ones that came from the cache).
     """
     return {"allocated_bytes": statistics.allocated, "peak_bytes": statistics.peak, "cached_bytes": statistics.cached,
             "cache_limit_bytes": statistics.cache_limit, "allocations": statistics.allocations,

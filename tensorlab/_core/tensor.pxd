@@ -26,7 +26,7 @@ cdef class TensorBase:
     cdef bint is_contiguous_
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[MAX_NDIM] strides
-    cdef object shape_          # the Size handed out last, or None
+    cdef object shape_          # the Size returned last, or None
     # --- what autograd knows (graph.pyx reads and writes these)
     cdef VersionCounter counter     # shared with views and detached aliases; None for inference tensors
     cdef bint wants_grad         # a leaf's own flag

@@ -3,7 +3,7 @@
 
    A loop `for (i...) out[i] = tl_expf(x[i]);` becomes SIMD code only if the function has no branch,
    no table and no call, and libm's have all three. The functions here are straight-line arithmetic
-   on numbers and on their bits, with selects (`a ? b : c`) in place of branches. Build with
+   on numbers and on their bits, with selects (`a ? b : c`) instead of branches. Build with
 
        -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off
 
@@ -194,7 +194,7 @@ static inline double tl_sigmoid(double x) {
     return scale / (scale + (1.0 + p) * tl_double_of_bits(k_bits << 52));
 }
 
-/* exp(x) - 1 = 2**k * (exp(r) - 1) + (2**k - 1): 1.9, 2.0 ULP. All halved: 2**128 is no float. */
+/* exp(x) - 1 = 2**k * (exp(r) - 1) + (2**k - 1): 1.9, 2.0 ULP. All halved: 2**128 is not a float. */
 static inline float tl_expm1f(float x) {
     uint32_t k_bits;                                                 /* ends in k - 1 + 127 */
     float p = tl_exp_splitf(tl_clampf(x, -20.0f, 89.0f), 12582912.0f + 126.0f, &k_bits);

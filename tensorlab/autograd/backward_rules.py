@@ -42,7 +42,7 @@ def analytical_jacobian(output, leaves):
 
 
 def analytical_product(output, leaves, vector):
-    """Return the same for one vector in place of every row: matrices of one row."""
+    """Return the same for one vector instead of every row: matrices of one row."""
     matrices, strange = [], set()
     for number, (leaf, found) in enumerate(
         zip(leaves, products(output, leaves, vector), strict=True)

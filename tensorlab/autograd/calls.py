@@ -50,7 +50,7 @@ class Call:
                 )
 
     def own(self, x, requires_grad=False):
-        """A new tensor with the memory of x, and with its history if the result shall have one."""
+        """A new tensor with the memory of x, and with its history if the result is to have one."""
         if self.create_graph and x.requires_grad:
             with enable_grad():
                 return x.view_as(x)
@@ -104,7 +104,7 @@ class Call:
             return u, backward_pass(outputs, self.inputs, u, create_graph=True)
 
     def last_pass(self, outputs, inputs, v, keep=False):
-        """A backward pass whose results are handed out: recorded if the user wants that."""
+        """A backward pass whose results are returned: recorded if the user wants that."""
         with set_grad_enabled(self.create_graph or is_grad_enabled()):
             return backward_pass(outputs, inputs, v, create_graph=self.create_graph, keep=keep)
 

@@ -21,7 +21,7 @@ class Function:
     is none).
 
     Two attributes of the class, both False unless set, let a backward free memory while it runs. With
-    `clear_saved_tensors_on_access` the node lets go of `ctx.saved_tensors` when they are read, which is possible once
+    `clear_saved_tensors_on_access` the node drops `ctx.saved_tensors` when they are read, which is possible once
     then. With `boxed_grads_call` the gradients come as one list, `backward(ctx, grads)`, from which they may be taken.
 
     >>> import tensorlab

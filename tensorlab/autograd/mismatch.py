@@ -119,7 +119,7 @@ def clues_of_the_place(x, output, evaluate_one, row, column, settings):
         )
     elif abs(nearer) > 4 * abs(left) + allowed:
         yield (
-            f"Clue: an eighth of eps gives {nearer:.5g} in place of {left:.5g}. At a jump there is no derivative; "
+            f"Clue: an eighth of eps gives {nearer:.5g} instead of {left:.5g}. At a jump there is no derivative; "
             f"check at other inputs."
         )
 

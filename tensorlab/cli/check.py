@@ -12,7 +12,7 @@ def add(commands):
     parser.add_argument(
         "exercise",
         nargs="*",
-        help="03 for a chapter, 03.2 for one; default: all that you have begun",
+        help="03 for a chapter, 03.2 for one; default: everything that you have begun",
     )
     parser.add_argument(
         "--file", type=Path, help="your file, if it is not tensorlab-exercises/NN.py"

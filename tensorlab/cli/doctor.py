@@ -1,4 +1,4 @@
-"""tensorlab doctor: say what is wrong with an installation, and how to mend it.
+"""tensorlab doctor: say what is wrong with an installation, and how to fix it.
 
 This file needs nothing but Python's own library: it must run where `import tensorlab` fails, or
 ends the process because the compiled code was made for another processor.  Everything that imports
@@ -57,7 +57,7 @@ def examine(*, as_json=False):
 
 
 class Finding:
-    """One line of the report: what was looked at, its state, what was seen, how to mend it.
+    """One line of the report: what was looked at, its state, what was seen, how to fix it.
 
     The state is "ok", "problem", or "--" for what is not there and need not be.
     """

@@ -122,7 +122,7 @@ def run_check(exercise, names, recorder):
     answers = {name: recorder.watch(take(exercise, names, name)) for name in asked_for}
     empty = [f"`{name}`" for name, answer in answers.items() if is_empty(answer)]
     if empty:
-        raise Wrong(f"Put your answer in place of each None: {', '.join(empty)}.")
+        raise Wrong(f"Put your answer instead of each None: {', '.join(empty)}.")
     exercise.check(**answers)
 
 

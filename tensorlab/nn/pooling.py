@@ -109,7 +109,7 @@ class AvgPool2d(Module):
     padding : int or pair of int, zeros around the image
     ceil_mode : bool; a last window that is not full counts too
     count_include_pad : bool; the mean counts the zeros of the padding
-    divisor_override : int, divides the sum in place of the number of elements
+    divisor_override : int, divides the sum instead of the number of elements
     """
 
     def __init__(

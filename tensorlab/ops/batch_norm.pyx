@@ -289,7 +289,7 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
     ----------
     input : Tensor, shape (batch, channels, *), floating
     running_mean, running_var : Tensor, shape (channels,), or None: averages over batches. In training they are updated;
-        otherwise they are used in place of the batch's own
+        otherwise they are used instead of the batch's own
     weight, bias : Tensor, shape (channels,), optional
     training : bool, use the mean and variance of this batch
     momentum : float, the share of this batch in the running averages

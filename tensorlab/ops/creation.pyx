@@ -61,7 +61,7 @@ def empty(*sizes, size=None, out=None, dtype=None, layout=None, device=None,
     out : Tensor, optional; it is resized and returned
     dtype : dtype; the default floating type unless given
     device : "cpu" or "meta" (see `device`)
-    requires_grad : bool; autograd shall follow it
+    requires_grad : bool; autograd is to follow it
     memory_format : order of the dimensions in memory
 
     Raises

@@ -441,7 +441,7 @@ def max(TensorBase input not None, dim=None, bint keepdim=False, *, other=None, 
     Returns
     -------
     Tensor, or with `dim` the named pair (values, indices). Among equal elements the first is chosen, and nan before
-    all numbers. The gradient goes to the chosen element; without `dim` it is shared equally by all that are the
+    all numbers. The gradient goes to the chosen element; without `dim` it is shared equally by all elements that are the
     largest.
 
     Raises

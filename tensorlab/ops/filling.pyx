@@ -1,4 +1,4 @@
-"""Filling: zeros and single numbers written everywhere, for all that makes tensors, and fill_, fill and zero_."""
+"""Filling: zeros and single numbers written everywhere, for everything that makes tensors, and fill_, fill and zero_."""
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.object cimport PyObject
 from libc.math cimport fabs, isinf, isnan

@@ -21,7 +21,7 @@ def bincount(TensorBase input not None, weights=None, Py_ssize_t minlength=0):
     Parameters
     ----------
     input : Tensor of integers from 0 up, shape (n,)
-    weights : Tensor, shape (n,); what each element counts, in place of 1
+    weights : Tensor, shape (n,); what each element counts, instead of 1
     minlength : int, the least length of the result
 
     Returns

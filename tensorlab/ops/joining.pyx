@@ -331,7 +331,7 @@ def stack(tensors, dim=0, *, out=None):
     Parameters
     ----------
     tensors : sequence of Tensor
-    dim : int, where the new dimension shall be
+    dim : int, where the new dimension goes
 
     Raises
     ------

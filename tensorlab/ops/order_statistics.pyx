@@ -57,7 +57,7 @@ cdef inline bint precedes(number x, number y, bint is_largest) noexcept nogil:
 
 cdef inline ssize insert(number* best, int64_t* indices, ssize count, number x, int64_t at,
                          bint is_largest) noexcept nogil:
-    """Put x behind all that it does not precede; the last of `count` falls out."""
+    """Put x behind everything that it does not precede; the last of `count` falls out."""
     cdef ssize i = count - 1
     while i > 0 and precedes(x, best[i - 1], is_largest):
         best[i] = best[i - 1]

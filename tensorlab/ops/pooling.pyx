@@ -471,7 +471,7 @@ def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     padding : int or pair of int, zeros around the image
     ceil_mode : bool; a last window that is not full counts too
     count_include_pad : bool; the mean counts the zeros of the padding
-    divisor_override : int, divides the sum in place of the number of elements
+    divisor_override : int, divides the sum instead of the number of elements
 
     Returns
     -------

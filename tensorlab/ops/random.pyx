@@ -188,7 +188,7 @@ cdef int keep_below(float* x, ssize n, int dtype, double low, double high) excep
 # overlaps is.
 
 cdef Op fill_op(str schema, void* kernel, str node=None, void* shape_rule=NULL):
-    """The op in place of a fill and of its functional form. The result does not depend on what was there."""
+    """The in-place op of a fill, and its functional form. The result does not depend on what was there."""
     cdef Op op = Op(schema, node=node)
     op.derivative("x")(zero_gradient)
     return inplace_op(op, kernel, shape_rule)
@@ -528,7 +528,7 @@ cdef TensorBase random_kernel(Op op, TensorBase x, object low, object high, obje
     if low is not None or high is not None:
         low = 0 if low is None else low
         fill_between(out, source, low, upper_bound(x, low, high, op.name))
-    elif x.dtype_ == BOOL:                                  # all that the type can hold
+    elif x.dtype_ == BOOL:                                  # everything that the type can hold
         fill_between(out, source, 0, 2)
     elif x.dtype_ == FLOAT16 or x.dtype_ == BFLOAT16:       # as many integers as are exact
         fill_between(out, source, 0, (1 << digits_of(x.dtype_)) + 1)
@@ -540,7 +540,7 @@ cdef Op RANDOM_ = fill_op("random(Tensor x, int? from=None, int? to=None, *, Gen
                           <void*>random_kernel)
 
 def random_(TensorBase self not None, *bounds, generator=None, to=None, **named):
-    """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, all that the type
+    """Fill with integers: `random_(to)` from 0 to `to` - 1, `random_(from, to)`, or `random_()`, everything that the type
     can hold. `random_(from, None)` begins at `from` and ends with the largest that the type can hold."""
     cdef object low = None, high = to
     if len(bounds) > 2 or (len(bounds) == 2 and to is not None):

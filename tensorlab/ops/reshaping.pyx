@@ -294,7 +294,7 @@ def unflatten(TensorBase input not None, dim, sizes):
     if n == 0:
         raise ShapeError("unflatten: sizes is empty; give at least one")
     if input.ndim_ == 0 or input.ndim_ - 1 + n > MAX_NDIM:
-        raise ShapeError(f"unflatten: a tensor with {input.ndim_} dimensions cannot get {n} in place of one")
+        raise ShapeError(f"unflatten: a tensor with {input.ndim_} dimensions cannot get {n} instead of one")
     for i in range(n):
         if parts[i] == -1 and missing < 0:
             missing = i

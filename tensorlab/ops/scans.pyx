@@ -331,7 +331,7 @@ cdef void cumprod_backward_loop(void** data, ssize n, real* as_this) noexcept no
 cdef Op CUMPROD_BACKWARD = Op("cumprod_backward(Tensor grad, Tensor x, int dim) -> Tensor")
 
 cdef tuple square_of(TensorBase x, int dim):
-    """Row k holds x with a 1 in place of x[k], along the last of two dimensions; the diagonal; what lies before it."""
+    """Row k holds x with a 1 instead of x[k], along the last of two dimensions; the diagonal; what lies before it."""
     from tensorlab.ops.ranges import arange
     x = x.movedim(dim, -1)
     index = arange(x.size(-1))

@@ -186,7 +186,7 @@ def searchsorted(TensorBase sorted_sequence not None, input, *, bint out_int32=F
     sorted_sequence : Tensor, each row (last dimension) in ascending order
     input : Tensor, of any shape if there is one row, else of the same shape but for the last dimension; or
         a number
-    out_int32 : bool, return int32 in place of int64
+    out_int32 : bool, return int32 instead of int64
     right : bool, behind equal numbers rather than before them; side="right" says the same
     sorter : Tensor of int64 of the shape of `sorted_sequence`, the indices that sort it, if it is not sorted itself
 

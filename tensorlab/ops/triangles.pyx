@@ -291,7 +291,7 @@ def diag_embed(TensorBase input not None, offset=0, dim1=-2, dim2=-1):
     Parameters
     ----------
     offset : int; above the main diagonal if positive, below if negative
-    dim1, dim2 : int; where the two dimensions of the matrices shall be
+    dim1, dim2 : int; where the two dimensions of the matrices go
 
     >>> import tensorlab
     >>> tensorlab.diag_embed(tensorlab.tensor([1, 2]))

@@ -279,7 +279,7 @@ def detach_variable(inputs):
     Raises
     ------
     RuntimeError
-        If `inputs` is no tuple.
+        If `inputs` is not a tuple.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")

@@ -5,7 +5,7 @@ tensor saved by placeholder n.  When backward unpacks one of them, the function 
 put the n-th tensor saved into placeholder n and stop the run at the last.
 
     forward          f saves    a    b    c          region       [0] [1] [2]     nothing but shape, dtype, version
-    backward         unpack [2]: f runs again        region       [0]a [1]b [2]c  filled; c is handed out
+    backward         unpack [2]: f runs again        region       [0]a [1]b [2]c  filled; c is returned
                      unpack [1], unpack [0]          region       [0] [1] [2]     each is empty again once it is used
 
 Calls nest: the arguments of an inner call are saved tensors of the outer one, and so placeholders themselves.  Then the
@@ -74,7 +74,7 @@ class Arguments:
 
 # ---------------------------------------------------------------- the call
 class Placeholder:
-    """What a node holds in place of the tensor that its region saved as number `number`."""
+    """What a node holds instead of the tensor that its region saved as number `number`."""
 
     __slots__ = ("__weakref__", "filled_for", "is_taken", "number", "tensor", "version")
 

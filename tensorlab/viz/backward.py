@@ -5,7 +5,7 @@
     1     d     (1, 1)        c (3, 12), b (2, 6)  a 0 of 2, x 0 of 3
     2     c     (3, 12)       b (2, 6)             a 1 of 2: (3, 12), x 1 of 3: (3, 12)
 
-The real engine runs, and two hooks at every node look on.  The one before tells which node runs and
+The real engine runs, and two hooks at every node look on.  The one before says which node runs and
 with what gradient, the one after what it sends; order and numbers are therefore the engine's own.
 The counts are what follows from them: at first each node waits for all the edges that arrive at it,
 and each node that runs takes one away at the end of each of its edges.

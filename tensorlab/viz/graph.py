@@ -226,7 +226,7 @@ def collect(tensors, most_nodes, where):
 
 
 def reachable(nodes, most_nodes, where):
-    """Return some nodes and all that can be reached from them, each once."""
+    """Return some nodes and everything that can be reached from them, each once."""
     found = dict.fromkeys(nodes)
     stack = list(reversed(found))
     while stack:
@@ -263,7 +263,7 @@ def rows_text(vertex):
 
 
 def sentence(vertex):
-    """Return all that is said of a vertex, in one line."""
+    """Return everything that is said of a vertex, in one line."""
     return ", ".join([text_line(vertex), *map(str, vertex.rows)])
 
 

@@ -100,7 +100,7 @@ def split_layers(vertices):
 
 
 def topological(vertices):
-    """Yield the vertices so that each comes after all that point to it, as the engine does."""
+    """Yield the vertices so that each comes after everything that points to it, as the engine does."""
     missing = {id(vertex): 0 for vertex in vertices}
     for vertex in vertices:
         for edge in vertex.edges:

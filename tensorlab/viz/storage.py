@@ -36,7 +36,7 @@ BAR_CHARACTERS = 48
 
 @dataclass
 class User:
-    """One tensor over a storage: its layout, and how many bytes an element has."""
+    """One tensor over a storage: its layout, and how many bytes each element has."""
 
     reading: Reading
     dtype: str

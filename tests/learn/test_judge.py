@@ -47,7 +47,7 @@ def test_a_warm_up_does_not_give_its_answer_away(chapter):
 
 def test_an_answer_that_is_still_none_is_named(chapter):
     verdict = judge(chapter["90.1"], {"seasons": None})
-    assert "in place of each None: `seasons`" in verdict.remark
+    assert "instead of each None: `seasons`" in verdict.remark
 
 
 def test_a_missing_name_is_said_so(chapter):

@@ -18,7 +18,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
     Parameters
     ----------
     sequences : sequence of Tensor, each of shape (length, *)
-    batch_first : bool; (batch, length, *) in place of (length, batch, *)
+    batch_first : bool; (batch, length, *) instead of (length, batch, *)
     padding_value : number
     padding_side : "right" or "left", where the filling goes
 
@@ -43,7 +43,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
             "tensors"
         ) from None
     if not sequences:
-        raise RuntimeError("pad_sequence: there is no sequence; expected one or more")
+        raise RuntimeError("pad_sequence: there is not a sequence; expected one or more")
     for position, sequence in enumerate(sequences):
         if not isinstance(sequence, Tensor):
             raise TypeError(

@@ -13,7 +13,7 @@ def parameters_to_vector(parameters):
 def vector_to_parameters(vec, parameters):
     """Let the parameters be the parts of a vector, in the order of `parameters_to_vector`.
 
-    Raises TypeError if `vec` is no tensor.
+    Raises TypeError if `vec` is not a tensor.
     """
     if not hasattr(vec, "view_as"):
         raise TypeError(f"vector_to_parameters: vec is a {type(vec).__name__}; expected a Tensor")

@@ -206,7 +206,7 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None, redu
     dim : int
     index : Tensor of int64 or int32, with as many dimensions as `input` and, but for `dim`, no larger
     src : Tensor of the same dtype, at least as large as `index`, or a number
-    value : number, in place of `src`
+    value : number, instead of `src`
     reduce : "add" or "multiply": put the sum or product of what is there and what comes, as `scatter_reduce` does
 
     Returns

@@ -373,7 +373,7 @@ cdef object run_index_copy(Op op, TensorBase x, object dim, object index, object
     return run_4(op, x, dim_of(dim, x, op.name), index, source)
 
 def index_copy(TensorBase input not None, dim, index, source, *, out=None):
-    """A copy of `input` with slices of `source` in place of those that a vector of indices names.
+    """A copy of `input` with slices of `source` instead of those that a vector of indices names.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ Each item takes dimensions of x and makes dimensions of the result:
     int, 0-d integer tensor         takes 1, makes none: the data pointer moves
     slice                           takes 1, makes 1
     None                            takes none, makes 1 of size 1
-    Ellipsis                        takes and makes all that the other items leave over
+    Ellipsis                        takes and makes everything that the other items leave over
     tensor, list, array             takes 1 (a mask: as many as it has), makes what `index` makes of it
     True, False                     takes none, makes 1 of size 1, which `index` keeps or empties
 

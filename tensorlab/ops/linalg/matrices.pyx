@@ -129,7 +129,7 @@ def mm(TensorBase input not None, mat2, *, out=None):
     Raises
     ------
     ShapeError
-        If one is no matrix, or the inner sizes differ.
+        If one is not a matrix, or the inner sizes differ.
     DTypeError
         If the dtypes differ.
 

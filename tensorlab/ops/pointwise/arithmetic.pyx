@@ -241,7 +241,7 @@ def sub_operator(TensorBase x not None, y):
     return run_binary(SUB, x, y)
 
 def sub_reflected(TensorBase y not None, x):
-    """`x - y` where x is no tensor."""
+    """`x - y` where x is not a tensor."""
     if not is_operand(x):
         return NotImplemented
     refuse_bool("sub", x, y)

@@ -101,7 +101,7 @@ def div_operator(TensorBase x not None, y):
     return run_binary(DIV, x, y) if is_operand(y) else NotImplemented
 
 def div_reflected(TensorBase y not None, x):
-    """`x / y` where x is no tensor. As in PyTorch, it multiplies by the reciprocal, so that is what autograd sees."""
+    """`x / y` where x is not a tensor. As in PyTorch, it multiplies by the reciprocal, so that is what autograd sees."""
     return run_unary(RECIPROCAL, y) * x if is_operand(x) else NotImplemented
 
 def div_operator_(TensorBase x not None, y):
@@ -266,7 +266,7 @@ def floor_divide_operator(TensorBase x not None, y):
     return floor_divide(x, y) if is_operand(y) else NotImplemented
 
 def floor_divide_reflected(TensorBase y not None, x):
-    """`x // y` where x is no tensor."""
+    """`x // y` where x is not a tensor."""
     return floor_divide(x, y) if is_operand(x) else NotImplemented
 
 def floor_divide_operator_(TensorBase x not None, y):
@@ -365,7 +365,7 @@ def remainder_operator(TensorBase x not None, y):
     return remainder(x, y) if is_operand(y) else NotImplemented
 
 def remainder_reflected(TensorBase y not None, x):
-    """`x % y` where x is no tensor."""
+    """`x % y` where x is not a tensor."""
     return remainder(x, y) if is_operand(x) else NotImplemented
 
 def remainder_operator_(TensorBase x not None, y):

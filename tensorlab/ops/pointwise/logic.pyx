@@ -284,7 +284,7 @@ def bitwise_left_shift_operator(TensorBase x not None, y):
     return run_binary(BITWISE_LEFT_SHIFT, x, y) if is_operand(y) else NotImplemented
 
 def bitwise_left_shift_reflected(TensorBase y not None, x):
-    """`x << y` where x is no tensor."""
+    """`x << y` where x is not a tensor."""
     return run_binary(BITWISE_LEFT_SHIFT, x, y) if is_operand(x) else NotImplemented
 
 def bitwise_left_shift_operator_(TensorBase x not None, y):
@@ -323,7 +323,7 @@ def bitwise_right_shift_operator(TensorBase x not None, y):
     return run_binary(BITWISE_RIGHT_SHIFT, x, y) if is_operand(y) else NotImplemented
 
 def bitwise_right_shift_reflected(TensorBase y not None, x):
-    """`x >> y` where x is no tensor."""
+    """`x >> y` where x is not a tensor."""
     return run_binary(BITWISE_RIGHT_SHIFT, x, y) if is_operand(x) else NotImplemented
 
 def bitwise_right_shift_operator_(TensorBase x not None, y):

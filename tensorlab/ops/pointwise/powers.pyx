@@ -255,7 +255,7 @@ def pow_operator(TensorBase x not None, y, modulo=None):
     return power("pow", x, y) if is_operand(y) and modulo is None else NotImplemented
 
 def pow_reflected(TensorBase y not None, x, modulo=None):
-    """`x ** y` where x is no tensor."""
+    """`x ** y` where x is not a tensor."""
     return power("pow", x, y) if is_operand(x) and modulo is None else NotImplemented
 
 def pow_operator_(TensorBase x not None, y):
