@@ -159,7 +159,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     GradientError
         If a tensor has no graph, needs a gradient that was not given, or something that was saved is gone or was changed.
     """
-    cdef list roots = as_list(tensors, "tensors", "backward"), targets = None if inputs is None else as_targets(inputs, "backward")
+    cdef list roots = as_list(tensors, "tensors", "backward")
+    cdef list targets = None if inputs is None else as_targets(inputs, "backward")
     cdef list grads, found = find_overrides(roots, targets)
     if grad_variables is not None:
         warnings.warn("backward: grad_variables is the old name of grad_tensors", FutureWarning)

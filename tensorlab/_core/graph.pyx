@@ -191,7 +191,7 @@ cdef class Node:
 
     @property
     def _input_metadata(self):
-        """The form of the gradients that come in: (shape, dtype) for each output of the forward op, None if that is not a tensor."""
+        """The form of the gradients that come in: (shape, dtype) for each output, None for one that is not a tensor."""
         return tuple([GradientForm(make_size(self.input_metadata[i].ndim, self.input_metadata[i].sizes),
                                    dtype_object(self.input_metadata[i].dtype))
                       if self.input_metadata[i].ndim >= 0 else None for i in range(self.output_count)])
