@@ -62,7 +62,7 @@ class Ignorance(Exercise):
     def check(ignorant, sure):
         logits = tensorlab.zeros(1, 1000)
         truth = F.cross_entropy(logits, tensorlab.tensor([0])).item()
-        require(ignorant is not None and sure is not None, "Put a number in place of each None.")
+        require(ignorant is not None and sure is not None, "Put a number instead of each None.")
         require(ignorant >= 0, "A loss is never less than 0: look at the sign of log p.")
         require(abs(ignorant - 0.999) > 0.01, "This is the share of errors. The loss is -log p.")
         require(abs(ignorant - 3) > 0.01, "In base 10, yes; log is the natural logarithm here.")

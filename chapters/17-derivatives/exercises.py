@@ -150,7 +150,7 @@ class SumBack(Exercise):
                 return grad
             """,
             says="leading",
-            why="An operand of fewer dimensions was repeated along all that it did not have.",
+            why="An operand of fewer dimensions was repeated along each dimension that it did not have.",
         ),
         Wrong(
             """
