@@ -278,6 +278,17 @@ def test_a_mode_hears_every_call_of_its_block_and_thread():
     assert record.names == ["ones", "add", "sum"]
 
 
+def test_inside_a_mode_everything_has_a_hook():
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    assert not overrides.has_torch_function((1, tensorlab.ones(1)))
+    with Mode():
+        assert overrides.has_torch_function((1, tensorlab.ones(1)))
+    assert not overrides.has_torch_function((1, tensorlab.ones(1)))
+
+
 def test_an_inner_mode_is_asked_before_an_outer_one():
     class Double(overrides.TorchFunctionMode):
         def __tensor_function__(self, func, types, args=(), kwargs=None):

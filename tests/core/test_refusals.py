@@ -23,6 +23,17 @@ def read_only(*shape):
 
 
 REFUSED = {
+    # ------------------------------------------------------------ operands
+    "a text as a value": (
+        lambda: T.ones(2).__setitem__(0, "1"),
+        TypeError,
+        "setitem: the value must be a number or a Tensor, not str",
+    ),
+    "an image without channels": (
+        lambda: T.nn.functional.conv2d(T.ones(4, 4), T.ones(1, 1, 2, 2)),
+        RuntimeError,
+        "conv2d: input must have 4 dimensions, or 3 for a single image, not 2",
+    ),
     # ------------------------------------------------------------ declaring ops
     "an op twice": (
         lambda: Op("mul(Tensor x, Tensor y) -> Tensor"),

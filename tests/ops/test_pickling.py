@@ -60,6 +60,13 @@ def test_the_same_tensor_twice_is_one_copy():
     assert first is second
 
 
+def test_a_gradient_that_is_copied_beside_its_leaf_stays_its_gradient():
+    x = tensorlab.ones(2, requires_grad=True)
+    x.sum().backward()
+    leaf, gradient = copy.deepcopy([x, x.grad])
+    assert leaf.grad is gradient and leaf.grad is not x.grad
+
+
 def test_a_subclass_stays_one():
     made = again(Tagged([1.0, 2.0]))
     assert type(made) is Tagged

@@ -176,6 +176,27 @@ def test_a_gradient_of_another_shape_or_type_is_refused_and_nothing_is_changed(n
         assert param.tolist() == [[1.0, 1.0]]
 
 
+@pytest.mark.parametrize(
+    "name, setting",
+    [
+        *[("SGD", setting) for setting in ("lr", "momentum", "weight_decay")],
+        *[
+            (name, setting)
+            for name in ("Adam", "AdamW")
+            for setting in ("lr", "eps", "weight_decay")
+        ],
+        *[("RMSprop", setting) for setting in ("lr", "alpha", "eps", "weight_decay", "momentum")],
+    ],
+)
+def test_a_negative_setting_is_refused(name, setting):
+    torch = require_torch()
+    for T, module in ((tensorlab, optim), (torch, torch.optim)):
+        with pytest.raises(ValueError):
+            getattr(module, name)([T.ones(2, requires_grad=True)], **{setting: -0.1})
+    with pytest.raises(ValueError, match=f"^{name}: Invalid {setting} value: -0.1"):
+        getattr(optim, name)([tensorlab.ones(2, requires_grad=True)], **{setting: -0.1})
+
+
 def test_an_integer_parameter_is_refused():
     param = tensorlab.ones(2, dtype=tensorlab.int64)
     with pytest.raises(RuntimeError, match=r"the parameter is tensorlab\.int64; expected float32"):
