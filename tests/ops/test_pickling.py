@@ -64,7 +64,8 @@ def test_a_gradient_that_is_copied_beside_its_leaf_stays_its_gradient():
     x = tensorlab.ones(2, requires_grad=True)
     x.sum().backward()
     leaf, gradient = copy.deepcopy([x, x.grad])
-    assert leaf.grad is gradient and leaf.grad is not x.grad
+    assert leaf.grad is gradient
+    assert leaf.grad is not x.grad
 
 
 def test_a_subclass_stays_one():

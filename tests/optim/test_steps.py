@@ -191,7 +191,7 @@ def test_a_gradient_of_another_shape_or_type_is_refused_and_nothing_is_changed(n
 def test_a_negative_setting_is_refused(name, setting):
     torch = require_torch()
     for T, module in ((tensorlab, optim), (torch, torch.optim)):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="Invalid"):
             getattr(module, name)([T.ones(2, requires_grad=True)], **{setting: -0.1})
     with pytest.raises(ValueError, match=f"^{name}: Invalid {setting} value: -0.1"):
         getattr(optim, name)([tensorlab.ones(2, requires_grad=True)], **{setting: -0.1})
