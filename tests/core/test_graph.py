@@ -343,7 +343,7 @@ def test_a_hook_may_not_move_a_gradient_to_another_device():
         x = make(leaf(1.0, 2.0))
         x.register_hook(lambda grad: grad.to("meta"))
         with pytest.raises(
-            RuntimeError, match="hook: returned a gradient on meta in place of .* cpu"
+            RuntimeError, match="hook: returned a gradient on meta instead of .* cpu"
         ):
             x.sum().backward()
 

@@ -344,9 +344,9 @@ BESIDE_TENSORS = {
     "zeros_like": (None,) * 3,
     "ones_like": (None,) * 3,
     "full_like": (2, *(None,) * 3),
-    "rand_like": (None,) * 5,
-    "randn_like": (None,) * 5,
-    "randint_like": (0, 5, *(None,) * 5),
+    "rand_like": (None,) * 4,
+    "randn_like": (None,) * 4,
+    "randint_like": (0, 5, *(None,) * 4),
     "to_copy": (tensorlab.float64, None, None),
     "to_integers": (tensorlab.int64, None, None),
 }

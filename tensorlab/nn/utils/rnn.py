@@ -43,7 +43,7 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
             "tensors"
         ) from None
     if not sequences:
-        raise RuntimeError("pad_sequence: there is not a sequence; expected one or more")
+        raise RuntimeError("pad_sequence: there is no sequence; expected one or more")
     for position, sequence in enumerate(sequences):
         if not isinstance(sequence, Tensor):
             raise TypeError(
