@@ -6,6 +6,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 cdef Op FILL_, ZERO_
 
+cdef object zeros_in_place_of(object grad)
 cdef int fill_zero(TensorBase x) except -1
 cdef TensorBase zeros_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* sizes)

@@ -127,11 +127,15 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
 
 
 # ---------------------------------------------------------------- fill_ and zero_
+cdef object zeros_in_place_of(object grad):
+    """The gradient of what is overwritten: zeros in the layout of `grad`, a constant to autograd."""
+    return run_1(ZERO, grad.detach())
+
 cdef Op FILL = Op("fill(Tensor x, Scalar value) -> Tensor")
 
 @FILL.derivative("x")
 def fill_derivative_x(grad):
-    return grad.new_zeros(grad.shape)
+    return zeros_in_place_of(grad)
 
 @FILL.derivative("value")
 def fill_derivative_value(grad):
@@ -218,13 +222,15 @@ cdef Op ZERO = Op("zero(Tensor x) -> Tensor")
 
 @ZERO.derivative("x")
 def zero_derivative(grad):
-    return grad.new_zeros(grad.shape)
+    return zeros_in_place_of(grad)
 
 
 cdef Op ZERO_ = inplace_op(ZERO)
 
 cdef TensorBase zero_kernel(TensorBase x):
-    return zeros_beside(x, x.dtype_, x.ndim_, x.sizes)
+    cdef TensorBase out = empty_like(x, x.dtype_)
+    fill_zero(out)
+    return out
 
 cdef TensorBase zero_inplace_kernel(TensorBase x):
     cdef OpNode node = start_overlapping(ZERO, x, (x,))

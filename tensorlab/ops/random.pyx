@@ -47,6 +47,8 @@ from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.random cimport Generator, generator_or_default
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, is_meta, memory_of
 
+from tensorlab.ops.filling cimport zeros_in_place_of
+
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
 
 
@@ -195,7 +197,7 @@ cdef Op fill_op(str schema, void* kernel, str node=None, void* shape_rule=NULL):
 
 
 def zero_gradient(grad):
-    return grad.new_zeros(grad.shape)
+    return zeros_in_place_of(grad)
 
 
 cdef TensorBase to_fill(Op op, TensorBase x):

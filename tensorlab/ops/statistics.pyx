@@ -2,6 +2,8 @@
 
 The variance takes two passes: the mean first, then the squares of what is left without it. The one-pass formula
 mean(x * x) - mean(x)**2 subtracts two large numbers and loses all digits where the mean is much larger than the spread.
+The mean itself is the first element plus the mean difference from it: where all elements are equal it is exact, so that
+programs which test for a standard deviation of 0 find it.
 """
 from libc.stdint cimport int64_t
 
@@ -19,13 +21,13 @@ from tensorlab._core.dtypes cimport (
     real,
 )
 from tensorlab._core.graph cimport ndim_of
-from tensorlab._core.layout cimport plain_ints, ssize
+from tensorlab._core.layout cimport MAX_NDIM, plain_ints, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
+from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, is_meta, memory_of
 from tensorlab.ops.extrema cimport largest_into
 from tensorlab.ops.filling cimport fill_number
 from tensorlab.ops.reduction_iterator cimport Reducer, finalize_loop, read_dims, reduced_count, reduced_tensor, run_reduction
-from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer, sum_into
+from tensorlab.ops.reductions cimport divide_totals, keep_dims, set_reducer
 from tensorlab.ops.inner_loops cimport exp_nonpositive, exp_shifted, pairwise_sum
 
 import warnings
@@ -44,7 +46,31 @@ cdef extern from *:
 cdef int64_t zero = 0
 
 
-# ---------------------------------------------------------------- squares around a centre: loops
+# ---------------------------------------------------------------- differences and squares around a centre: loops
+cdef void differences_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* firsts) noexcept nogil:
+    cdef real[BUFFER] buffer
+    cdef real* row
+    cdef ssize i, j, k, width
+    for i in range(m):
+        row = x + i * row_stride
+        j = 0
+        while j < n:
+            width = min(<ssize>BUFFER, n - j)
+            for k in range(width):
+                buffer[k] = row[j + k] - firsts[i]
+            totals[i] += pairwise_sum(buffer, width)
+            j += width
+
+cdef void differences_columns(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* firsts) noexcept nogil:
+    cdef ssize i, j
+    for i in range(m):
+        for j in range(n):
+            totals[j] += x[i * row_stride + j] - firsts[j]
+
+cdef void add_loop(real* totals, const real* firsts, ssize n) noexcept nogil:
+    for i in range(n):
+        totals[i] += firsts[i]
+
 cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n, const real* centres) noexcept nogil:
     cdef real[LANES] lane
     cdef real centre
@@ -55,7 +81,7 @@ cdef void squares_rows(real* totals, real* x, ssize m, ssize row_stride, ssize n
         row = x + i * row_stride
         centre = centres[i]
         j = 0
-        while j + LANES <= n:                           # in blocks, as in rows.pxd
+        while j + LANES <= n:                           # in blocks, so that each running sum stays short
             stop = min(n - LANES, j + BLOCK)
             for k in range(LANES):
                 lane[k] = 0
@@ -84,7 +110,12 @@ cdef void divide_and_root_loop(real* totals, ssize n, double parameter) noexcept
     for i in range(n):
         totals[i] = c_math.sqrt(totals[i] / <real>parameter)
 
-cdef Reducer[2] squares_reducers                    # of float32, of float64
+cdef Reducer[2] differences_reducers                # of float32, of float64
+set_reducer(&differences_reducers[0], FLOAT32, &differences_rows[float], &differences_columns[float], &zero, &merge_sums[float])
+set_reducer(&differences_reducers[1], FLOAT64, &differences_rows[double], &differences_columns[double], &zero,
+            &merge_sums[double])
+
+cdef Reducer[2] squares_reducers
 set_reducer(&squares_reducers[0], FLOAT32, &squares_rows[float], &squares_columns[float], &zero,
             &merge_sums[float])
 set_reducer(&squares_reducers[1], FLOAT64, &squares_rows[double], &squares_columns[double], &zero,
@@ -92,6 +123,31 @@ set_reducer(&squares_reducers[1], FLOAT64, &squares_rows[double], &squares_colum
 
 
 # ---------------------------------------------------------------- var, std
+cdef TensorBase first_elements(TensorBase x, unsigned int mask, bint keepdim, int kernel):
+    """The elements with index 0 in the reduced dimensions, row-major."""
+    cdef TensorBase out = reduced_tensor(kernel, x, mask, keepdim)
+    cdef ssize[MAX_NDIM] strides
+    cdef int i, ndim = 0
+    for i in range(x.ndim_):
+        if keepdim or not mask >> i & 1:
+            strides[ndim] = x.strides[i]
+            ndim += 1
+    copy_into(out, alias_as(x, ndim, out.sizes, strides, x.data_))
+    return out
+
+cdef TensorBase centre_of(TensorBase x, unsigned int mask, bint keepdim, int kernel, ssize n):
+    """The mean, computed from differences to the first element."""
+    cdef TensorBase out = reduced_tensor(kernel, x, mask, keepdim), first
+    if x.numel_ == 0 or is_meta(x):
+        return out
+    first = first_elements(x, mask, keepdim, kernel)
+    run_reduction(&differences_reducers[kernel == FLOAT64], out, x, mask, first, divide_totals(kernel), n)
+    if kernel == FLOAT64:
+        add_loop(<double*>out.data_, <double*>first.data_, out.numel_)
+    else:
+        add_loop(<float*>out.data_, <float*>first.data_, out.numel_)
+    return out
+
 cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, double correction, bint is_std):
     """The variance or its root: sum((x - mean)**2) / (n - correction)."""
     cdef int ndim = ndim_of(x), kernel = kernel_dtype(x.dtype_)      # dim holds plain ints
@@ -108,7 +164,7 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
     if is_std:
         finalize_totals = (<finalize_loop>divide_and_root_loop[double] if kernel == FLOAT64 else
                            <finalize_loop>divide_and_root_loop[float])
-    centre = sum_into(x, mask, keepdim, kernel, divide_totals(kernel), n)
+    centre = centre_of(x, mask, keepdim, kernel, n)
     out = reduced_tensor(x.dtype_, x, mask, keepdim)
     if divisor <= 0 and out.numel_ > 0:
         warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide by: the result is nan "

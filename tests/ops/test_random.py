@@ -56,6 +56,20 @@ def test_fills_follow_the_order_of_memory(fill, layout):
         seeded(lambda T, dtype=dtype: FILLS[fill](LAYOUTS[layout](T, getattr(T, dtype))))
 
 
+OVERWRITTEN = {**FILLS, "zero_": lambda x: x.zero_(), "fill_": lambda x: x.fill_(2)}
+
+
+@pytest.mark.parametrize("fill", OVERWRITTEN)
+def test_the_gradient_of_what_is_overwritten_is_0_in_the_layout_of_the_gradient(fill):
+    x = tensorlab.rand(3, 2, requires_grad=True)
+    y = x.t() * 1
+    square = OVERWRITTEN[fill](y.clone()) * y.detach()
+    (gradient,) = tensorlab.autograd.grad(square, y, y.detach(), create_graph=True)
+    assert gradient.stride() == y.stride() == (1, 2)
+    assert not gradient.any()
+    assert not gradient.requires_grad
+
+
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool"]
 )

@@ -102,7 +102,19 @@ def test_a_long_sum_of_float32_keeps_its_digits():
     assert tensor(array).sum().item() == pytest.approx(exact, rel=2e-6)
     assert tensor(array.reshape(-1, 2)).sum(0)[0].item() == pytest.approx(exact / 2, rel=2e-6)
     assert tensor(array).norm().item() == pytest.approx(math.sqrt(5e6) * 0.1, rel=1e-6)
-    assert tensor(array).var(correction=0).item() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("number", [0.1, 3.3, 1e-3, -700.1])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [((37,), None), ((5, 1001), 1), ((1001, 5), 0), ((4, 33, 5), (0, 2)), ((70_000,), None)],
+)
+def test_the_variance_of_equal_numbers_is_0(shape, dim, dtype, number):
+    x = tensorlab.full(shape, number, dtype=getattr(tensorlab, dtype))
+    for layout in (x, x.transpose(0, -1).contiguous().transpose(0, -1), x[:1].expand(shape)):
+        assert not layout.var(dim).any()
+        assert not layout.std(dim, keepdim=True).any()
 
 
 def test_half_types_are_summed_in_float32_and_rounded_once():

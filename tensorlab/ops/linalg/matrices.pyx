@@ -280,7 +280,8 @@ VM.kernel = <void*>vm_kernel
 
 @VM.derivative("x")
 def vm_derivative_x(grad, y):
-    return run_mv(y, grad)
+    gradient = run_mv(y, grad)
+    return gradient.view(gradient.shape)                # a view, as PyTorch's is: the engine adds nothing in its place
 
 @VM.derivative("y")
 def vm_derivative_y(grad, x, y_is_transposed):
