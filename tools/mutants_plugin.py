@@ -7,9 +7,10 @@ is answered by one line for a test that failed, and by a last one:
     {"killer": "tests/ops/test_views.py::test_x"}
     {"mutant": 17, "why": "failed", "end": true}
 
-A forked child runs the tests, so a mutant can leave nothing behind. `record` asks for a line for each test: its
-outcome, how long it took, and which switches it passed. These stand in a file that every process of the run maps:
-first the number of the mutant that is on, then one byte for each switch.
+A forked child runs the tests, so a mutant can leave nothing behind. It shares work out among threads of its own, as
+long as collecting the tests has started none. `record` asks for a line for each test: its outcome, how long it took,
+and which switches it passed. These stand in a file that every process of the run maps: first the number of the mutant
+that is on, then one byte for each switch.
 """
 
 import json

@@ -65,7 +65,8 @@ static struct {
 
 static _Alignas(TL_CACHE_LINE) atomic_uint tl_gate;
 static _Alignas(TL_CACHE_LINE) atomic_flag tl_busy = ATOMIC_FLAG_INIT;  /* work is being shared out */
-static atomic_int tl_is_child;                                          /* of a fork, which has no workers */
+static int tl_hired;                                                    /* how many workers there are */
+static atomic_int tl_is_child;                                          /* of a process whose workers a fork has left behind */
 
 /* Where piece i of n begins; in a long row at a multiple of 64 elements, so that no two threads write one cache line. */
 static ptrdiff_t tl_boundary(ptrdiff_t count, ptrdiff_t n, ptrdiff_t i) {
@@ -170,30 +171,30 @@ static void *tl_worker(void *argument) {
 
 /* Have `wanted` workers if the system gives them; called by the thread that shares work out. Fewer do no harm. */
 static void tl_hire(int wanted) {
-    static int hired = 0;
     sigset_t all, before;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (hired >= wanted)
+    if (tl_hired >= wanted)
         return;
     sigfillset(&all);                               /* signals are for Python's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, TL_STACK);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    while (hired < wanted) {
-        pthread_cond_init(&tl_sleepers[hired + 1].news, NULL);
-        if (pthread_create(&thread, &attributes, tl_worker, (void *)(intptr_t)(hired + 1)) != 0)
+    while (tl_hired < wanted) {
+        pthread_cond_init(&tl_sleepers[tl_hired + 1].news, NULL);
+        if (pthread_create(&thread, &attributes, tl_worker, (void *)(intptr_t)(tl_hired + 1)) != 0)
             break;
-        hired++;
+        tl_hired++;
     }
     pthread_attr_destroy(&attributes);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* ---------------------------------------------------------------- sharing out */
+/* A fork copies no threads. A child of a process that had no workers yet may hire its own. */
 static void tl_after_fork(void) {
-    atomic_store(&tl_is_child, 1);
+    atomic_store(&tl_is_child, tl_hired > 0);
 }
 
 static void tl_open_pool(void) {

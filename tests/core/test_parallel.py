@@ -338,3 +338,34 @@ def test_a_child_forked_while_other_threads_compute_does_not_wait_for_them():
         for thread in threads: thread.join()
     """
     run_alone(program)
+
+
+@needs_fork
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="counts threads in /proc")
+def test_a_child_forked_before_threads_started_starts_its_own():
+    program = """
+        import os
+        import tensorlab as T
+        T.set_num_threads(2)
+        def started():
+            before = len(os.listdir("/proc/self/task"))
+            assert (T.ones(2_000_000) * 2 == 2).all().item()
+            return len(os.listdir("/proc/self/task")) - before
+        def in_child(expected):
+            assert started() == expected
+            if expected == 1:
+                fork(0)
+        def fork(expected):
+            child = os.fork()
+            if child == 0:
+                try:
+                    in_child(expected)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+        fork(1)
+        assert started() == 1
+        fork(0)
+    """
+    run_alone(program)
