@@ -42,10 +42,15 @@ cdef int check_sizes(TensorBase a, TensorBase b, str where) except -1:
 
 cdef int check_added(TensorBase x, TensorBase out, str where, str name) except -1:
     """Can x, of the type of the result, be broadcast to its shape?"""
-    cdef int d, shift = out.ndim_ - x.ndim_
     check_same_place(x, out, where)
     if x.dtype_ != out.dtype_:
         raise DTypeError(f"{where}: {name} has type {x.dtype}, but the product has type {out.dtype}; convert one with .to()")
+    return check_broadcast(x, out, where, name)
+
+
+cdef int check_broadcast(TensorBase x, TensorBase out, str where, str name) except -1:
+    """Can x be broadcast to the shape of the result?"""
+    cdef int d, shift = out.ndim_ - x.ndim_
     for d in range(x.ndim_):
         if shift < 0 or (x.sizes[d] != 1 and x.sizes[d] != out.sizes[d + shift]):
             raise ShapeError(f"{where}: {name} of shape {shape_text(x.ndim_, x.sizes)} cannot be broadcast to "
@@ -53,10 +58,15 @@ cdef int check_added(TensorBase x, TensorBase out, str where, str name) except -
     return 0
 
 
-cdef double as_factor(object factor, TensorBase x, str where, str name) except? -1:
-    """alpha or beta; whole for whole numbers."""
+cdef int check_factor(object factor, str where, str name) except -1:
     if as_number(factor) is None:
         raise TypeError(f"{where}: {name} must be a number, not {type(factor).__name__}")
+    return 0
+
+
+cdef double as_factor(object factor, TensorBase x, str where, str name) except? -1:
+    """alpha or beta; whole for whole numbers."""
+    check_factor(factor, where, name)
     return factor if is_floating(x.dtype_) else int(factor)
 
 
@@ -263,7 +273,10 @@ def outer(TensorBase input not None, vec2, *, out=None):
 
 def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
+    cdef TensorBase product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
+    check_factor(beta, "addr", "beta")
+    check_factor(alpha, "addr", "alpha")
+    check_broadcast(input, product, "addr", "input")
     result = product * alpha if beta == 0 else input * beta + product * alpha
     return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
 

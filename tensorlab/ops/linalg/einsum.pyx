@@ -14,7 +14,7 @@ a pair, each dimension is one of
 operand need not be copied: the product takes them as they are.
 """
 from tensorlab._core.out_argument cimport CASTS, store_out
-from tensorlab._core.layout cimport int_argument, plain_ints, wrap_dim
+from tensorlab._core.layout cimport int_argument, wrap_dim
 from tensorlab._core.tensor cimport TensorBase, make_size
 
 from tensorlab.errors import ShapeError
@@ -298,6 +298,15 @@ def einsum(*args):
 
 
 # ---------------------------------------------------------------- tensordot and kron
+cdef int check_pair(object dims) except -1:
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        raise ShapeError(f"tensordot: dims must be an int or two sequences of ints, not {dims!r}")
+    for one in dims:
+        if not isinstance(one, (tuple, list)):
+            raise TypeError(f"tensordot: dims must be an int or two sequences of ints, not a pair with {one!r}")
+    return 0
+
+
 def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None):
     """Sum of products over some dimensions of two tensors.
 
@@ -328,11 +337,9 @@ def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None)
             raise ShapeError(f"tensordot: dims is {count}, but the tensors have {a.ndim_} and {b.ndim_} dimensions")
         a_dims, b_dims = list(range(a.ndim_ - count, a.ndim_)), list(range(count))
     else:
-        first, second = dims
-        first, second = plain_ints([first] if isinstance(first, int) else first), plain_ints(
-            [second] if isinstance(second, int) else second)
-        a_dims = [wrap_dim(dim, a.ndim_, "tensordot") for dim in first]
-        b_dims = [wrap_dim(dim, b.ndim_, "tensordot") for dim in second]
+        check_pair(dims)
+        a_dims = [wrap_dim(dim, a.ndim_, "tensordot") for dim in dims[0]]
+        b_dims = [wrap_dim(dim, b.ndim_, "tensordot") for dim in dims[1]]
     if len(a_dims) != len(b_dims) or len(set(a_dims)) != len(a_dims) or len(set(b_dims)) != len(b_dims):
         raise ShapeError(f"tensordot: dims {a_dims} and {b_dims} must be equally many and all different")
     for i, j in zip(a_dims, b_dims):
