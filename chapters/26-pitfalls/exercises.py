@@ -1,24 +1,24 @@
 """Exercises of chapter 26, pitfalls."""
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
-IMPORTS = "import tensorlab as T"
+IMPORTS = "import tensorlab as torch"
 
 
 class WhichExhibit(Exercise):
     """Name the exhibit
 
-    Seven complaints from people who train. Give for each the number of the exhibit that explains it.
+    Seven people complain about their training. Give the number of the exhibit that explains each complaint.
 
     - A: The loss is constant to the last digit. Directly after `backward()` all gradients are there and not
       zero, and the optimizer holds the very tensors of the net.
     - B: Every step takes a little longer than the one before. The loss falls as it should.
     - C: A perfect prediction has a loss of 10.5.
-    - D: The best weights that were saved are exactly as good as the last ones. Every time.
-    - E: With batches in four parts it only works with a quarter of the learning rate.
-    - F: All is well for a day; then one sample has a feature that is exactly 0, and all weights are nan.
-    - G: Validation runs no backward, and still memory grows with the number of batches.
+    - D: The best weights that were saved are exactly as good as the last ones, every time.
+    - E: It works. When the batches are split in four parts, it only works with a quarter of the learning rate.
+    - F: Everything is fine for a day. Then one sample has a feature that is exactly 0, and all weights are nan.
+    - G: Validation doesn't run backward, but its memory grows with the number of batches.
     """
 
     kind = "warm-up"
@@ -39,16 +39,16 @@ class WhichExhibit(Exercise):
         "a write. Room 4: the numbers themselves.",
         "A, B, E and G are about repetition (room 2). D is about who shares memory with whom (room 3). C and F "
         "are about numbers (room 4).",
-        "A: which line between backward and step? B: what must still be there for backward to go further each "
+        "A: which line stands between backward and step? B: what has to be kept so that backward can go further each "
         "time? G: what does a sum of losses hold?",
     ]
     solution = """
         exhibits = {"A": 12, "B": 10, "C": 23, "D": 19, "E": 14, "F": 21, "G": 13}
     """
     reason = """
-        A gradient that is there after backward and does nothing was cleared before the step. Time that grows is a
-        graph that grows backwards, memory that grows is a graph that is held. In F no one had ever asked for
-        the gradient at the corner, until a sample did.
+        A: a gradient that is there after backward and does nothing was cleared before the step. B and G: if the time
+        grows, backward goes through a longer graph each time; if the memory grows, something holds a graph. F: the
+        gradient at the corner was always nan, but no sample had asked for it.
     """
     wrong = [
         Wrong(
@@ -64,7 +64,7 @@ class WhichExhibit(Exercise):
         Wrong(
             'exhibits = {"A": 12, "B": 10, "C": 23, "D": 20, "E": 11, "F": 22, "G": 13}',
             says="weights, not gradients",
-            why="Three neighbours of the right answers: 20 keeps a gradient, 11 adds without meaning to, and 22 "
+            why="Three neighbours of the right answers: 20 keeps a gradient, 11 adds by accident, and 22 "
             "needs scores that are large, not a feature that is 0.",
         ),
     ]
@@ -75,7 +75,7 @@ class WhichExhibit(Exercise):
         swapped = (exhibits["B"], exhibits["G"]) == (13, 10)
         require(not swapped, "B and G: Time or memory? What grows in which?")
         require(exhibits["D"] != 20, "D: these are weights, not gradients.")
-        require(exhibits["E"] != 11, "E: the adding is meant here. What is added four times?")
+        require(exhibits["E"] != 11, "E: here the adding is intended. What is added four times?")
         require(exhibits["F"] != 22, "F: the feature is 0, not large.")
         for letter, number in truth.items():
             expect(exhibits[letter], number, f"the exhibit for {letter}")
@@ -85,8 +85,8 @@ class UnequalParts(Exercise):
     """A batch in unequal parts
 
     Write `gradient_in_parts(w, data, parts, loss_of)`. It splits `data` with `data.chunk(parts)`, whose last part
-    may be shorter, and leaves in `w.grad` the gradient of `loss_of(w, data)`, by one backward for each part.
-    `loss_of` takes the mean over the samples that it is given. What was in `w.grad` before does not count.
+    may be shorter, and runs one backward for each part. Afterwards `w.grad` is the gradient of `loss_of(w, data)`.
+    `loss_of` takes the mean over the samples that it is given. What was in `w.grad` before doesn't count.
     """
 
     kind = "implement"
@@ -108,9 +108,9 @@ class UnequalParts(Exercise):
                 (loss_of(w, part) * len(part) / len(data)).backward()
     """
     reason = """
-        That `backward` adds is what makes it possible: each part brings its share, and only one part's graph is
-        in memory at a time. Ten samples in four chunks are 3, 3, 3 and 1, so a quarter each would
-        count the last sample three times.
+        It works because `backward` adds: each part brings its share, and only one part's graph is
+        in memory at a time. Ten samples in four chunks are 3, 3, 3 and 1, so with a quarter for each part
+        the last sample would count three times.
     """
     wrong = [
         Wrong(
@@ -130,7 +130,7 @@ class UnequalParts(Exercise):
                     (loss_of(w, part) * len(part) / len(data)).backward()
             """,
             says="before",
-            why="What an earlier backward has left in `w.grad` is added to.",
+            why="It adds to what an earlier backward left in `w.grad`.",
         ),
         Wrong(
             """
@@ -139,59 +139,73 @@ class UnequalParts(Exercise):
                 loss_of(w, data).backward()
             """,
             says="parts at a time",
-            why="The right gradient, and the graph of the whole batch in memory, which was to be avoided.",
+            why="The right gradient, but with the graph of the whole batch in memory. Parts are there to avoid that.",
         ),
     ]
 
     def check(gradient_in_parts):
-        data = T.arange(1.0, 11.0)
         sizes = []
 
         def loss_of(w, part):
             sizes.append(len(part))
             return (w * part - 1).square().mean()
 
-        def truth(data):
-            w = T.tensor(0.5, requires_grad=True)
-            (w * data - 1).square().mean().backward()
-            return w.grad.item()
+        def truth(w, data, loss_of):
+            w = w.detach().requires_grad_()
+            loss_of(w, data).backward()
+            return w.grad
 
-        w = T.tensor(0.5, requires_grad=True)
+        data = torch.arange(1.0, 11.0)
+        w = torch.tensor(0.5, requires_grad=True)
         gradient_in_parts(w, data[:8], 4, loss_of)
         require(
-            max(sizes) < 8, "The whole batch went through loss_of; it was to be parts at a time."
+            max(sizes) < 8,
+            "The whole batch went through loss_of. Call it with one part at a time, not with all parts at a time.",
         )
-        expect(
-            w.grad.item(), truth(data[:8]), "w.grad for 8 samples in 4 equal parts", tolerance=1e-4
+        require(w.grad is not None, "w.grad is None: no backward has run.")
+        right = truth(w, data[:8], loss_of).item()
+        expect(w.grad.item(), right, "w.grad for 8 samples in 4 equal parts", tolerance=1e-4)
+        w = torch.tensor(0.5, requires_grad=True)
+        gradient_in_parts(w, data, 4, loss_of)
+        right = truth(w, data, loss_of).item()
+        require(
+            abs(w.grad.item() - right) < 1e-3,
+            f"Right for parts of equal size. For 10 samples in 4 parts, w.grad is {w.grad.item():.4f}, but the "
+            f"gradient of the whole batch is {right:.4f}.",
         )
-        w = T.tensor(0.5, requires_grad=True)
         gradient_in_parts(w, data, 4, loss_of)
         require(
-            abs(w.grad.item() - truth(data)) < 1e-3,
-            f"Right for parts of equal size. For 10 samples in 4 parts: {w.grad.item():.4f}, but the whole has "
-            f"{truth(data):.4f}.",
+            abs(w.grad.item() - right) < 1e-3,
+            "The second call adds to what was in w.grad before.",
         )
-        gradient_in_parts(w, data, 4, loss_of)
-        require(
-            abs(w.grad.item() - truth(data)) < 1e-3,
-            "Called a second time it adds to what was in w.grad before.",
-        )
+
+        def other_loss(w, part):
+            return ((part @ w).tanh() - 0.3).abs().mean()
+
+        for samples, parts in ((7, 2), (9, 5), (5, 5), (11, 3), (6, 1)):
+            data, w = torch.randn(samples, 3), torch.randn(3, requires_grad=True)
+            before = w.tolist()
+            gradient_in_parts(w, data, parts, other_loss)
+            right = truth(w, data, other_loss)
+            what = f"w.grad for {samples} random samples with three features, in {parts} parts, with another loss"
+            expect(w.grad, right, what, tolerance=1e-4)
+            expect(w.tolist(), before, "w after the call, which must not change it")
 
 
 class FourInOne(Exercise):
     """Four mistakes in twelve lines
 
-    `train` is to return the trained weights of shape (features, 1), a copy of the weights that had the smallest
-    loss, and the mean loss of all steps as a plain number. `target` has shape (samples). The program runs, and has
-    four exhibits in it. Mend all four.
+    `train` should return three things: the trained weights, of shape (features, 1); a copy of the weights that had the
+    smallest loss; and the mean loss of all steps, as a plain number. `target` has shape (samples). The program runs,
+    but it contains four exhibits. Fix all four, and keep the learning rate of 0.1.
     """
 
     kind = "extend"
     idea = "Break it"
     stub = """
         def train(x, target, steps):
-            w = T.zeros(x.shape[1], 1, requires_grad=True)
-            optimizer = T.optim.SGD([w], lr=0.1)
+            w = torch.zeros(x.shape[1], 1, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
             best, least, total = None, float("inf"), 0.0
             for _ in range(steps):
                 loss = ((x @ w - target) ** 2).mean()
@@ -212,8 +226,8 @@ class FourInOne(Exercise):
     ]
     solution = """
         def train(x, target, steps):
-            w = T.zeros(x.shape[1], 1, requires_grad=True)
-            optimizer = T.optim.SGD([w], lr=0.1)
+            w = torch.zeros(x.shape[1], 1, requires_grad=True)
+            optimizer = torch.optim.SGD([w], lr=0.1)
             best, least, total = None, float("inf"), 0.0
             for _ in range(steps):
                 loss = ((x @ w - target.unsqueeze(1)) ** 2).mean()
@@ -226,16 +240,16 @@ class FourInOne(Exercise):
             return w, best, total / steps
     """
     reason = """
-        Exhibits 23, 12, 19 and 13. Each alone is easy to see; together they hide each other: as long as the weights do
-        not move, the best are the last. `(total / steps).item()` in the last line gives a number, too, but until
-        then the total holds the graph of every step.
+        Exhibits 23, 12, 19 and 13. Each of them alone is easy to see, but together they hide each other: as long as the
+        weights don't move, the best are the last. `(total / steps).item()` in the last line gives a number, too, but
+        until then the total holds the graph of every step.
     """
     wrong = [
         Wrong(
             """
             def train(x, target, steps):
-                w = T.zeros(x.shape[1], 1, requires_grad=True)
-                optimizer = T.optim.SGD([w], lr=0.1)
+                w = torch.zeros(x.shape[1], 1, requires_grad=True)
+                optimizer = torch.optim.SGD([w], lr=0.1)
                 best, least, total = None, float("inf"), 0.0
                 for _ in range(steps):
                     loss = ((x @ w - target) ** 2).mean()
@@ -253,8 +267,8 @@ class FourInOne(Exercise):
         Wrong(
             """
             def train(x, target, steps):
-                w = T.zeros(x.shape[1], 1, requires_grad=True)
-                optimizer = T.optim.SGD([w], lr=0.1)
+                w = torch.zeros(x.shape[1], 1, requires_grad=True)
+                optimizer = torch.optim.SGD([w], lr=0.1)
                 best, least, total = None, float("inf"), 0.0
                 for _ in range(steps):
                     loss = ((x @ w - target.unsqueeze(1)) ** 2).mean()
@@ -267,13 +281,13 @@ class FourInOne(Exercise):
                 return w, best, total / steps
             """,
             says="memory of w",
-            why="`detach` is no copy.",
+            why="`detach` doesn't copy.",
         ),
         Wrong(
             """
             def train(x, target, steps):
-                w = T.zeros(x.shape[1], 1, requires_grad=True)
-                optimizer = T.optim.SGD([w], lr=0.1)
+                w = torch.zeros(x.shape[1], 1, requires_grad=True)
+                optimizer = torch.optim.SGD([w], lr=0.1)
                 best, least, total = None, float("inf"), 0.0
                 for _ in range(steps):
                     loss = ((x @ w - target.unsqueeze(1)) ** 2).mean()
@@ -291,8 +305,8 @@ class FourInOne(Exercise):
         Wrong(
             """
             def train(x, target, steps):
-                w = T.zeros(x.shape[1], 1, requires_grad=True)
-                optimizer = T.optim.SGD([w], lr=0.1)
+                w = torch.zeros(x.shape[1], 1, requires_grad=True)
+                optimizer = torch.optim.SGD([w], lr=0.1)
                 best, least, total = None, float("inf"), 0.0
                 for _ in range(steps):
                     loss = ((x @ w - target.unsqueeze(1)) ** 2).mean()
@@ -304,80 +318,100 @@ class FourInOne(Exercise):
                 return w, best, total / steps
             """,
             says="never cleared",
-            why="Without any `zero_grad` the gradients pile up: exhibit 11 in place of 12.",
+            why="Without any `zero_grad` the gradients pile up: exhibit 11 instead of 12.",
         ),
     ]
 
     def check(train):
-        x = T.tensor([[1.0, 0.5], [-1.0, 1.0], [0.5, -1.0], [1.0, 1.5]])
-        target = x @ T.tensor([1.0, -2.0])
-
-        def by_hand(steps):
-            w, losses = T.zeros(2), []
+        def by_hand(x, target, steps):
+            """The weights, those with the smallest loss, and the mean loss."""
+            w, losses, seen = torch.zeros(x.shape[1]), [], []
             for _ in range(steps):
                 residual = x @ w - target
                 losses.append(residual.square().mean().item())
-                before, w = w, w - 0.1 * 2 * (x.t() @ residual) / len(x)
-            return w, before, sum(losses) / steps
+                seen.append(w)
+                w = w - 0.1 * 2 * (x.t() @ residual) / len(x)
+            return w, seen[losses.index(min(losses))], sum(losses) / steps
 
+        x = torch.tensor([[1.0, 0.5], [-1.0, 1.0], [0.5, -1.0], [1.0, 1.5]])
+        target = x @ torch.tensor([1.0, -2.0])
         w, best, mean = train(x, target, 3)
-        truth, before, mean_truth = by_hand(3)
-        require(w.detach().abs().max().item() > 0, "The weights have not moved.")
+        truth, before, mean_truth = by_hand(x, target, 3)
+        require(
+            w.detach().abs().max().item() > 0,
+            "The weights haven't moved: is there a gradient when `step` is called?",
+        )
         one_step, *_ = train(x, target, 1)
-        sixteen = T.zeros(2, 1, requires_grad=True)
+        sixteen = torch.zeros(2, 1, requires_grad=True)
         ((x @ sixteen - target) ** 2).mean().backward()
         require(
             (one_step + 0.1 * sixteen.grad).abs().max().item() > 1e-6,
-            "The first step is along the gradient of (samples, samples) numbers: each prediction against each target.",
+            "The first step follows the gradient of (samples, samples) numbers: each prediction against each target.",
         )
-        piled = T.zeros(2)
-        grads = T.zeros(2)
+        piled = torch.zeros(2)
+        grads = torch.zeros(2)
         for _ in range(3):
             grads = grads + 2 * (x.t() @ (x @ piled - target)) / len(x)
             piled = piled - 0.1 * grads
         require(
             (w.detach().flatten() - piled).abs().max().item() > 1e-5,
-            "The second step goes along two gradients: they are never cleared.",
+            "The second step follows the sum of two gradients: they are never cleared.",
         )
         expect(w.detach().flatten(), truth, "the weights after 3 steps", tolerance=1e-5)
-        require(best.data_ptr() != w.data_ptr(), "`best` looks at the memory of w, which moves on.")
-        expect(best.flatten(), before, "the best weights, of the last loss", tolerance=1e-5)
         require(
-            not isinstance(mean, T.Tensor),
+            best.data_ptr() != w.data_ptr(),
+            "`best` shares the memory of w, so it changes with every step.",
+        )
+        expect(best.flatten(), before, "the best weights, before the last step", tolerance=1e-5)
+        require(
+            not isinstance(mean, torch.Tensor),
             "The mean loss is a tensor, with the graphs of all steps.",
         )
         expect(mean, mean_truth, "the mean loss", tolerance=1e-5)
-        x, target = x * 4, target * 4  # so that the steps are too long, and the loss grows
-        w, best, _ = train(x, target, 2)
+        _, best, _ = train(4 * x, 4 * target, 2)  # the steps are too long, and the loss grows
         expect(
             best.flatten().tolist(),
             [0.0, 0.0],
             "the best weights where the loss grows: those of the first step",
         )
+        for samples, features, steps in ((6, 3, 5), (5, 1, 7), (3, 4, 2)):
+            x, target = 2 * torch.randn(samples, features), torch.randn(samples)
+            w, best, mean = train(x, target, steps)
+            truth, before, mean_truth = by_hand(x, target, steps)
+            what = f"after {steps} steps on {samples} random samples with {features} features"
+            expect(tuple(w.shape), (features, 1), f"the shape of the weights {what}")
+            scale = 1 + max(truth.abs().max().item(), mean_truth)
+            expect(
+                w.detach().flatten() / scale, truth / scale, f"the weights {what}", tolerance=1e-4
+            )
+            expect(
+                best.flatten() / scale, before / scale, f"the best weights {what}", tolerance=1e-4
+            )
+            expect(mean / scale, mean_truth / scale, f"the mean loss {what}", tolerance=1e-4)
 
 
 class HuntTheStep(BugHunt):
     """A test for one training step
 
-    `step(w, loss_of, lr)` makes one step of gradient descent on the leaf `w`, in place, and returns the loss from
-    before the step as a plain number. Four people wrote it, each with one exhibit of this museum in it. Write
-    `test(step)`, which passes on the right one and fails on each of theirs.
+    `step(w, loss_of, lr)` makes one step of gradient descent on the leaf `w`, in place. It returns the loss from
+    before the step as a plain number. Four people wrote it, and each version contains one exhibit of this museum. Write
+    `test(step)`, which passes on the right version and fails on each of theirs.
     """
 
     idea = "Break it"
     stub = """
         def test(step):
-            w = T.tensor([1.0, 2.0], requires_grad=True)
+            w = torch.tensor([1.0, 2.0], requires_grad=True)
             assert step(w, lambda w: (w * w).sum(), 0.25) == 5.0
     """
     hints = [
-        "The loss is right in all four. What else is promised: of `w`, of the second step, of what is returned?",
+        "The loss is right in all four. What else does the text promise: about `w`, a second step, the result?",
         "With the loss `(w * w).sum()` and a step of 0.25 the weights are halved each time. Make two steps.",
         "`assert isinstance(loss, float)`; `w.tolist()` after one step and after two; `w.is_leaf`.",
     ]
     solution = """
         def test(step):
-            w = T.tensor([1.0, 2.0], requires_grad=True)
+            w = torch.tensor([1.0, 2.0], requires_grad=True)
             loss = step(w, lambda w: (w * w).sum(), 0.25)
             assert isinstance(loss, float)
             assert loss == 5.0
@@ -387,14 +421,14 @@ class HuntTheStep(BugHunt):
             assert w.tolist() == [0.25, 0.5]
     """
     reason = """
-        Two steps on two numbers, chosen so that the truth is known without a computer. A test of one step only
-        cannot see what is left over for the next.
+        Two steps on two numbers, chosen so that you know the right result without a computer. A test of a single step
+        can't see what is left over for the next.
     """
     wrong = [
         Wrong(
             """
             def test(step):
-                w = T.tensor([1.0, 2.0], requires_grad=True)
+                w = torch.tensor([1.0, 2.0], requires_grad=True)
                 loss = step(w, lambda w: (w * w).sum(), 0.25)
                 assert isinstance(loss, float)
                 assert w.tolist() == [0.5, 1.0]
@@ -405,23 +439,23 @@ class HuntTheStep(BugHunt):
         Wrong(
             """
             def test(step):
-                w = T.tensor([1.0, 2.0], requires_grad=True)
+                w = torch.tensor([1.0, 2.0], requires_grad=True)
                 for _ in range(2):
                     step(w, lambda w: (w * w).sum(), 0.25)
                 assert w.tolist() == [0.25, 0.5]
             """,
             says="(number 3)",
-            why="The weights are asked for, not what is returned.",
+            why="It looks at the weights, but not at what the step returns.",
         ),
         Wrong(
             """
             def test(step):
-                w = T.tensor([1.0, 2.0], requires_grad=True)
+                w = torch.tensor([1.0, 2.0], requires_grad=True)
                 losses = [step(w, lambda w: (w * w).sum(), 0.25) for _ in range(2)]
                 assert losses[1] < losses[0]
             """,
             says="(number 1, 3, 4)",
-            why="That the loss falls says little: it falls with a wrong gradient as well.",
+            why="A falling loss says little: it falls with a wrong gradient as well.",
         ),
     ]
 
@@ -429,7 +463,7 @@ class HuntTheStep(BugHunt):
         w.grad = None
         loss = loss_of(w)
         loss.backward()
-        with T.no_grad():
+        with torch.no_grad():
             w -= lr * w.grad
         return loss.item()
 
@@ -437,16 +471,16 @@ class HuntTheStep(BugHunt):
         """gradients are never cleared, so the second step goes along two of them"""
         loss = loss_of(w)
         loss.backward()
-        with T.no_grad():
+        with torch.no_grad():
             w -= lr * w.grad
         return loss.item()
 
     def moves_another(w, loss_of, lr):
-        """the step makes another tensor, and the caller's does not move"""
+        """the step makes another tensor, and the caller's doesn't move"""
         w.grad = None
         loss = loss_of(w)
         loss.backward()
-        with T.no_grad():
+        with torch.no_grad():
             w = w - lr * w.grad
         return loss.item()
 
@@ -455,7 +489,7 @@ class HuntTheStep(BugHunt):
         w.grad = None
         loss = loss_of(w)
         loss.backward()
-        with T.no_grad():
+        with torch.no_grad():
             w -= lr * w.grad
         return loss
 
@@ -465,7 +499,7 @@ class HuntTheStep(BugHunt):
         loss = loss_of(w)
         loss.backward(retain_graph=True)
         loss.backward()
-        with T.no_grad():
+        with torch.no_grad():
             w -= lr * w.grad
         return loss.item()
 

@@ -10,14 +10,14 @@ import recording
 # The cells of the part "Break it", run with PyTorch under tensorlab's name.
 PROGRAM = f"""
 import contextlib, io, json, re, sys
-import torch as T
-sys.modules["tensorlab"] = T
+import torch
+sys.modules["tensorlab"] = torch
 sys.path.insert(0, {str(HERE)!r})
 text = open({str(HERE / "index.md")!r}, encoding="utf-8").read()
 rooms = text.split("## Break it")[1].split("### The way out")[0]
 from stethoscope import first_bad, report, unreached
 with contextlib.redirect_stdout(io.StringIO()):
-    for cell in re.findall(r"```{{code-cell}} ipython3\\n(.*?)```", rooms, re.S):
+    for cell in re.findall(r"```{{code-cell}} ipython3\\n(?::tags:[^\\n]*\\n)?(.*?)```", rooms, re.S):
         exec(cell)
 import museum
 print(json.dumps(museum.visited))

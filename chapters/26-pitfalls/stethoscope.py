@@ -1,6 +1,6 @@
 """Three questions to ask of a graph that gives no gradients, or bad ones: the instruments of chapter 26."""
 
-import tensorlab as T
+import tensorlab as torch
 
 
 def nodes_behind(result):
@@ -47,7 +47,7 @@ def report(parameters):
 
 
 def first_bad(loss):
-    """Run backward; return the name of the first node that makes nan or inf of finite gradients.
+    """Run backward; name the first node that turns finite gradients into nan or inf.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def first_bad(loss):
         return hook
 
     handles = [node.register_hook(examine(node)) for node in nodes_behind(loss)]
-    loss.backward(T.ones_like(loss))
+    loss.backward(torch.ones_like(loss))
     for handle in handles:
         handle.remove()
     return found[0] if found else None
