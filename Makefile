@@ -52,7 +52,7 @@ build: $(READY)
 	@$(PY) setup.py --quiet build_ext --inplace --parallel $(JOBS)
 
 test: build
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 lint: build
 	$(PY) -m ruff format --check .
@@ -88,7 +88,7 @@ debug: $(READY)
 		status=$$?; if grep -qs "ERROR: \|runtime error" reports/*; then cat reports/*; exit 1; else exit $$status; fi
 
 nightly: oracle build
-	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -m "nightly or not nightly"
+	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "nightly or not nightly"
 	$(MAKE) debug
 	$(MAKE) mutants
 

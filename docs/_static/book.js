@@ -24,3 +24,20 @@
   addEventListener('load', wait);
   addEventListener('toggle', mark, true);  // what <details> hid has a width now
 })();
+
+// On a phone, the output of a cell becomes as small as its longest line needs, within what can be read.
+(() => {
+  const SMALLEST = 8, WIDTH_OF_A_LETTER = 0.61;  // pixels; of the font's size
+  const phone = matchMedia('(max-width: 600px)');
+  const fit = () => {
+    for (const box of document.querySelectorAll('.cell_output pre')) {
+      const columns = Math.max(...box.textContent.split('\n').map(line => line.length));
+      const room = (box.clientWidth - 16) / (columns * WIDTH_OF_A_LETTER);
+      const needed = phone.matches && box.clientWidth > 0 && room < 12.8;
+      box.style.fontSize = needed ? `${Math.max(SMALLEST, room)}px` : '';
+    }
+  };
+  addEventListener('load', fit);
+  addEventListener('toggle', fit, true);
+  phone.addEventListener('change', fit);
+})();
