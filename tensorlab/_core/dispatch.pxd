@@ -53,16 +53,16 @@ cdef inline object run_4(Op op, object a, object b, object c, object d, object o
     arguments[3] = <PyObject*>d
     return run(op, arguments, 4) if out is None else run_into(op, arguments, 4, out, rules)
 
-cdef inline object run_5(Op op, object a, object b, object c, object d, object e, object out=None, int rules=0):
+cdef inline object run_5(Op op, object a, object b, object c, object d, object e):
     cdef PyObject* arguments[5]
     arguments[0] = <PyObject*>a
     arguments[1] = <PyObject*>b
     arguments[2] = <PyObject*>c
     arguments[3] = <PyObject*>d
     arguments[4] = <PyObject*>e
-    return run(op, arguments, 5) if out is None else run_into(op, arguments, 5, out, rules)
+    return run(op, arguments, 5)
 
-cdef inline object run_6(Op op, object a, object b, object c, object d, object e, object f, object out=None, int rules=0):
+cdef inline object run_6(Op op, object a, object b, object c, object d, object e, object f):
     cdef PyObject* arguments[6]
     arguments[0] = <PyObject*>a
     arguments[1] = <PyObject*>b
@@ -70,7 +70,7 @@ cdef inline object run_6(Op op, object a, object b, object c, object d, object e
     arguments[3] = <PyObject*>d
     arguments[4] = <PyObject*>e
     arguments[5] = <PyObject*>f
-    return run(op, arguments, 6) if out is None else run_into(op, arguments, 6, out, rules)
+    return run(op, arguments, 6)
 
 cdef inline object run_tuple(Op op, tuple arguments, object out=None, int rules=0):
     """For ops with more arguments, whose kernels take longer than a tuple does."""
