@@ -286,6 +286,25 @@ def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):
     assert results == {("return p[n] * 2", "p[n]"): "failed"}
 
 
+def test_a_switched_condition_of_objects_and_c_truths_compiles_to_what_it_was(toy):
+    source = (
+        "def add(x, y, *rest):\n    if x == 2 and not rest and len(rest) == 0:\n"
+        "        return x + y\n    return 0\n"
+    )
+    (toy / "tests" / "test_toy.py").write_text(TESTS.partition("def test_waits")[0])
+    whole = "x == 2 and not rest and len(rest) == 0"
+    results, refused = outcomes(
+        toy, "tensorlab/toy.pyx", source, (f"not ({whole})", "True", "False")
+    )
+    assert refused == []
+    line = f"if {whole}:"
+    assert results == {
+        (line, f"not ({whole})"): "failed",
+        (line, "True"): None,
+        (line, "False"): "failed",
+    }
+
+
 def test_mutants_of_a_header_are_built_into_the_modules_that_call_its_functions(toy):
     header = (
         "cdef inline int twice(int x) noexcept:\n    return x * 2\n\n"

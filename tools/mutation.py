@@ -71,6 +71,11 @@ CALLS_LEFT_ALONE = {
     ],
     "sizeof",
 }
+CONDITIONS = {  # operators that put a C truth in the place of what may be an object
+    "negate the condition",
+    "the condition is always true",
+    "the condition is never true",
+}
 BOUNDARY = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 REVERSED = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
@@ -539,6 +544,8 @@ def switch(same, original, ask):
     for number, mutant in same:
         if mutant.operator == "drop the statement":
             continue
+        if mutant.operator in CONDITIONS:  # Cython mistakes the type of `True if c else (x and y)`
+            original = f"not not ({original})"
         original = f"(({mutant.new}) if {ask.format(number)} else ({original}))"
     for number, mutant in same:
         if mutant.operator == "drop the statement":
