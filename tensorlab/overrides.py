@@ -17,6 +17,7 @@ Left out: `__torch_dispatch__`, which PyTorch calls below autograd.
 
 import functools
 import importlib
+import inspect
 
 from tensorlab._core import overrides as _core
 from tensorlab._core.overrides import (
@@ -112,12 +113,9 @@ _compiled = type(Tensor.add)
 # ---------------------------------------------------------------- the list of functions
 def _members():
     """Yield (name in Tensor, what is listed there), the class before the base."""
-    seen = set()
-    for cls in (Tensor, Tensor.__base__):
-        for name, member in vars(cls).items():
-            if name not in seen and name not in _IGNORED:
-                seen.add(name)
-                yield name, member
+    for name in dict.fromkeys([*vars(Tensor), *vars(Tensor.__base__)]):
+        if name not in _IGNORED:
+            yield name, inspect.getattr_static(Tensor, name)
 
 
 def _collect():
@@ -273,7 +271,7 @@ def wrap_torch_function(dispatcher):
 
 def is_tensor_like(inp):
     """Tell whether `inp` is a tensor, or of a class with a hook."""
-    return isinstance(inp, Tensor) or any(hasattr(inp, name) for name in _core.HOOK_NAMES)
+    return any(hasattr(inp, name) for name in _core.HOOK_NAMES)
 
 
 def get_default_nowrap_functions():

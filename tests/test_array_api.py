@@ -86,6 +86,7 @@ CALLS = {
     "broadcast_arrays": lambda xp, a, p, i: xp.broadcast_arrays(a[0], i),
     "matmul": lambda xp, a, p, i: xp.matmul(a, xp.permute_dims(p, (1, 0))),
     "tensordot": lambda xp, a, p, i: xp.tensordot(a, p, axes=2),
+    "tensordot along one axis": lambda xp, a, p, i: xp.tensordot(a, p[:, :1].T, axes=((0,), (1,))),
     "vecdot": lambda xp, a, p, i: xp.vecdot(a, p),
     **{
         f"{name}, {axis}": lambda xp, a, p, i, name=name, axis=axis: getattr(xp, name)(

@@ -76,6 +76,9 @@ PROGRAMS = {
     "x.requires_grad": lambda t, x, y: x.requires_grad,
     "x.grad": lambda t, x, y: x.grad,
     "x.data": lambda t, x, y: x.data,
+    "x.requires_grad = True": lambda t, x, y: setattr(x, "requires_grad", True),
+    "x.grad = y": lambda t, x, y: setattr(x, "grad", y),
+    "x.data = y": lambda t, x, y: setattr(x, "data", y),
     "repr(x)": lambda t, x, y: repr(x),
     "bool": lambda t, x, y: bool(x[0, 0]),
     "item": lambda t, x, y: x[0, 0].item(),
@@ -205,6 +208,7 @@ def test_a_foreign_class_takes_part_once_registered():
     assert tensorlab.add(tensorlab.ones(2), Duck()) == "add"
     assert tensorlab.ones(2) + Duck() == "add"
     assert overrides.is_tensor_like(Duck())
+    assert overrides.is_tensor_like(tensorlab.ones(2))
     assert not overrides.is_tensor_like(3)
     with pytest.raises(TypeError, match="register: int defines neither"):
         overrides.register(int)
@@ -321,7 +325,7 @@ def test_modes_nest_as_in_pytorch():
                 self.name = name
 
             def __torch_function__(self, func, types, args=(), kwargs=None):
-                log.append((self.name, func.__name__, len(types)))
+                log.append((self.name, func.__name__, len(types), kwargs or {}))
                 return func(*args, **(kwargs or {}))
 
         class Sub(library.Tensor):
@@ -330,7 +334,7 @@ def test_modes_nest_as_in_pytorch():
         x = library.ones(2).as_subclass(Sub)
         with Mode("outer"), Mode("inner"):
             y = x * 2 + library.ones(2)
-            y.sum().item()
+            y.sum(dim=0, keepdim=True).item()
         return log, type(y).__name__
 
     assert run(tensorlab) == run(require_torch())

@@ -41,9 +41,7 @@ copyreg.pickle(Storage, reduce_storage)
 
 def rebuild_tensor(cls, storage, dtype, offset, size, stride, requires_grad):
     """Put a tensor together again."""
-    x = tensor_over(storage, dtype, offset, size, stride)
-    if cls is not type(x):
-        x = make_subclass(cls, x)
+    x = make_subclass(cls, tensor_over(storage, dtype, offset, size, stride))
     return x.requires_grad_(requires_grad) if requires_grad else x
 
 

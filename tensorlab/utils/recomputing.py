@@ -123,7 +123,7 @@ class Region:
         """Unpack hook of the forward call: the first call in a pass recomputes for all others."""
         now = current_backward()
         tensor, version = placeholder.tensor, placeholder.version
-        if tensor is None or now is None or placeholder.filled_for != now:
+        if tensor is None or placeholder.filled_for != now:
             tensor, version = self.recompute(now)[placeholder.number]
         if not placeholder.is_taken:
             placeholder.is_taken = True

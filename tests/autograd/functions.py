@@ -123,6 +123,11 @@ def a_float32_gradient(T):  # which both engines convert
 
 
 @case()
+def a_float32_gradient_that_no_one_asks_about(T):
+    return square(T, lambda x, grad: (2 * x * grad).float()), doubles(T, 3), {}
+
+
+@case()
 def a_gradient_of_the_broadcast_shape(T):  # which both engines sum
     return square(T, lambda x, grad: (2 * x * grad).expand(2, 3) / 2), doubles(T, 3), {}
 

@@ -49,6 +49,11 @@ def test_the_verdict_is_that_of_pytorch(name, checker, fast_mode):
     assert ours == verdict(torch, name, checker, fast_mode=fast_mode)
 
 
+def test_fast_mode_steps_no_further_than_eps_in_any_direction():
+    x = doubles(tensorlab, 1000)  # a vector of 1000 numbers below 1 is 18 long
+    assert gradcheck(lambda x: (1e4 * x).sin(), x, fast_mode=True)
+
+
 def test_fast_mode_misses_what_slow_mode_finds_in_one_entry_of_many():
     factors = tensorlab.ones(30, dtype=tensorlab.float64)
     factors[7] = 1.005

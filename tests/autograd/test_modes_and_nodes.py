@@ -1,5 +1,6 @@
 """Grad modes as decorators, nodes called by hand, marks of functions, hooks of several outputs: as in PyTorch."""
 
+import tensorlab
 from tests.autograd.programs import collection, leaf, make
 
 program, check = collection()
@@ -82,6 +83,19 @@ def packing_that_a_hook_starts_ends_with_the_pass(M):
     y.sum().backward()
     x.sin()
     return packed
+
+
+def test_inference_mode_that_a_hook_enters_ends_with_the_hook():
+    seen = []
+    context = tensorlab.inference_mode()
+    x = tensorlab.ones(2, requires_grad=True)
+    y = x * 2
+    y.register_hook(lambda grad: seen.append(context.__enter__()))
+    x.register_hook(lambda grad: seen.append(tensorlab.is_inference_mode_enabled()))
+    y.sum().backward()
+    assert seen == [None, False]
+    assert not tensorlab.is_inference_mode_enabled()
+    assert not (x * 2).is_inference()
 
 
 # ---------------------------------------------------------------- nodes called by hand

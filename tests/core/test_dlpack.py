@@ -1,5 +1,6 @@
 """Memory lent to other libraries and borrowed from them: DLPack, with NumPy and PyTorch on the other side."""
 
+import ctypes
 import gc
 import pickle
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlab
-from tensorlab.errors import DTypeError, MemoryLayoutError
+from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.utils import dlpack
 from tests.oracle import require_torch
 
@@ -183,10 +184,119 @@ def test_the_protocol_before_version_1_is_understood():
     assert array.tolist() == [1, 2, 3]
 
 
+# A struct made by hand, for what NumPy and PyTorch never lend.
+class Struct(ctypes.Structure):
+    """DLManagedTensor, of the protocol before version 1.0."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        *(("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32)),
+        ("ndim", ctypes.c_int32),
+        *(("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+    )
+
+
+class Lender:
+    """An int32 array of numbers, lent as the arguments say; it counts how often it got its memory back."""
+
+    def __init__(self, numbers, shape, strides=None, **fields):
+        self.memory = (ctypes.c_int32 * len(numbers))(*numbers)
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.strides = strides and (ctypes.c_int64 * len(strides))(*strides)
+        self.returned = 0
+        settings = {
+            "device_type": 1,
+            "ndim": len(shape),
+            "code": 0,
+            "bits": 32,
+            "lanes": 1,
+            **fields,
+        }
+        self.struct = Struct(data=ctypes.addressof(self.memory), shape=self.shape, **settings)
+        if strides:
+            self.struct.strides = self.strides
+        self.struct.deleter = type(self.struct.deleter)(self.take_back)
+
+    def take_back(self, struct):
+        assert struct == ctypes.addressof(self.struct)
+        self.returned += 1
+
+    def capsule(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = (
+            ctypes.py_object,
+            [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+        )
+        return new(ctypes.addressof(self.struct), b"dltensor", None)
+
+
+NUMBERS = list(range(100, 124))
+
+
+@pytest.mark.parametrize("offset", [0, 4])
+@pytest.mark.parametrize(
+    ("shape", "strides", "expected"),
+    [
+        ((2, 3, 2), None, (6, 2, 1)),
+        ((2, 1, 3), None, (3, 3, 1)),
+        ((), None, ()),
+        ((2, 3), (1, 4), (1, 4)),
+        ((3, 1), (2, -5), (2, 0)),
+        ((2, 2), (0, 1), (0, 1)),
+    ],
+)
+def test_strides_may_be_left_out_and_the_data_begin_later(shape, strides, expected, offset):
+    lender = Lender(NUMBERS, shape, strides, byte_offset=4 * offset)
+    x = tensorlab.from_dlpack(lender.capsule())
+    assert (tuple(x.shape), x.stride(), x.dtype) == (shape, expected, tensorlab.int32)
+    memory = np.array(NUMBERS, np.int32)[offset:]
+    view = np.lib.stride_tricks.as_strided(memory, shape, [4 * step for step in expected])
+    assert x.tolist() == view.tolist()
+    assert lender.returned == 0
+    del x
+    assert lender.returned == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "fields", "error"),
+    [
+        ((2,), (-1,), {}, MemoryLayoutError),
+        ((-1,), None, {}, MemoryLayoutError),
+        ((2, 3), (2**61, 1), {}, MemoryLayoutError),
+        ((2**40, 2**40), None, {}, ShapeError),
+        ((2,), None, {"ndim": -1}, ShapeError),
+        ((1,) * 65, None, {}, ShapeError),
+        ((2,), None, {"lanes": 2}, DTypeError),
+        ((2,), None, {"bits": 128}, DTypeError),
+        ((2,), None, {"device_type": 2}, BufferError),
+    ],
+)
+def test_a_struct_that_is_refused_stays_its_lender_s(shape, strides, fields, error):
+    lender = Lender(NUMBERS, shape, strides, **fields)
+    capsule = lender.capsule()
+    with pytest.raises(error):
+        tensorlab.from_dlpack(capsule)
+    assert '"dltensor"' in repr(capsule)
+    gc.collect()
+    assert lender.returned == 0
+
+
 def test_to_dlpack_makes_a_capsule_for_from_dlpack():
     x = tensorlab.ones(2)
     dlpack.from_dlpack(dlpack.to_dlpack(x)).add_(1)
     assert x.tolist() == [2.0, 2.0]
+
+
+def test_the_numbers_of_devices_are_pytorch_s():
+    theirs = require_torch().utils.dlpack.DLDeviceType
+    assert {one.name: one.value for one in dlpack.DLDeviceType} == {
+        one.name: one.value for one in theirs
+    }
 
 
 # ---------------------------------------------------------------- asarray
