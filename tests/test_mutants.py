@@ -72,6 +72,7 @@ def test_comments_stay_out_of_what_is_put_in():
             ("swap the operands", "<double>x - y", "y - <double>x"),
         ),
         ("cdef double a = <double>x - y, b = 2", ("shift the constant", "2", "2 + 1")),
+        ("return g(<int8_t>2)", ("shift the constant", "<int8_t>2", "<int8_t>(2 - 1)")),
         ("return g(&x, <real*>y)", ("swap the arguments", "g(&x, <real*>y)", "g(<real*>y, &x)")),
         ("for i in range(n - 1, -1, -1):\n    pass", ("swap the operands", "n - 1", "1 - n")),
     ],

@@ -336,9 +336,10 @@ def replacements(node, places, is_cython):
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield "turn the flag", node, str(not node.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        yield "shift the constant", node, f"{source(node)} + 1"
-        if node.value != 0:
-            yield "shift the constant", node, f"{source(node)} - 1"
+        cast, number = re.match(r"((?:<[^<>]+>)?)\s*(.*)", source(node), re.DOTALL).groups()
+        for change in ("+ 1", "- 1")[: 1 + (node.value != 0)]:
+            changed = f"{number} {change}"  # of the same C type: it may choose a loop
+            yield "shift the constant", node, f"{cast}({changed})" if cast else changed
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         yield "drop the sign", node, source(node.operand)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):

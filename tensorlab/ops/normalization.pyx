@@ -159,7 +159,7 @@ cdef int run_rows(Rows* rows, rows_loop loop) except -1:
 
 # ---------------------------------------------------------------- layer_norm: loops
 cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
-    """Of what is left without the mean; lanes as in rows.pxd."""
+    """Of what is left without the mean; in lanes, as inner_loops.pxd does."""
     cdef real[LANES] lane
     cdef real total = 0
     cdef ssize i = 0

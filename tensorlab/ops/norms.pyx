@@ -59,7 +59,7 @@ cdef inline void norm_row(real* total, real* x, ssize n, int kind, real p) noexc
     cdef real[LANES] lane
     cdef ssize j = 0, stop
     cdef int k
-    while j + LANES <= n:                               # in blocks, as in rows.pxd
+    while j + LANES <= n:                               # in blocks, as inner_loops.pxd does
         stop = min(n - LANES, j + BLOCK)
         for k in range(LANES):
             lane[k] = <real>INFINITY if kind == SMALLEST else <real>0

@@ -109,6 +109,7 @@ def test_derivatives_in_float64_are_those_of_pytorch(sample):
 
 
 @every_sample
+@pytest.mark.filterwarnings("ignore:torch.searchsorted")  # PyTorch's, once in a process
 @pytest.mark.parametrize("layout", [transposed, stepped])
 def test_strided_inputs_give_the_same_as_contiguous_ones(sample, layout):
     for dtype in ("float64", "float32"):

@@ -100,8 +100,7 @@ cdef bint amin_loop(number* x, const int64_t* index, number* flat, ssize n, ssiz
     return True
 
 
-cdef scatter_gather_loop loop_of(int kind, number one) noexcept:
-    """For the type of `one`, whose value does not matter."""
+cdef scatter_gather_loop loop_of(int kind, number* as_this) noexcept:
     if kind == PROD:
         return <scatter_gather_loop>prod_loop[number]
     return <scatter_gather_loop>amax_loop[number] if kind == AMAX else <scatter_gather_loop>amin_loop[number]
@@ -110,18 +109,18 @@ cdef scatter_gather_loop loop_of(int kind, number one) noexcept:
 cdef scatter_gather_loop loop_for(int kind, int dtype) noexcept:
     """By the type that is computed in."""
     if dtype == FLOAT32:
-        return loop_of(kind, <float>1)
+        return loop_of(kind, <float*>NULL)
     if dtype == FLOAT64:
-        return loop_of(kind, <double>1)
+        return loop_of(kind, <double*>NULL)
     if dtype == INT64:
-        return loop_of(kind, <int64_t>1)
+        return loop_of(kind, <int64_t*>NULL)
     if dtype == INT32:
-        return loop_of(kind, <int32_t>1)
+        return loop_of(kind, <int32_t*>NULL)
     if dtype == INT16:
-        return loop_of(kind, <int16_t>1)
+        return loop_of(kind, <int16_t*>NULL)
     if dtype == INT8:
-        return loop_of(kind, <int8_t>1)
-    return loop_of(kind, <uint8_t>1)
+        return loop_of(kind, <int8_t*>NULL)
+    return loop_of(kind, <uint8_t*>NULL)
 
 
 # ---------------------------------------------------------------- forward
