@@ -51,7 +51,7 @@ FAMILIES = {
     "reductions": ("ops/reductions.pyx ops/reduction_iterator.pyx ops/extrema.pyx ops/statistics.pyx ops/products.pyx "
                    "ops/norms.pyx ops/order_statistics.pyx ops/quantiles.py ops/integrals.py ops/histograms.pyx "
                    "ops/inner_loops.pxd", OPS),
-    "scans": ("ops/scans.pyx ops/dim_iterator.pyx", OPS),
+    "scans": ("ops/scans.pyx ops/dim_iterator.pyx", [*OPS, "tests/core/test_scarce_memory.py"]),
     "sorting": ("ops/sorting.pyx ops/sorted_values.pyx ops/searching.pyx ops/uniques.pyx", OPS),
     "indexing": ("ops/indexing/[aem]*.pyx ops/indexing/getitem.pyx ops/indexing/subscripts.pyx "
                  "ops/indexing/index_iterator.p[xy][dx] ops/indexing/index_along_dim.pyx ops/indexing/nonzero.pyx "

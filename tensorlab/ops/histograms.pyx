@@ -154,5 +154,6 @@ def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint 
     if density:
         hist = hist / (hist.sum() * (edges[1:] - edges[:n]))
     if out is not None:
-        return return_types.histogram(store_outs("histogram", (hist, edges), out, (input, bins, weight)))
+        outs = store_outs("histogram", (hist, edges), out, (input, bins, weight), NO_DERIVATIVE)
+        return return_types.histogram(outs)
     return return_types.histogram(without_derivative("histogram", (input, bins, weight), (hist, edges)))

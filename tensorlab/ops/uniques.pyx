@@ -169,8 +169,7 @@ def unique_consecutive(TensorBase input not None, bint return_inverse=False, bin
     slices = x.movedim(d, 0)
     rows = slices.reshape([n, input.numel_ // max(n, 1)])
     is_new = x.new_ones((n,)).bool()
-    if n > 1:
-        is_new[1:] = (rows.narrow(0, 1, n - 1) != rows.narrow(0, 0, n - 1)).any(1)
+    is_new[1:] = (rows[1:] != rows[:n - 1]).any(1)
     counts, inverse = run_2(RUNS, is_new, None)
     values = slices.index_select(0, is_new.nonzero().reshape(-1)).movedim(0, d)
     return chosen_results("unique_consecutive", input, values, inverse, counts, return_inverse, return_counts)

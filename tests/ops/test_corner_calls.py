@@ -339,3 +339,40 @@ def test_an_index_without_elements(op):
                 return "refused"
 
         agree(call)
+
+
+# ---------------------------------------------------------------- without a derivative
+WITHOUT_DERIVATIVE = {
+    "unique": lambda T, x: T.unique(x, return_inverse=True, return_counts=True),
+    "unique rows": lambda T, x: T.unique(x.reshape(2, 2), dim=0, return_counts=True),
+    "unique_consecutive": lambda T, x: T.unique_consecutive(x, return_inverse=True),
+    "unique_consecutive rows": lambda T, x: T.unique_consecutive(x.reshape(2, 2), dim=0),
+    "bincount": lambda T, x: T.bincount(T.tensor([0, 1, 1, 2]), x),
+    "histogram": lambda T, x: T.histogram(x, 2),
+    "histogram of weights": lambda T, x: T.histogram(T.ones(4), 2, weight=x),
+    "histc": lambda T, x: T.histc(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_DERIVATIVE)
+def test_backward_through_an_op_without_derivative_raises(name):
+    for is_leaf, is_enabled in itertools.product((False, True), repeat=2):
+
+        def call(T, is_leaf=is_leaf, is_enabled=is_enabled, backward=False):
+            x = T.tensor([2.0, 1.0, 1.0, 3.0], requires_grad=is_leaf)
+            with T.set_grad_enabled(is_enabled):
+                results = WITHOUT_DERIVATIVE[name](T, x)
+            results = results if isinstance(results, tuple) else (results,)
+            if backward:
+                results[0].sum().backward()
+            return [(one.tolist(), one.requires_grad) for one in results]
+
+        agree(call)
+        agree(lambda T, call=call: call(T, backward=True))
+
+
+@pytest.mark.parametrize("places", [[1.0, 2.0, 3.0], 2, "123"], ids=str)
+def test_the_places_of_a_trapezoid_are_a_tensor(places):
+    for name in ("trapezoid", "cumulative_trapezoid"):
+        agree(lambda T, name=name: getattr(T, name)(T.ones(3), places))
+        agree(lambda T, name=name: getattr(T, name)(places, T.ones(3)))
