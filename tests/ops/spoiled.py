@@ -4,12 +4,16 @@ A sample is called with a package that stands in front of tensorlab or PyTorch, 
 on the way. What then differs from PyTorch is listed in spoiled.json: mostly other types that are computed with where
 PyTorch refuses them, and errors of another class. The list says what is known, not that it is right.
 
-    python -m tests.ops.spoiled         # write the list
+refusers.json says for each function which others its errors name: those that it is made of; "" is an error of
+Python's own. A check that is lost shows there, when something further on refuses the argument.
+
+    python -m tests.ops.spoiled         # write both lists
 """
 
 import json
 import math
 import pathlib
+import re
 import types
 import warnings
 
@@ -20,6 +24,7 @@ from tests.ops.every_sample import SAMPLES, as_tuple, tensors_of
 from tests.oracle import require_torch
 
 FILE = pathlib.Path(__file__).parent / "spoiled.json"
+REFUSERS = pathlib.Path(__file__).parent / "refusers.json"
 
 TENSOR_SPOILS = {
     "None": lambda T, x: None,
@@ -227,11 +232,8 @@ def builtin_class(error):
     return next(c for c in type(error).__mro__ if c.__module__ == "builtins").__name__
 
 
-def compare(sample, plan):
+def compare(ours, our_values, theirs, their_values):
     """None if both packages do the same, or what they do."""
-    (ours, our_values), (theirs, their_values) = (
-        outcome(T, sample, plan) for T in (tensorlab, require_torch())
-    )
     if ours == "result" and theirs == "result":
         return None if is_close(our_values, their_values) else "other result"
     if ours == "result" or theirs == "result":
@@ -243,16 +245,41 @@ def compare(sample, plan):
     return f"{builtin_class(ours)}, PyTorch {name}"
 
 
+def refuser(error, function):
+    """The function that an error names, without the underscore of writing in place; Cython names none."""
+    if str(error).startswith(("Argument '", "unsupported operand")):
+        return function
+    found = re.match(r"(\w+?)_?:", str(error))
+    return found[1] if found else ""
+
+
 def differences(sample):
-    """{what is spoiled: how the outcomes differ} for one sample."""
-    found = {}
+    """({what is spoiled: how the outcomes differ}, {function: which others its errors name}) for one sample."""
+    found, refusers = {}, {}
     for *plan, title in plans_of(sample):
-        difference = compare(sample, plan)
+        ours, theirs = (outcome(T, sample, plan) for T in (tensorlab, require_torch()))
+        difference = compare(*ours, *theirs)
         if difference is not None:
             found[title] = difference
-    return found
+        function = re.match(r"(?:\w+\.)*(\w+?)_?\(", title)[1]
+        if ours[0] != "result" and (named := refuser(ours[0], function)) != function:
+            refusers.setdefault(function, set()).add(named)
+    return found, refusers
+
+
+def write_lists():
+    known, refusers = {}, {}
+    for sample in SAMPLES:
+        found, others = differences(sample)
+        if found:
+            known[sample.name] = found
+        for function, names in others.items():
+            refusers.setdefault(function, set()).update(names)
+    refusers = {function: sorted(names) for function, names in refusers.items()}
+    FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    lines = [f" {json.dumps(name)}: {json.dumps(refusers[name])}" for name in sorted(refusers)]
+    REFUSERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    known = {sample.name: found for sample in SAMPLES if (found := differences(sample))}
-    FILE.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    write_lists()

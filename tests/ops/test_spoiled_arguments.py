@@ -9,14 +9,19 @@ from tests.ops.every_sample import every_sample
 from tests.oracle import require_torch
 
 KNOWN = json.loads(spoiled.FILE.read_text(encoding="utf-8"))
+REFUSERS = json.loads(spoiled.REFUSERS.read_text(encoding="utf-8"))
 
 
 @every_sample
 def test_a_spoiled_argument_does_what_it_does_in_pytorch(sample):
     require_torch()
     known = KNOWN.get(sample.name, {})
-    found = spoiled.differences(sample)
+    found, refusers = spoiled.differences(sample)
     assert {title: one for title, one in found.items() if known.get(title) != one} == {}
+    for function, names in refusers.items():
+        assert names <= set(REFUSERS.get(function, ())), (
+            f"{function} leaves it to another to refuse"
+        )
 
 
 def test_a_tap_spoils_what_it_is_told_to():
