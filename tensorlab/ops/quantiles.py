@@ -66,9 +66,7 @@ def at_quantiles(x, q, dim, keepdim, interpolation, skips_nan, where):
     else:
         ranks = ranks.expand((*ordered.shape[:-1], wanted.numel()))
         ranks = ranks.masked_fill(missing.any(-1, keepdim=True), ordered.shape[-1] - 1)
-    if interpolation == "lower":
-        ranks = ranks.floor()
-    elif interpolation == "higher":
+    if interpolation == "higher":
         ranks = ranks.ceil()
     elif interpolation == "nearest":
         ranks = ranks.round()

@@ -166,7 +166,7 @@ cdef TensorBase spread_of(str where, TensorBase x, object dim, bint keepdim, dou
                            <finalize_loop>divide_and_root_loop[float])
     centre = centre_of(x, mask, keepdim, kernel, n)
     out = reduced_tensor(x.dtype_, x, mask, keepdim)
-    if divisor <= 0 and out.numel_ > 0:
+    if divisor <= 0:
         warnings.warn(f"{where}: {n} elements with a correction of {correction:g} leave nothing to divide by: the result is nan "
                       f"or infinite; pass a smaller correction", UserWarning)
     run_reduction(&squares_reducers[kernel == FLOAT64], out, x, mask, centre, finalize_totals,

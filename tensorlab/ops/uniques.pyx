@@ -127,7 +127,7 @@ def unique(TensorBase input not None, bint sorted=True, bint return_inverse=Fals
         _, ranks, counts = distinct(rows.select(1, column).contiguous(), True)
         _, number, _ = distinct(number * counts.numel() + ranks, True)
     _, inverse, counts = distinct(number, True)
-    order = sort(inverse, stable=True)[1]
+    order = sort(inverse)[1]
     first_of_each = order[marks(inverse[order])]
     values = slices.index_select(0, first_of_each).movedim(0, d)
     return chosen_results("unique", input, values, inverse, counts, return_inverse, return_counts)

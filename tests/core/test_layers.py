@@ -1,6 +1,7 @@
 """Layers: who sees a call of an op, in which order, and what it can do with it."""
 
 import gc
+import itertools
 import threading
 import weakref
 
@@ -36,6 +37,19 @@ def test_layers_see_a_call_in_the_order_of_the_places():
         layer.__exit__()
     assert [place for place, name in notes if name == "mul_"] == places
     assert entered_layers() == ()
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["transform", "recorder", "mode"])))
+def test_the_order_of_places_counts_and_not_that_of_entering(order):
+    notes = []
+    layers = [Noting(place, notes) for place in order]
+    for layer in layers:
+        layer.__enter__()
+    torch.ones(2).exp()
+    for layer in reversed(layers):
+        layer.__exit__()
+    places = [place for place in PLACES if place in order]
+    assert [place for place, name in notes if name == "exp"] == places
 
 
 def test_of_two_layers_in_one_place_the_one_entered_last_is_asked_first():
@@ -161,6 +175,24 @@ def test_a_class_of_tensors_can_have_a_layer_below_autograd():
     with torch.DisableTorchFunctionSubclass():
         x * 2
     assert seen.count("mul") == 1
+
+
+def test_the_layer_of_the_nearest_class_hides_those_of_its_bases():
+    class Base(torch.Tensor):
+        pass
+
+    class Derived(Base):
+        pass
+
+    notes = []
+    handle_class(Base, Noting("recorder", notes))
+    handle_class(Derived, Noting("mode", notes))
+    for cls, places in ((Base, ["recorder"]), (Derived, ["mode"])):
+        x = torch.ones(2).as_subclass(cls)
+        notes.clear()
+        with torch.DisableTorchFunctionSubclass():
+            x.exp()
+        assert [place for place, name in notes if name == "exp"] == places
 
 
 def test_an_in_place_op_needs_a_tensor_to_write_to():

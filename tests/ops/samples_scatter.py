@@ -202,6 +202,13 @@ SAMPLES = [
         normal(2, 2),
         derivatives=0,  # PyTorch's gradient of the tensor is 0 where it should be 1, and 1 where it should be 0
     ),
+    Sample(
+        "as_strided_scatter from an offset",
+        lambda T, x, src: T.as_strided_scatter(x, src, (2, 2), (4, 2), 1),
+        normal(3, 4),
+        normal(2, 2),
+        derivatives=0,  # as above
+    ),
     Sample("narrow_copy", lambda T, x: T.narrow_copy(x, 1, 0, 3), normal(2, 4)),
     Sample("nonzero_static", lambda T, x: T.nonzero_static(x, size=7), ties(3, 4), derivatives=0),
     Sample("reversed", lambda T, x: reversed(x), normal(3, 4), more=[[normal()]]),

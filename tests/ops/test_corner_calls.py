@@ -1,11 +1,14 @@
 """Calls of networks and of indexing at their corners, next to PyTorch: rare dtypes, 0-d tensors, options together."""
 
 import itertools
+import warnings
 
+import numpy as np
 import pytest
 
 import tensorlab
 from tests.ops.agreement import agree
+from tests.oracle import require_torch
 
 
 # ---------------------------------------------------------------- convolution of integers
@@ -376,3 +379,58 @@ def test_the_places_of_a_trapezoid_are_a_tensor(places):
     for name in ("trapezoid", "cumulative_trapezoid"):
         agree(lambda T, name=name: getattr(T, name)(T.ones(3), places))
         agree(lambda T, name=name: getattr(T, name)(places, T.ones(3)))
+
+
+# ---------------------------------------------------------------- nothing to divide by, nothing to go through
+@pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
+def test_a_variance_without_degrees_of_freedom_warns_as_in_pytorch(name):
+    torch = require_torch()
+    for shape, dim, correction in itertools.product(
+        [(1, 3), (0, 1), (1, 0), (0,), (), (3, 2)], (None, 0, 1), (0, 1, 3)
+    ):
+        if (shape, dim) in (((0, 1), 1), ((1, 0), 0)):
+            continue  # PyTorch takes the number of all elements for that of a row
+        counts = []
+        for T in (tensorlab, torch):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    getattr(T, name)(T.zeros(shape), dim, correction=correction)
+                    counts.append(len(caught))
+                except IndexError:
+                    counts.append("refused")
+        assert counts[0] == counts[1], (shape, dim, correction)
+
+
+ALONG = {
+    "cumsum": lambda x, out: tensorlab.cumsum(x, 2, out=out),
+    "cumprod": lambda x, out: tensorlab.cumprod(x, 2, out=out),
+    "logcumsumexp": lambda x, out: tensorlab.logcumsumexp(x, 2, out=out),
+    "softmax": lambda x, out: tensorlab.softmax(x, 2, out=out),
+    "cummax": lambda x, out: tensorlab.cummax(x, 2, out=(out, out.long())),
+    "sort": lambda x, out: tensorlab.sort(x, 2, out=(out, out.long())),
+    "add": lambda x, out: tensorlab.add(x, 1, out=out),
+    "exp": lambda x, out: tensorlab.exp(x, out=out),
+    "amax": lambda x, out: tensorlab.amax(x, 2, keepdim=True, out=out[..., :1]),
+    "sum": lambda x, out: tensorlab.sum(x, 2, keepdim=True, out=out[..., :1]),
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_a_loop_over_nothing_writes_nothing(name):
+    """The dimensions do not merge, so one of size 0 is outside of others."""
+    for part in itertools.product((slice(None, None, 2), slice(0, 0)), repeat=2):
+        x, written = tensorlab.ones(6, 6, 4), tensorlab.full((6, 6, 4), 7.0)
+        out = written[part]
+        if out.numel() == 0:
+            ALONG[name](x[part], out)
+            assert (written == 7).all()
+
+
+def test_take_along_dim_takes_whole_numbers_of_any_kind():
+    for dim in (1, -1, np.int64(1), True, 1.0, None, 2):
+        agree(
+            lambda T, dim=dim: T.take_along_dim(
+                T.arange(6.0).reshape(2, 3), T.tensor([[0], [2]]), dim
+            )
+        )

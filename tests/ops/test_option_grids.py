@@ -50,6 +50,14 @@ GRIDS = {
             **o,
         ),
     ),
+    "quantile of a number": (
+        grid(q=[0.0, 0.5, 1.0], dim=[None, 0, -1, 1, -2], keepdim=[None, True]),
+        lambda T, q, **o: (
+            T.quantile(T.tensor(3.0), q, **o).tolist(),
+            T.nanquantile(T.tensor(float("nan")), q, **o).tolist(),
+            T.nanquantile(T.full((2, 3), float("nan")), q, o.get("dim")).tolist(),
+        ),
+    ),
     "unique": (
         grid(
             sorted=[True],

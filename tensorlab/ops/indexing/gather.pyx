@@ -15,7 +15,7 @@ from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
 from tensorlab._core.graph cimport bump_version, dim_of
 from tensorlab._core.iterator cimport contiguous_copy
-from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, ssize
+from tensorlab._core.layout cimport MAX_NDIM, read_sizes, ssize
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.indexing.scatter_gather cimport (
@@ -330,7 +330,6 @@ def take_along_dim(TensorBase input not None, indices, dim=None, *, out=None):
     cdef TensorBase index
     cdef int d
     cdef list x_shape, index_shape
-    dim = plain_ints(dim)
     if not isinstance(indices, TensorBase):
         raise TypeError(f"take_along_dim: indices must be a Tensor, not {type(indices).__name__}")
     index = <TensorBase>indices

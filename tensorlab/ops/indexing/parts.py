@@ -140,8 +140,6 @@ def unravel_index(indices, shape):
 def put_arguments(input, index, source, where):
     check_tensor(index, "index", where)
     check_tensor(source, "source", where)
-    if str(index.dtype) != "tensorlab.int64":
-        raise DTypeError(f"{where}: the index must be of type int64, not {index.dtype}")
     if source.dtype != input.dtype:
         raise DTypeError(
             f"{where}: the source has type {source.dtype}, but the tensor has type {input.dtype}; "
