@@ -83,3 +83,29 @@ def test_python_numbers_on_either_side_give_what_they_give_in_pytorch(name, dtyp
 @pytest.mark.parametrize("name", UNARY.split())
 def test_functions_of_integers_give_what_they_give_in_pytorch(name, dtype):
     agree(lambda T: getattr(T, name)(T.tensor(numbers_of(dtype), dtype=getattr(T, dtype))), 1e-6)
+
+
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_a_zero_between_the_elements_of_a_divisor_does_not_count(name):
+    """Nor is one overlooked that only the strides lead to."""
+
+    def call(T, strided):
+        y = T.tensor([[3, 2], [0, 5]])[strided]
+        return CALLS[name](T, T.full(y.shape, 7), y).tolist()
+
+    for strided in ((slice(None), 1), (slice(None), 0), 0, 1, ..., (slice(None, None, 2), 0)):
+        agree(lambda T, strided=strided: call(T, strided))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", [*DIVISIONS, "true_divide"])
+def test_a_zero_has_the_sign_of_pytorchs(name, dtype):
+    numbers = [0.0, -0.0, 0.5, -0.5, 3.0, -3.0, float("inf"), -float("inf")]
+
+    def call(T):
+        both = zip(*itertools.product(numbers, repeat=2), strict=True)
+        x, y = (T.tensor(side, dtype=getattr(T, dtype)) for side in both)
+        result = CALLS[name](T, x, y)
+        return result.tolist(), (result.signbit() & (result == 0)).tolist()
+
+    agree(call, 1e-3)

@@ -235,6 +235,43 @@ GRIDS = {
         grid(row=[0, 1, 3, 5], col=[0, 2, 4], offset=[0, 1, -2, 9, -9]),
         lambda T, **o: (T.tril_indices(**o), T.triu_indices(**o)),
     ),
+    "pad": (
+        grid(
+            shape=[(4,), (3, 4), (2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 2, 4)],
+            pad=[
+                *[(1,), (1, 2), (-1, 1), (-4, 0), (-2, -2), (3, 3), (4, 0), (5, 0), (-5, 1)],
+                *[(1, 0, 2, 1), (0, 0, -1, -2), (1, 2, 0, 1, 1, 0), (0, 0, 0, 0, -1, -1), (1,) * 8],
+            ],
+            mode=[None, "reflect", "replicate", "another"],
+            value=[None, 2.0],
+        ),
+        lambda T, shape, pad, **o: T.nn.functional.pad(numbers(T, *shape), pad, **o).tolist(),
+    ),
+    "pad around": (  # of a negative width PyTorch makes a cut before it goes around
+        grid(
+            shape=[(4,), (3, 4), (2, 3, 4), (1, 2, 3, 4), (1, 2, 3, 2, 4)],
+            pad=[(1,), (1, 2), (4, 0), (5, 0), (1, 0, 2, 1), (1, 2, 0, 1, 1, 0), (1,) * 8],
+            value=[None, 2.0],
+        ),
+        lambda T, shape, pad, **o: T.nn.functional.pad(
+            numbers(T, *shape), pad, "circular", **o
+        ).tolist(),
+    ),
+    "triangle indices on meta": (
+        grid(name=["tril_indices", "triu_indices"], row=[0, 2, 5], col=[0, 3], offset=[0, 1, -2]),
+        lambda T, name, **o: tuple(getattr(T, name)(**o, device="meta").shape),
+    ),
+    "block_diag": (
+        grid(dtypes=["", "f", "i", "b", "fi", "if", "bi", "ib", "ifd", "dbi"]),
+        lambda T, dtypes: T.block_diag(
+            *[
+                few(T, 2, k + 1).to(
+                    {"f": T.float32, "i": T.int64, "b": T.bool, "d": T.float64}[one]
+                )
+                for k, one in enumerate(dtypes)
+            ]
+        ),
+    ),
     "max_pool2d": (
         grid(
             kernel_size=[2, (3, 2)],
