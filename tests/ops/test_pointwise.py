@@ -1,5 +1,6 @@
 """What the samples cannot say of pointwise ops: errors, integer corners, operators, kinks."""
 
+import itertools
 import math
 import operator
 
@@ -654,3 +655,39 @@ def test_what_is_cast_has_no_gaps_when_the_layout_of_the_result_is_chosen(call):
                 assert strides(tensorlab, view, other, *types) == strides(
                     torch, view, other, *types
                 )
+
+
+ORDERS = [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add",
+        "sub",
+        "mul",
+        "div",
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "atan2",
+        "hypot",
+        "remainder",
+        "logaddexp",
+    ],
+)
+def test_gradients_lie_in_memory_as_those_of_pytorch(name):
+    def strides(T, *orders):
+        x, y, grad = (
+            (T.arange(24.0) * step % 7 + 1)
+            .reshape([(2, 3, 4)[i] for i in order])
+            .permute([order.index(i) for i in range(3)])
+            for step, order in zip((3, 5, 2), orders, strict=True)
+        )
+        operands = x.requires_grad_(), y.requires_grad_()
+        out = getattr(T, name)(*operands)
+        return [one.stride() for one in (out, *T.autograd.grad(out, operands, grad))]
+
+    for orders in itertools.product(ORDERS, ORDERS, ORDERS[:2]):
+        assert strides(tensorlab, *orders) == strides(torch, *orders), orders

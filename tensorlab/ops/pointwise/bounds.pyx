@@ -206,11 +206,11 @@ number_loops(MAXIMUM, &maximum_loop[uint8_t], &maximum_loop[int8_t], &maximum_lo
 
 @MAXIMUM.derivative("x")
 def maximum_derivative_x(grad, x, y):
-    return larger_grad(grad, x, y)
+    return winners_grad(grad, x == y, x < y)
 
 @MAXIMUM.derivative("y")
 def maximum_derivative_y(grad, x, y):
-    return larger_grad(grad, y, x)
+    return winners_grad(grad, x == y, x > y)
 
 def maximum(TensorBase input not None, TensorBase other not None, *, out=None):
     """Larger element of each pair; nan if one is nan. Equal elements share the gradient.
@@ -234,11 +234,11 @@ number_loops(MINIMUM, &minimum_loop[uint8_t], &minimum_loop[int8_t], &minimum_lo
 
 @MINIMUM.derivative("x")
 def minimum_derivative_x(grad, x, y):
-    return larger_grad(grad, y, x)
+    return winners_grad(grad, x == y, x > y)
 
 @MINIMUM.derivative("y")
 def minimum_derivative_y(grad, x, y):
-    return larger_grad(grad, x, y)
+    return winners_grad(grad, x == y, x < y)
 
 def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
     """Smaller element of each pair; nan if one is nan. Equal elements share the gradient.
@@ -250,10 +250,10 @@ def minimum(TensorBase input not None, TensorBase other not None, *, out=None):
     return run_binary(MINIMUM, input, other, out)
 
 
-# ---------------------------------------------------------------- larger_grad
-cdef object larger_grad(object grad, object x, object y):
-    """The gradient where x is the larger of the two; half of it where they are equal."""
-    return (grad / 2).where(x == y, grad).masked_fill_(x < y, 0)
+# ---------------------------------------------------------------- winners_grad
+cdef object winners_grad(object grad, object equal, object loses):
+    """The gradient where an operand was chosen; half of it where both are equal."""
+    return (grad / 2).where(equal, grad).masked_fill_(loses, 0)
 
 
 # ---------------------------------------------------------------- fmax
