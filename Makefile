@@ -71,6 +71,7 @@ bench: build oracle
 # What chapters show of PyTorch and of planted bugs, beside each chapter that does.
 record: build oracle
 	@for file in chapters/*/record.py; do $(PY) $$file || exit 1; done
+	@$(PY) tools/cells_in_pytorch.py
 
 # The sanitizers want to be the first library of the process, and malloc to be the system's.  Their reports go
 # to files, because pytest swallows what a test that passes has printed, and all of it if the process ends.  A
