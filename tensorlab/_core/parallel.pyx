@@ -69,9 +69,10 @@ cdef void parallel_for(range_body body, void* context, ssize count, ssize grain)
 
     Ranges do not depend on which threads come to work, only on their wanted number. Long ones begin at a multiple of 64.
     """
-    cdef int threads = thread_count(count, grain)
+    cdef int pieces, threads = thread_count(count, grain)
     if threads > 1:
-        tl_share_out(body, context, count, threads, <int>min(<ssize>PIECES, count // (grain * threads)), processors)
+        pieces = <int>min(<ssize>PIECES, count // (grain * threads))
+        tl_share_out(body, context, count, threads, pieces, processors)
     elif count > 0:
         body(context, 0, count)
 

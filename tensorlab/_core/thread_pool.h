@@ -81,7 +81,8 @@ static void tl_work(int me) {
         int owner = (me + k) % tl_job.threads, i;
         while ((i = atomic_fetch_add(&tl_job.share[owner].taken, 1)) < tl_job.pieces) {
             ptrdiff_t piece = (ptrdiff_t)owner * tl_job.pieces + i;
-            tl_job.body(tl_job.context, tl_boundary(tl_job.count, n, piece), tl_boundary(tl_job.count, n, piece + 1));
+            tl_job.body(tl_job.context, tl_boundary(tl_job.count, n, piece),
+                        tl_boundary(tl_job.count, n, piece + 1));
         }
     }
 }
