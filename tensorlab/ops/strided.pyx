@@ -17,7 +17,16 @@ from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
-from tensorlab._core.layout cimport MAX_NDIM, extent, may_have_internal_overlap, plain_ints, read_sizes, shape_text, ssize
+from tensorlab._core.layout cimport (
+    MAX_NDIM,
+    extent,
+    int_argument,
+    may_have_internal_overlap,
+    plain_ints,
+    read_sizes,
+    shape_text,
+    ssize,
+)
 from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, start_counter
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.modes cimport set_grad_mode, thread_state
@@ -36,13 +45,13 @@ cdef struct Geometry:                       # how a tensor reads a memory
 
 
 # ---------------------------------------------------------------- reading and checking
-cdef int read_geometry(Geometry* to, object size, object stride, ssize offset, str where) except -1:
+cdef int read_geometry(Geometry* to, object size, object stride, object offset, str where) except -1:
     cdef int i
     if not isinstance(size, (tuple, list)) or not isinstance(stride, (tuple, list)):
         raise TypeError(f"{where}: size and stride must be tuples of ints, not {type(size).__name__} and "
                         f"{type(stride).__name__}")
     to.ndim = read_sizes(size, to.sizes, where)
-    to.offset = offset
+    to.offset = int_argument(offset, where, "storage_offset")
     if read_sizes(stride, to.strides, where) != to.ndim:
         raise ShapeError(f"{where}: {to.ndim} sizes and {len(stride)} strides are given; each dimension needs one of "
                          f"both")
