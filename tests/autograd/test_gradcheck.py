@@ -54,6 +54,15 @@ def test_fast_mode_steps_no_further_than_eps_in_any_direction():
     assert gradcheck(lambda x: (1e4 * x).sin(), x, fast_mode=True)
 
 
+def test_a_curve_is_not_taken_for_a_kink():
+    func = square(tensorlab, lambda x, grad: 3 * x * grad)
+    x = tensorlab.tensor([5.0], dtype=tensorlab.float64, requires_grad=True)
+    text = failure(gradcheck, func, x, eps=1e-3)  # slopes to both sides: 10 - 0.001 and 10 + 0.001
+    assert "entry is 1.5 times" in text
+    assert "kink" not in text
+    assert "jump" not in text
+
+
 def test_fast_mode_misses_what_slow_mode_finds_in_one_entry_of_many():
     factors = tensorlab.ones(30, dtype=tensorlab.float64)
     factors[7] = 1.005

@@ -58,6 +58,15 @@ def test_a_list_of_modules_behaves_as_a_list(container):
     for index in (4, -5):
         with pytest.raises(IndexError, match=f"index {index} is out of range for 4 modules"):
             model[index]
+
+    class Second:
+        def __index__(self):
+            return 1
+
+    assert model[Second()] is parts[1]
+    for index in (1.0, "1", None):
+        with pytest.raises(TypeError):
+            model[index]
     with pytest.raises(TypeError, match="'4' is of type int; expected a Module"):
         model.append(3)
 

@@ -44,12 +44,14 @@ def make_optimizer(T):
 def rates(T, make, epochs=EPOCHS):
     optimizer = make_optimizer(T)
     scheduler = make(T.optim.lr_scheduler, optimizer)
+    assert scheduler.optimizer is optimizer
     found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(epochs):
-            found.append([group["lr"] for group in optimizer.param_groups])
-            assert scheduler.get_last_lr() == found[-1]
+            now = [group["lr"] for group in optimizer.param_groups]
+            assert scheduler.get_last_lr() == now
+            found.append((scheduler.last_epoch, now))
             optimizer.step()
             scheduler.step()
     return found
@@ -108,7 +110,7 @@ def test_a_scheduler_goes_on_where_it_was_saved(name):
     resumed.load_state_dict(scheduler.state_dict())
     rest = []
     for _ in range(5, EPOCHS):
-        rest.append([group["lr"] for group in second.param_groups])
+        rest.append((resumed.last_epoch, [group["lr"] for group in second.param_groups]))
         second.step()
         resumed.step()
     assert rest == whole[5:]
@@ -125,7 +127,9 @@ def test_a_plateau_reduces_the_rate_as_in_pytorch(options):
         for value in values:
             optimizer.step()
             scheduler.step(T.tensor(value))
-            found.append(scheduler.get_last_lr())
+            found.append(
+                (scheduler.last_epoch, scheduler.get_last_lr(), scheduler.cooldown_counter)
+            )
         results.append((found, scheduler.num_bad_epochs, scheduler.best))
     assert results[0][0] == results[1][0]
     assert results[0][1:] == pytest.approx(results[1][1:])

@@ -68,8 +68,9 @@ def test_random_samplers_give_pytorchs_order(options):
         own = package.Generator().manual_seed(3)
         seeded = data.RandomSampler(range(10), generator=own, **options)
         subset = data.SubsetRandomSampler([5, 6, 9, 1])
-        passes = [list(sampler), list(sampler), list(seeded), list(seeded), list(subset)]
-        return passes, len(sampler), package.rand(1)
+        mine = data.SubsetRandomSampler([5, 6, 9, 1], own)
+        each = [sampler, sampler, seeded, seeded, subset, mine, mine]
+        return [list(one) for one in each], len(sampler), len(mine), package.rand(1)
 
     ours, theirs = both(run)
     assert ours == theirs
