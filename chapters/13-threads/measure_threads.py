@@ -76,18 +76,21 @@ def some_counts():
 
 
 def grain():
-    """Return times of exp with 1 and 2 threads, called again and again, and after pauses."""
+    """Return times of exp with 1 and 2 threads in turn: in rows of calls, and after pauses."""
     found = {"sizes": [1024 * 2**k for k in range(10)]}
-    for pause in (0, 0.001):
-        for threads in (1, 2):
-            found[f"{threads} {'paused' if pause else 'busy'}"] = column = []
-            for n in found["sizes"]:
+    for kind, rounds, calls, pause in (("busy", 15, 12, 0), ("paused", 40, 1, 0.001)):
+        found |= {f"{threads} {kind}": [] for threads in (1, 2)}
+        for n in found["sizes"]:
+            x, out, times = torch.ones(n), torch.empty(n), {1: [], 2: []}
+            for threads in [1, 2] * rounds:
                 torch.set_num_threads(threads)
-                x, out, times = torch.ones(n), torch.empty(n), []
-                for _ in range(40 if pause else 150):
+                for call in range(calls):
                     time.sleep(pause)
-                    times.append(microseconds(lambda x=x, out=out: torch.exp(x, out=out)))
-                column.append(quartiles(times))
+                    passed = microseconds(lambda x=x, out=out: torch.exp(x, out=out))
+                    if call or pause:  # the first of a row finds the helper asleep
+                        times[threads].append(passed)
+            for threads, column in times.items():
+                found[f"{threads} {kind}"].append(quartiles(column))
     return found
 
 

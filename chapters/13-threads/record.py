@@ -61,11 +61,14 @@ def steps_of_decision():
     rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines())
     cells = {row[0]: row for row in rows if row}
     head = next(row for row in cells.values() if "two pools" in row)
-    places = {name: head.index(name) for name in ("two pools", "ours")}
-    return {
-        kind: {name: float(cells[f"GPT step, {kind}"][at]) for name, at in places.items()}
-        for kind in ("quiet", "busy")
-    }
+    places = {name: head.index(name) for name in ("two pools", "callback", "ours")}
+    found = {}
+    for kind in ("quiet", "busy"):
+        row = cells[f"GPT step, {kind}"]
+        found[kind] = {
+            name: int(row[at]) if row[at] != "-" else None for name, at in places.items()
+        }
+    return found
 
 
 ours, theirs = (
