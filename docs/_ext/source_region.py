@@ -44,7 +44,8 @@ def problem_with(region, most):
     for line in region.split("\n"):
         if len(line) > WIDEST:
             with_docstrings = learn.source(region.path, region.name)
-            number = with_docstrings.first + with_docstrings.split("\n").index(line)
+            lines = [one.strip() for one in with_docstrings.split("\n")]  # indented otherwise
+            number = with_docstrings.first + lines.index(line.strip())
             return (
                 f"line {number} of {region.path} has {len(line)} columns in {region.name}, "
                 f"more than {WIDEST}; wrap it in the source"

@@ -311,11 +311,12 @@ cdef void run_plane(TensorIterator* iter, void* loop, Plane* plane, char** base,
     if not is_transposed or together:
         run_block(iter, loop, plane, base, 0, rows, 0, columns, tile_rows, tile_columns, together)
         return
-    while i < rows:                     # not range: with a variable step, it would be a Python object
+    # Tiles are run in blocks, whose pages, in all operands, are few enough to stay at hand.
+    while i < rows:                     # range() with a variable step would be a Python object
         j = 0
-        while j < columns:              # a block of tiles is small enough for the pages of all operands to stay at hand
-            run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns), tile_rows, tile_columns,
-                      False)
+        while j < columns:
+            run_block(iter, loop, plane, base, i, min(i + BLOCK, rows), j, min(j + BLOCK, columns),
+                      tile_rows, tile_columns, False)
             j += BLOCK
         i += BLOCK
 

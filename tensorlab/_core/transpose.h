@@ -28,7 +28,8 @@ typedef int64_t tl_row_8 __attribute__((vector_size(32)));
 #define TL_PICK(row, a, b, ...) __builtin_shuffle(a, b, (row){__VA_ARGS__})
 #endif
 
-static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_stride, const int32_t *x, ptrdiff_t x_stride) {
+static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_stride,
+                                  const int32_t *x, ptrdiff_t x_stride) {
     tl_row_4 r[8], t[8];
     for (int i = 0; i < 8; i++) memcpy(&r[i], x + i * x_stride, 32);
     for (int i = 0; i < 4; i++) {
@@ -47,7 +48,8 @@ static inline void tl_transpose_4(int32_t *out, ptrdiff_t out_stride, const int3
     for (int i = 0; i < 8; i++) memcpy(out + i * out_stride, &t[i], 32);
 }
 
-static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_stride, const int64_t *x, ptrdiff_t x_stride) {
+static inline void tl_transpose_8(int64_t *out, ptrdiff_t out_stride,
+                                  const int64_t *x, ptrdiff_t x_stride) {
     tl_row_8 r[4], t[4];
     for (int i = 0; i < 4; i++) memcpy(&r[i], x + i * x_stride, 32);
     for (int i = 0; i < 2; i++) {

@@ -139,8 +139,8 @@ cdef void fold_plane(Reduction* r, char* x, ssize width, char* totals, const voi
         while j < n:
             m = min(BUFFER // width, n - j)
             for i in range(m):
-                convert(buffer + i * width * kernel_size, reducer.dtype, 1, x + (j + i) * stride * size, r.x_dtype,
-                        kept_stride, width)
+                convert(buffer + i * width * kernel_size, reducer.dtype, 1,
+                        x + (j + i) * stride * size, r.x_dtype, kept_stride, width)
             reducer.columns(totals, buffer, m, width, width, extra)
             j += m
     elif same_type and (stride == 1 or n == 1):
