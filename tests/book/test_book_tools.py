@@ -120,6 +120,20 @@ def test_a_line_that_would_scroll_sideways_is_found(docstrings, begin, monkeypat
     ]
 
 
+def test_a_wide_line_is_found_where_only_a_part_of_a_function_is_shown(monkeypatch):
+    path, line = (
+        "tensorlab/learn/excerpts.py",
+        "return number, after[0][0] if after else len(lines)",
+    )
+    lines = [one.strip() for one in (ROOT / path).read_text(encoding="utf-8").split("\n")]
+    part = "find_banner\n:start: return number\n:end: return number"
+    monkeypatch.setattr(source_region, "WIDEST", len(line) - 1)
+    assert problems(CHAPTER.replace("is_banner", part)) == [
+        f"{{source}} line {lines.index(line) + 1} of {path} has {len(line)} columns in find_banner, "
+        f"more than {len(line) - 1}; wrap it in the source"
+    ]
+
+
 def test_an_unknown_term_is_found_and_a_known_one_is_not():
     terms = check_book.glossary_terms("```{glossary}\nview\n  A tensor.\n\nleaf\n  Another.\n```\n")
     assert terms == {"view", "leaf"}
