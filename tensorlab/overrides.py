@@ -100,6 +100,7 @@ _FACTORIES = {
 # Not calls on tensors at all, or what hooks themselves are made of.
 _IGNORED = {
     *("__new__", "__hash__", "__init_subclass__", "_make_subclass", "as_subclass"),
+    "__iter__",  # its unbind is intercepted: so the items are of the subclass, too
     *("__tensor_function__", "__torch_function__", "is_tensor"),
     *("live_tensors", "empty_cache", "memory_stats", "reset_peak_memory_stats", "set_cache_limit"),
     *("get_default_dtype", "set_default_dtype", "is_grad_enabled", "is_inference_mode_enabled"),
