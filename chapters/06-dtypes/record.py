@@ -9,27 +9,27 @@ import recording
 
 QUESTIONS = """
 import json
-import torch as T
-total = T.zeros((), dtype=T.float16)
-one = T.ones((), dtype=T.float16)
+import torch
+total = torch.zeros((), dtype=torch.float16)
+one = torch.ones((), dtype=torch.float16)
 for _ in range(5000):
     total += one
-pixel = T.tensor([200], dtype=T.uint8)
+pixel = torch.tensor([200], dtype=torch.uint8)
 print(json.dumps({
     "1": total.item(),
-    "2": T.ones(5000, dtype=T.float16).sum().item(),
+    "2": torch.ones(5000, dtype=torch.float16).sum().item(),
     "3": (pixel + 100).item(),
-    "4": str((T.ones(3, dtype=T.float16) * T.tensor(2.0)).dtype),
-    "5": [T.tensor(1e5).half().item(), T.tensor(1e5).bfloat16().item()],
+    "4": str((torch.ones(3, dtype=torch.float16) * torch.tensor(2.0)).dtype),
+    "5": [torch.tensor(1e5).half().item(), torch.tensor(1e5).bfloat16().item()],
 }))
 """
 
 CASTS = """
 import json
-import torch as T
-x = T.tensor([3.9, -3.9, 300.0, -1.0, 70000.0, 3e9, float("inf"), float("nan")])
+import torch
+x = torch.tensor([3.9, -3.9, 300.0, -1.0, 70000.0, 3e9, float("inf"), float("nan")])
 print(json.dumps({
-    name: x.to(getattr(T, name)).tolist() for name in ("uint8", "int8", "int16", "int32", "int64")
+    name: x.to(getattr(torch, name)).tolist() for name in ("uint8", "int8", "int16", "int32", "int64")
 }))
 """
 

@@ -49,7 +49,7 @@ class Format:
         exponent = max(math.frexp(x)[1] - 1, 1 - self.bias)  # 2**exponent <= |x|, if normal
         unit = 2.0 ** (exponent - self.significand_bits)  # the distance to the next number
         steps = round(abs(x) / unit)  # Python rounds ties to even
-        # Where a number is normal, steps begins with the 1 in front, which is one unit of exponent.
+        # In a normal number, steps begins with a 1, which is one unit of exponent.
         bits = ((exponent + self.bias - 1) << self.significand_bits) + steps
         return sign | min(bits, self.infinity)
 
