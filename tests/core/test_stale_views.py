@@ -63,6 +63,9 @@ def test_joining_a_view_that_cannot_be_mended_raises_for_that_first():
         "transpose(0, 9)",
         "sum(9)",
         "__getitem__([[True]])",
+        "__getitem__(view > 9)",
+        "__getitem__((view > 9)[:1])",
+        "__getitem__((None, (view > 9)[:1]))",
     ],
 )
 def test_what_is_wrong_with_a_stale_view_is_told_in_pytorchs_order(call):

@@ -434,3 +434,31 @@ def test_take_along_dim_takes_whole_numbers_of_any_kind():
                 T.arange(6.0).reshape(2, 3), T.tensor([[0], [2]]), dim
             )
         )
+
+
+BYTE_MASKS = {
+    "alone": lambda x, mask: x[mask],
+    "with a number": lambda x, mask: x[mask, 1],
+    "behind a number": lambda x, mask: x[1, mask],
+    "with a slice": lambda x, mask: x[mask, 1:],
+    "with None": lambda x, mask: x[None, mask],
+    "twice": lambda x, mask: x[mask, mask],
+    "with an index": lambda x, mask: x[mask, x[:2, 0].long() * 0],
+}
+
+
+@pytest.mark.parametrize("way", BYTE_MASKS)
+def test_a_mask_of_bytes_warns_as_in_pytorch(way):
+    for T in (tensorlab, require_torch()):
+        with pytest.warns(UserWarning, match="uint8"):
+            BYTE_MASKS[way](T.ones(3, 3), T.tensor([1, 0, 1], dtype=T.uint8))
+
+
+def test_bessels_correction_may_stand_in_the_place_of_dim():
+    for name, unbiased in itertools.product(("var", "std", "var_mean", "std_mean"), (False, True)):
+        agree(lambda T, n=name, u=unbiased: getattr(T, n)(T.arange(4.0) ** 2, u), 1e-6)
+        agree(lambda T, n=name, u=unbiased: getattr(T, n)(T.arange(4.0) ** 2, unbiased=u), 1e-6)
+        agree(
+            lambda T, n=name, u=unbiased: getattr(T, n)(T.arange(4.0).reshape(2, 2), 1, u, True),
+            1e-6,
+        )
