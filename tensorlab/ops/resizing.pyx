@@ -148,7 +148,6 @@ cdef int look_at(TensorBase x, Storage storage, ssize offset, object size, objec
 def tensor_over(Storage storage not None, dtype, Py_ssize_t offset, size, stride):
     """A new tensor over a storage; how pickles and deep copies are put together. Like `set_`, it counts as a write."""
     cdef TensorBase x = new_tensor()
-    size, stride = plain_ints(size), plain_ints(stride)
     x.dtype_ = dtype_code(dtype, NO_DTYPE)
     look_at(x, storage, offset, size, stride, "tensor_over")
     bump_version(x)

@@ -177,6 +177,17 @@ def test_a_class_of_tensors_can_have_a_layer_below_autograd():
     assert seen.count("mul") == 1
 
 
+def test_a_recorded_call_is_shown_with_its_arguments():
+    x = torch.zeros(2, 3)
+    with Recorder() as recorder:
+        torch.cat([x, x], 1)
+        x.sum(0, dtype=torch.float64)
+    assert [str(call) for call in recorder.calls] == [
+        "cat([Tensor(2, 3), Tensor(2, 3)], 1, [3, 3])",
+        "sum(Tensor(2, 3), 0, False, tensorlab.float64)",
+    ]
+
+
 def test_the_layer_of_the_nearest_class_hides_those_of_its_bases():
     class Base(torch.Tensor):
         pass

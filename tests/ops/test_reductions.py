@@ -348,3 +348,35 @@ def test_a_reduction_to_bool_casts_before_it_reduces(name):
 @pytest.mark.parametrize("name", ["cumsum", "cumprod"])
 def test_running_reductions_are_not_defined_for_bool(name):
     agree(lambda T: getattr(T, name)(T.tensor([0.5, 0.25]), 0, dtype=T.bool))
+
+
+KEEPING = {
+    "sum": lambda x, d, k: x.sum(d, keepdim=k),
+    "mean": lambda x, d, k: x.mean(d, keepdim=k),
+    "var": lambda x, d, k: x.var(d, keepdim=k),
+    "std": lambda x, d, k: x.std(d, keepdim=k),
+    "norm": lambda x, d, k: x.norm(dim=d, keepdim=k),
+    "logsumexp": lambda x, d, k: x.logsumexp(d, keepdim=k),
+    "amax": lambda x, d, k: x.amax(d, keepdim=k),
+    "any": lambda x, d, k: (x > 0.9).any(d, keepdim=k),
+    "nansum": lambda x, d, k: x.nansum(d, keepdim=k),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("name", KEEPING)
+def test_a_dimension_that_is_kept_changes_no_bit(name, dtype):
+    x = tensorlab.rand(5, 6, 7, dtype=tensorlab.float64).to(getattr(tensorlab, dtype))
+    for y in (x, x.permute(2, 0, 1), x[:, ::2], x.expand(3, 5, 6, 7)):
+        for dim in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]:
+            kept, plain = (KEEPING[name](y, dim, keep) for keep in (True, False))
+            assert kept.ndim == y.ndim
+            assert kept.reshape(plain.shape).equal(plain), dim
+
+
+@pytest.mark.parametrize("keepdim", [False, True])
+def test_rows_of_equal_numbers_have_no_variance(keepdim):
+    rows = (tensorlab.arange(5.0) / 10).reshape(5, 1, 1).expand(5, 6, 7)
+    for x, dims in ((rows, [(1, 2), (1,), (2,)]), (rows.permute(1, 0, 2), [(0, 2), (0,), (2,)])):
+        for y, dim in ((y, dim) for y in (x, x.contiguous(), x.double()) for dim in dims):
+            assert (y.var(dim, keepdim=keepdim) == 0).all()

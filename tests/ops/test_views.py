@@ -1,5 +1,7 @@
 """Views: layouts, in-place forms, and what autograd says to writes through them."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -210,6 +212,10 @@ def test_set_shows_other_memory():
         )
     )
     agree(lambda T: T.zeros(2).set_())
+    agree(lambda T: T.zeros(2).set_().untyped_storage().nbytes())
+    for offset in (0, 2, 6):
+        ours = tensorlab.zeros(2).set_(numbers(tensorlab, 6).untyped_storage(), offset)
+        assert ours.tolist() == numbers(tensorlab, 6)[offset:].tolist()
     agree(lambda T: T.zeros(2).set_(numbers(T, 6).untyped_storage(), 1, (2, 2), (1, 2)))
     agree(lambda T: T.zeros(2).set_(T.zeros(2, dtype=T.int64)))
     agree(lambda T: T.zeros(2, requires_grad=True).set_(T.zeros(2)))
@@ -283,3 +289,15 @@ def test_chains_of_views_have_pytorchs_layout_values_and_copies(chain):
     agree(lambda T: follow(numbers(T, *shape), steps).clone())
     agree(lambda T: follow(numbers(T, *shape), steps).reshape(-1))
     agree(lambda T: T.empty_like(follow(numbers(T, *shape), steps)).stride())
+
+
+def test_a_single_element_anywhere_gets_its_gradient():
+    for offset, twice in itertools.product((0, 1, 5), (False, True)):
+
+        def call(T, offset=offset, twice=twice):
+            x = numbers(T, 2, 3).double()
+            x = (x.expand(2, 2, 3) if twice else x).requires_grad_()
+            y = x.as_strided((), (), offset)
+            return y.detach(), T.autograd.grad((y * y).sum(), x)[0].tolist()
+
+        agree(call)
