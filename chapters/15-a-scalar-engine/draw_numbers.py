@@ -19,7 +19,7 @@ class Drawn:
         return [(drawn(source, self.others), 0) for source, _ in self.number.inputs]
 
     def _sequence_nr(self):
-        return self.number.birth
+        return self.number.sequence_number
 
     def name(self):
         return self.number.made_by

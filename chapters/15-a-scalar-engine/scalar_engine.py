@@ -1,4 +1,4 @@
-"""The smallest engine that trains: numbers that remember, and one walk back."""
+"""A small engine that trains: numbers that remember their inputs, and one walk back."""
 
 import math
 from itertools import count
@@ -7,13 +7,13 @@ from itertools import count
 class Number:
     """A number, what it was computed from, and a place for its gradient."""
 
-    births = count(1)
+    counter = count(1)
 
     def __init__(self, value, *inputs, made_by="leaf"):
         self.value = value
         self.inputs = inputs  # pairs: a number, and the slope by it
         self.made_by = made_by
-        self.birth = next(Number.births)
+        self.sequence_number = next(Number.counter)
         self.grad = 0.0
 
     def __add__(self, other):
@@ -51,10 +51,15 @@ def ancestors(result):
     return found
 
 
+def last_made_first(numbers):
+    """Return the numbers in the order of backward: each before those that it was made from."""
+    return sorted(numbers, key=lambda n: n.sequence_number, reverse=True)
+
+
 def backward(result):
     """Add the derivative of `result` by every leaf to the leaf's grad."""
     arrived = {result: 1.0}
-    for node in sorted(ancestors(result), key=lambda n: n.birth, reverse=True):
+    for node in last_made_first(ancestors(result)):
         gradient = arrived.pop(node)
         if not node.inputs:
             node.grad += gradient

@@ -29,13 +29,17 @@ OPERATIONS = {
 }
 
 
-def run(leaves, steps):
-    """Compute a result from leaves by steps (what, i, j), each on what there is by then."""
+def run_all(leaves, steps):
+    """Compute from leaves by steps (what, i, j), each on what there is by then; return everything."""
     numbers = list(leaves)
     for what, i, j in steps:
         x, y = numbers[i % len(numbers)], numbers[j % len(numbers)]
         numbers.append(OPERATIONS[what](x, y))
-    return numbers[-1]
+    return numbers
+
+
+def run(leaves, steps):
+    return run_all(leaves, steps)[-1]
 
 
 kinds = st.sampled_from(list(OPERATIONS))
@@ -58,10 +62,23 @@ def test_gradients_equal_the_librarys(scalar, start, steps):
 
 
 @given(values, programs)
-def test_inputs_are_born_before_results(scalar, start, steps):
+def test_inputs_are_made_before_results(scalar, start, steps):
     result = run([scalar.Number(value) for value in start], steps)
     for node in scalar.ancestors(result):
-        assert all(source.birth < node.birth for source, _ in node.inputs)
+        assert all(source.sequence_number < node.sequence_number for source, _ in node.inputs)
+
+
+@given(values, programs)
+def test_results_run_in_the_librarys_order(scalar, start, steps):
+    numbers = run_all([scalar.Number(value) for value in start], steps)
+    tensors = run_all([T.tensor(value, requires_grad=True) for value in start], steps)
+    found = scalar.last_made_first(scalar.ancestors(numbers[-1]))
+    ours = [numbers.index(node) for node in found if node.inputs and node in numbers]
+    theirs = []
+    for i, tensor in enumerate(tensors[3:], start=3):
+        tensor.register_hook(lambda grad, i=i: theirs.append(i))
+    tensors[-1].backward()
+    assert ours == theirs
 
 
 def test_a_number_used_twice_gets_the_sum(scalar):
