@@ -43,3 +43,11 @@ def test_exercises_go_on_in_a_second_file_and_neither_is_shown(tmp_path, chapter
     assert [one.title for one in longer.exercises] == 2 * [one.title for one in chapter.exercises]
     (cell,) = notebook.file_cells(folder)
     assert cell.source.startswith("%%writefile tool.py")
+
+
+def test_small_programs_in_c_go_along(tmp_path):
+    (tmp_path / "loop.c").write_text("int one;\n", encoding="utf-8")
+    (tmp_path / "loop.o").write_text("no text", encoding="utf-8")
+    assert [cell.source for cell in notebook.file_cells(tmp_path)] == [
+        "%%writefile loop.c\nint one;\n"
+    ]

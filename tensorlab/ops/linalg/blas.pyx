@@ -103,9 +103,11 @@ cdef void gemm(int dtype, Matrix* out, Matrix* a, Matrix* b, double alpha, doubl
     blas_form(b, &flag_b, &stride_b)
     stride_out = <int>max(out.row_stride, n, 1)
     if dtype == FLOAT32:
-        sgemm(&flag_b, &flag_a, &n, &m, &k, &alpha_32, b.data, &stride_b, a.data, &stride_a, &beta_32, out.data, &stride_out)
+        sgemm(&flag_b, &flag_a, &n, &m, &k, &alpha_32, b.data, &stride_b, a.data, &stride_a,
+              &beta_32, out.data, &stride_out)
     else:
-        dgemm(&flag_b, &flag_a, &n, &m, &k, &alpha, b.data, &stride_b, a.data, &stride_a, &beta, out.data, &stride_out)
+        dgemm(&flag_b, &flag_a, &n, &m, &k, &alpha, b.data, &stride_b, a.data, &stride_a,
+              &beta, out.data, &stride_out)
 
 
 cdef void gemv(int dtype, char* out, ssize out_stride, Matrix* a, char* x, ssize x_stride, double alpha,

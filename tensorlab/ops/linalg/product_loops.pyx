@@ -104,7 +104,8 @@ cdef void small_product(real* out, real* a, real* b, Matrix* to, Matrix* left, M
             rows = out + i * stride
         j = 0
         while j < n:
-            line_sums(rows + j, stride, a + i * left.row_stride, left, b + j, b_stride, height == BLOCK_ROWS)
+            line_sums(rows + j, stride, a + i * left.row_stride, left, b + j, b_stride,
+                      height == BLOCK_ROWS)
             j += width
         if not is_direct:
             for p in range(height):
