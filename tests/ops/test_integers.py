@@ -64,13 +64,13 @@ def test_pairs_of_integers_give_what_they_give_in_pytorch(name, dtype):
     agree(call, 1e-6)
 
 
-@pytest.mark.parametrize("dtype", [*BOUNDS, "float32"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "bool", "float32"])
 @pytest.mark.parametrize("name", CALLS)
 def test_python_numbers_on_either_side_give_what_they_give_in_pytorch(name, dtype):
     if dtype == "bool" and name in (*DIVISIONS, "pow"):
         return  # refused, if not always by the same error
     values = [0, 1] if dtype == "bool" else [0, 1, 2, 3, 7]
-    for number, is_left in itertools.product((False, True, 1, 3, -2, 2.5, -0.5), (False, True)):
+    for number, is_left in itertools.product((False, True, 3, -2, 2.5), (False, True)):
 
         def call(T, number=number, is_left=is_left):
             x = T.tensor(values[is_left and name in DIVISIONS :], dtype=getattr(T, dtype))
