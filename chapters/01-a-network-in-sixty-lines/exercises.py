@@ -2,13 +2,13 @@
 
 import math
 
-import tensorlab
+import tensorlab as torch
 from tensorlab import nn
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 from tensorlab.nn import functional as F
 
 IMPORTS = """
-import tensorlab
+import tensorlab as torch
 from tensorlab.nn import functional as F
 """
 
@@ -60,8 +60,8 @@ class Ignorance(Exercise):
     ]
 
     def check(ignorant, sure):
-        logits = tensorlab.zeros(1, 1000)
-        truth = F.cross_entropy(logits, tensorlab.tensor([0])).item()
+        logits = torch.zeros(1, 1000)
+        truth = F.cross_entropy(logits, torch.tensor([0])).item()
         require(ignorant is not None and sure is not None, "Put a number instead of each None.")
         require(ignorant >= 0, "A loss is never less than 0: look at the sign of log p.")
         require(abs(ignorant - 0.999) > 0.01, "This is the share of errors. The loss is -log p.")
@@ -85,7 +85,7 @@ class Confusion(Exercise):
     idea = "Its mistakes"
     stub = """
         def confusion(scores, labels):
-            return tensorlab.zeros(10, 10)  # not yet
+            return torch.zeros(10, 10)  # not yet
     """
     hints = [
         "What was read is the digit with the highest score: `scores.argmax(1)`. Then a loop over the "
@@ -108,7 +108,7 @@ class Confusion(Exercise):
         Wrong(
             """
             def confusion(scores, labels):
-                counts = tensorlab.zeros(10, 10)
+                counts = torch.zeros(10, 10)
                 counts[labels, scores.argmax(1)] += 1
                 return counts
             """,
@@ -136,8 +136,8 @@ class Confusion(Exercise):
     ]
 
     def check(confusion):
-        labels = tensorlab.tensor([3, 3, 3, 5, 0, 9, 5])
-        found = tensorlab.tensor([3, 8, 8, 5, 0, 4, 3])
+        labels = torch.tensor([3, 3, 3, 5, 0, 9, 5])
+        found = torch.tensor([3, 8, 8, 5, 0, 4, 3])
         counts = confusion(F.one_hot(found, 10) * 3.0, labels)
         expect(tuple(counts.shape), (10, 10), "the shape")
         require((counts == counts.round()).all().item(), "Counts are whole numbers.")
@@ -147,8 +147,8 @@ class Confusion(Exercise):
         for i, j, number in ((3, 8, 2), (3, 3, 1), (5, 3, 1), (9, 4, 1), (0, 0, 1)):
             expect(counts[i, j].item(), number, f"pictures of a {i} that were read as {j}")
         expect(counts.sum().item(), 7, "the sum, with 7 pictures")
-        labels, found = tensorlab.randint(0, 7, (60,)), tensorlab.randint(0, 9, (60,))
-        counts = confusion(F.one_hot(found, 10) + tensorlab.rand(60, 10) * 0.9, labels)
+        labels, found = torch.randint(0, 7, (60,)), torch.randint(0, 9, (60,))
+        counts = confusion(F.one_hot(found, 10) + torch.rand(60, 10) * 0.9, labels)
         truth = [[0] * 10 for _ in range(10)]
         for i, j in zip(labels.tolist(), found.tolist(), strict=True):
             truth[i][j] += 1
@@ -247,7 +247,7 @@ class InParts(Exercise):
     ]
 
     def check(gradients_in_parts):
-        tensorlab.manual_seed(1)
+        torch.manual_seed(1)
         largest = []
 
         class Watched(nn.Linear):
@@ -257,7 +257,7 @@ class InParts(Exercise):
 
         model = Watched(4, 3)
         for count in (6, 7):  # three equal parts; and a last one of one picture
-            pixels, labels = tensorlab.randn(count, 4), tensorlab.arange(count) % 3
+            pixels, labels = torch.randn(count, 4), torch.arange(count) % 3
             model.zero_grad()
             F.cross_entropy(model(pixels), labels).backward()
             truth = model.weight.grad.clone()
@@ -265,7 +265,7 @@ class InParts(Exercise):
             model.zero_grad()
             F.cross_entropy(model(pixels[part]), labels[part]).backward()
             last = model.weight.grad * (len(labels[part]) / count)
-            model.weight.grad, model.bias.grad = tensorlab.ones(3, 4), tensorlab.ones(3)
+            model.weight.grad, model.bias.grad = torch.ones(3, 4), torch.ones(3)
             largest.clear()
             gradients_in_parts(model, pixels, labels, 2)
             require(
@@ -275,7 +275,7 @@ class InParts(Exercise):
             came = model.weight.grad
 
             def near(wanted, came=came):
-                return tensorlab.allclose(came, wanted, atol=1e-6)
+                return torch.allclose(came, wanted, atol=1e-6)
 
             require(not near(last), "The gradient is the last part's alone.")
             require(
@@ -304,8 +304,8 @@ class HuntAccuracy(BugHunt):
     idea = "How good is it, honestly?"
     stub = """
         def test(accuracy):
-            scores = F.one_hot(tensorlab.tensor([0, 1, 2, 1]), 3)
-            assert accuracy(scores, tensorlab.tensor([0, 1, 2, 1]), 2) == 1.0
+            scores = F.one_hot(torch.tensor([0, 1, 2, 1]), 3)
+            assert accuracy(scores, torch.tensor([0, 1, 2, 1]), 2) == 1.0
     """
     hints = [
         "When everything is right, most mistakes in counting do not show. Let some rows be wrong.",
@@ -315,8 +315,8 @@ class HuntAccuracy(BugHunt):
     ]
     solution = """
         def test(accuracy):
-            found = tensorlab.tensor([0, 1, 2, 1, 0])
-            labels = tensorlab.tensor([0, 1, 2, 1, 2])  # the last is wrong, in a part of its own
+            found = torch.tensor([0, 1, 2, 1, 0])
+            labels = torch.tensor([0, 1, 2, 1, 2])  # the last is wrong, in a part of its own
             came = accuracy(F.one_hot(found, 3), labels, 2)
             assert abs(came - 4 / 5) < 1e-6
     """
@@ -328,8 +328,8 @@ class HuntAccuracy(BugHunt):
         Wrong(
             """
             def test(accuracy):
-                found = tensorlab.tensor([0, 1, 2, 1])
-                labels = tensorlab.tensor([0, 1, 2, 0])
+                found = torch.tensor([0, 1, 2, 1])
+                labels = torch.tensor([0, 1, 2, 0])
                 assert accuracy(F.one_hot(found, 3), labels, 2) == 3 / 4
             """,
             says="2 of 2 planted bugs",
@@ -338,8 +338,8 @@ class HuntAccuracy(BugHunt):
         Wrong(
             """
             def test(accuracy):
-                found = tensorlab.tensor([0, 1, 0])
-                labels = tensorlab.tensor([0, 1, 2])
+                found = torch.tensor([0, 1, 0])
+                labels = torch.tensor([0, 1, 2])
                 assert accuracy(F.one_hot(found, 3), labels, 2) == 0.5
             """,
             says="The first half fails",
@@ -349,8 +349,8 @@ class HuntAccuracy(BugHunt):
         Wrong(
             """
             def test(accuracy):
-                found = tensorlab.tensor([0, 1, 2, 1, 0])
-                labels = tensorlab.tensor([0, 1, 2, 1, 2])
+                found = torch.tensor([0, 1, 2, 1, 0])
+                labels = torch.tensor([0, 1, 2, 1, 2])
                 assert accuracy(F.one_hot(found, 3), labels, 2) < 1.0
             """,
             says="(number 1)",

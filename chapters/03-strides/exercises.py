@@ -2,10 +2,13 @@
 
 from itertools import product
 
-import tensorlab
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
-BIG = tensorlab.arange(70).reshape(7, 10)
+IMPORTS = "import tensorlab as torch"
+
+
+BIG = torch.arange(70).reshape(7, 10)
 
 
 class LayoutByHand(Exercise):
@@ -60,7 +63,7 @@ class LayoutByHand(Exercise):
     ]
 
     def check(sizes, strides, offset):
-        view = tensorlab.zeros(4, 6)[1::2, 2:].t()
+        view = torch.zeros(4, 6)[1::2, 2:].t()
         require((sizes, strides) != ((2, 4), (12, 1)), "This is the layout before the transpose.")
         expect(sizes, (4, 2), "the sizes")
         require(strides != (2, 1), "These are the strides of a copy. A view steps over the gaps.")
@@ -127,10 +130,10 @@ class Patches(Exercise):
             def patches(x, k):
                 n0, n1 = x.shape
                 rows = [
-                    tensorlab.stack([x[i : i + k, j : j + k] for j in range(n1 - k + 1)])
+                    torch.stack([x[i : i + k, j : j + k] for j in range(n1 - k + 1)])
                     for i in range(n0 - k + 1)
                 ]
-                return tensorlab.stack(rows)
+                return torch.stack(rows)
             """,
             says="a copy",
             why="The values are right, and there are nine times as many of them in memory.",
@@ -174,7 +177,7 @@ class Places(Exercise):
     idea = "Any layout you like"
     stub = """
         def places(x):
-            return tensorlab.zeros(x.shape)  # not yet
+            return torch.zeros(x.shape)  # not yet
 
 
         def reads_twice(x):
@@ -188,7 +191,7 @@ class Places(Exercise):
     solution = """
         def places(x):
             last = sum((n - 1) * s for n, s in zip(x.shape, x.stride()))
-            memory = tensorlab.arange(x.storage_offset() + last + 1)
+            memory = torch.arange(x.storage_offset() + last + 1)
             return memory.as_strided(x.shape, x.stride(), x.storage_offset())
 
 
@@ -203,7 +206,7 @@ class Places(Exercise):
         Wrong(
             """
             def places(x):
-                memory = tensorlab.arange(x.numel())
+                memory = torch.arange(x.numel())
                 return memory.as_strided(x.shape, x.stride(), x.storage_offset())
 
 
@@ -216,7 +219,7 @@ class Places(Exercise):
         Wrong(
             """
             def places(x):
-                return tensorlab.arange(x.numel()).reshape(x.shape)
+                return torch.arange(x.numel()).reshape(x.shape)
 
 
             def reads_twice(x):
@@ -228,8 +231,8 @@ class Places(Exercise):
     ]
 
     def check(places, reads_twice):
-        x = tensorlab.rand(4, 6)
-        truth = tensorlab.arange(24).reshape(4, 6)  # its values are its places
+        x = torch.rand(4, 6)
+        truth = torch.arange(24).reshape(4, 6)  # its values are its places
         views = [
             lambda x: x,
             lambda x: x[1:, ::2].t(),

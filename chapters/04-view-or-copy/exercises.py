@@ -1,7 +1,9 @@
 """Exercises of chapter 4, view or copy."""
 
-import tensorlab
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+
+IMPORTS = "import tensorlab as torch"
 
 
 class FiveResults(Exercise):
@@ -13,7 +15,7 @@ class FiveResults(Exercise):
         x[:, :3].reshape(12)
         x[:, ::2].reshape(12)
         x[1:3].contiguous()
-        x.to(tensorlab.float32)
+        x.to(torch.float32)
         x.t().clone()
     """
 
@@ -49,12 +51,12 @@ class FiveResults(Exercise):
     ]
 
     def check(answers):
-        x = tensorlab.zeros(4, 6)
+        x = torch.zeros(4, 6)
         results = [
             x[:, :3].reshape(12),
             x[:, ::2].reshape(12),
             x[1:3].contiguous(),
-            x.to(tensorlab.float32),
+            x.to(torch.float32),
             x.t().clone(),
         ]
         truth = [
@@ -120,7 +122,7 @@ class Reshaped(Exercise):
     ]
 
     def check(reshaped):
-        x = tensorlab.arange(24.0).reshape(4, 6)
+        x = torch.arange(24.0).reshape(4, 6)
         for given, sizes in [(x[:, :3], (12,)), (x.t(), (24,))]:
             try:
                 came = reshaped(given, sizes)
@@ -194,7 +196,7 @@ class MovedInPlace(Exercise):
 
     def check(move_right):
         for n, k in [(12, 3), (12, 5), (7, 1), (7, 6)]:
-            x = tensorlab.arange(n)
+            x = torch.arange(n)
             expected = [*range(k), *range(n - k)]
             try:
                 move_right(x, k)
@@ -210,11 +212,11 @@ class MovedInPlace(Exercise):
             )
             hint = f" (k does not divide {n})" if n % k else ""
             expect(x.tolist(), expected, f"{n} values, moved by {k}{hint}")
-        x = tensorlab.zeros(1_000_000)
-        tensorlab.reset_peak_memory_stats()
-        before = tensorlab.memory_stats()["peak_bytes"]
+        x = torch.zeros(1_000_000)
+        torch.reset_peak_memory_stats()
+        before = torch.memory_stats()["peak_bytes"]
         move_right(x, 10_000)
-        used = tensorlab.memory_stats()["peak_bytes"] - before
+        used = torch.memory_stats()["peak_bytes"] - before
         require(used < x.nbytes // 4, f"Moving {x.nbytes:,} bytes took {used:,} more.")
 
 
@@ -230,7 +232,7 @@ class Snapshots(BugHunt):
     idea = "The best weights"
     stub = """
         def test(snapshot):
-            state = {"weight": tensorlab.ones(2)}
+            state = {"weight": torch.ones(2)}
             assert snapshot(state)["weight"].tolist() == [1.0, 1.0]
     """
     hints = [
@@ -240,10 +242,10 @@ class Snapshots(BugHunt):
     solution = """
         def test(snapshot):
             state = {
-                "plain": tensorlab.arange(6.0).reshape(2, 3),
-                "transposed": tensorlab.arange(6.0).reshape(2, 3).t(),
-                "integers": tensorlab.arange(3),
-                "learning": tensorlab.ones(2, requires_grad=True),
+                "plain": torch.arange(6.0).reshape(2, 3),
+                "transposed": torch.arange(6.0).reshape(2, 3).t(),
+                "integers": torch.arange(3),
+                "learning": torch.ones(2, requires_grad=True),
             }
             kept = snapshot(state)
             for name, x in state.items():
@@ -262,7 +264,7 @@ class Snapshots(BugHunt):
         Wrong(
             """
             def test(snapshot):
-                x = tensorlab.ones(2, 3).t()
+                x = torch.ones(2, 3).t()
                 kept = snapshot({"x": x})
                 x.zero_()
                 assert kept["x"].tolist() == [[1.0, 1.0]] * 3
@@ -273,7 +275,7 @@ class Snapshots(BugHunt):
         Wrong(
             """
             def test(snapshot):
-                state = {"x": tensorlab.ones(2)}
+                state = {"x": torch.ones(2)}
                 assert snapshot(state)["x"] is state["x"]
             """,
             says="must pass on the right",
@@ -298,6 +300,6 @@ class Snapshots(BugHunt):
 
     def loses_dtypes(state):
         """every tensor becomes float32"""
-        return {name: x.detach().to(tensorlab.float32, copy=True) for name, x in state.items()}
+        return {name: x.detach().to(torch.float32, copy=True) for name, x in state.items()}
 
     bugs = [keeps_aliases, copies_some_layouts, keeps_history, loses_dtypes]

@@ -9,9 +9,9 @@ sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
 import recording
 
 SHIFT = """
-import {module} as T
+import {module} as torch
 for n in (10, 1000, 5000):
-    x = T.arange(2 * n)[::2]
+    x = torch.arange(2 * n)[::2]
     wanted = x[:-1].clone()
     x[1:] = x[:-1]
     wrong = (x[1:] != wanted).nonzero().flatten()

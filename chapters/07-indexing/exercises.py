@@ -1,7 +1,9 @@
 """Exercises of chapter 7, indexing."""
 
-import tensorlab
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
+
+IMPORTS = "import tensorlab as torch"
 
 
 class ShapesByHand(Exercise):
@@ -59,9 +61,9 @@ class ShapesByHand(Exercise):
     ]
 
     def check(a, b, c, d, e):
-        x = tensorlab.zeros(5, 6, 7)
-        i, j = tensorlab.zeros(2, 1, dtype=tensorlab.int64), tensorlab.tensor([0, 1, 2])
-        m = tensorlab.zeros(5, 6, dtype=tensorlab.bool)
+        x = torch.zeros(5, 6, 7)
+        i, j = torch.zeros(2, 1, dtype=torch.int64), torch.tensor([0, 1, 2])
+        m = torch.zeros(5, 6, dtype=torch.bool)
         m[0, :4] = True
         require(b != (2, 6, 3), "The dimensions of the index tensors stay together.")
         require(d != (3, 6), "This is NumPy's answer: there the int takes part as an index array.")
@@ -84,7 +86,7 @@ class Confusion(Exercise):
     idea = "One index for each element: gather and scatter"
     stub = """
         def confusion(truth, guess, n):
-            return tensorlab.zeros(n, n, dtype=tensorlab.int64)  # not yet
+            return torch.zeros(n, n, dtype=torch.int64)  # not yet
     """
     hints = [
         "Each pair names a place of the matrix, and adds one to it. What happens to a place that is named "
@@ -94,8 +96,8 @@ class Confusion(Exercise):
     ]
     solution = """
         def confusion(truth, guess, n):
-            counts = tensorlab.zeros(n, n, dtype=tensorlab.int64)
-            one = tensorlab.tensor(1)
+            counts = torch.zeros(n, n, dtype=torch.int64)
+            one = torch.tensor(1)
             return counts.index_put_((truth, guess), one, accumulate=True)
     """
     reason = """
@@ -106,7 +108,7 @@ class Confusion(Exercise):
         Wrong(
             """
             def confusion(truth, guess, n):
-                counts = tensorlab.zeros(n, n, dtype=tensorlab.int64)
+                counts = torch.zeros(n, n, dtype=torch.int64)
                 counts[truth, guess] += 1
                 return counts
             """,
@@ -116,8 +118,8 @@ class Confusion(Exercise):
         Wrong(
             """
             def confusion(truth, guess, n):
-                counts = tensorlab.zeros(n, n, dtype=tensorlab.int64)
-                one = tensorlab.tensor(1)
+                counts = torch.zeros(n, n, dtype=torch.int64)
+                one = torch.tensor(1)
                 return counts.index_put_((guess, truth), one, accumulate=True)
             """,
             says="the other way round",
@@ -145,7 +147,7 @@ class Confusion(Exercise):
             for t, g in zip(truth, guess, strict=True):
                 wanted[t][g] += 1
             try:
-                came = confusion(tensorlab.tensor(truth), tensorlab.tensor(guess), n)
+                came = confusion(torch.tensor(truth), torch.tensor(guess), n)
             except RuntimeError as error:
                 message = f"Are there n * n counts even if the last class is never guessed? {error}"
                 require(False, message)
@@ -183,7 +185,7 @@ class PickByHand(Exercise):
     hints = [
         "The place of $x_{ij}$ is offset plus index times stride, twice. `x.storage_offset()` and `x.stride()` know "
         "them.",
-        "Wrap first: add the size to those indices that are negative. `tensorlab.where`, or arithmetic "
+        "Wrap first: add the size to those indices that are negative. `torch.where`, or arithmetic "
         "with the comparison.",
         "After wrapping, what is negative or too large was out of range. A place that is wrong may "
         "lie well inside the storage, so compare the indices with the sizes.",
@@ -195,7 +197,7 @@ class PickByHand(Exercise):
 
 
         def wrapped(index, size):
-            index = tensorlab.where(index < 0, index + size, index)
+            index = torch.where(index < 0, index + size, index)
             if ((index < 0) | (index >= size)).any():
                 raise IndexError(f"an index is out of range for size {size}")
             return index
@@ -253,8 +255,8 @@ class PickByHand(Exercise):
     ]
 
     def check(pick):
-        big = tensorlab.arange(48).reshape(6, 8)
-        i, j = tensorlab.tensor([0, 2, 1, 1]), tensorlab.tensor([3, 0, 3, 1])
+        big = torch.arange(48).reshape(6, 8)
+        i, j = torch.tensor([0, 2, 1, 1]), torch.tensor([3, 0, 3, 1])
         for name, x in {"contiguous": big, "transposed": big.t(), "a part": big[1:5, ::2]}.items():
             about = "" if name == "contiguous" else ": another layout has other strides"
             expect(pick(x, i, j).tolist(), x[i, j].tolist(), f"x[i, j] of {name}{about}")
@@ -269,11 +271,11 @@ class PickByHand(Exercise):
         x = big[:, :6]
         for bad in (6, -7):
             try:
-                pick(x, tensorlab.tensor([0]), tensorlab.tensor([bad]))
+                pick(x, torch.tensor([0]), torch.tensor([bad]))
             except IndexError:
                 continue
             require(False, f"Column {bad} of six is out of range, but nothing was raised.")
-        expect_error(IndexError, pick, x, tensorlab.tensor([6]), tensorlab.tensor([0]))
+        expect_error(IndexError, pick, x, torch.tensor([6]), torch.tensor([0]))
 
 
 class GradientOfReading(BugHunt):
@@ -287,7 +289,7 @@ class GradientOfReading(BugHunt):
     idea = "An embedding that learns one word too few"
     stub = """
         def test(backward):
-            grad = backward(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([0, 1]), 2)
+            grad = backward(torch.tensor([1.0, 2.0]), torch.tensor([0, 1]), 2)
             assert grad.tolist() == [1, 2]
     """
     hints = [
@@ -299,8 +301,8 @@ class GradientOfReading(BugHunt):
     solution = """
         def test(backward):
             def grad_of(grad, index, size):
-                index = tensorlab.tensor(index, dtype=tensorlab.int64)
-                return backward(tensorlab.tensor(grad), index, size).tolist()
+                index = torch.tensor(index, dtype=torch.int64)
+                return backward(torch.tensor(grad), index, size).tolist()
 
             assert grad_of([1.0, 2.0], [0, 1], 2) == [1, 2]
             assert grad_of([1.0, 2.0, 4.0], [1, 1, 0], 2) == [4, 3]  # twice, not in order
@@ -316,7 +318,7 @@ class GradientOfReading(BugHunt):
         Wrong(
             """
             def test(backward):
-                grad = backward(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([1, 0]), 2)
+                grad = backward(torch.tensor([1.0, 2.0]), torch.tensor([1, 0]), 2)
                 assert grad.tolist() == [2, 1]
             """,
             says="planted bugs",
@@ -325,7 +327,7 @@ class GradientOfReading(BugHunt):
         Wrong(
             """
             def test(backward):
-                grad = backward(tensorlab.tensor([1.0, 2.0]), tensorlab.tensor([1, 1]), 2)
+                grad = backward(torch.tensor([1.0, 2.0]), torch.tensor([1, 1]), 2)
                 assert grad.tolist() == [0, 2]
             """,
             says="The first half fails",
@@ -362,6 +364,6 @@ class GradientOfReading(BugHunt):
         front, back = grad.new_zeros(size), grad.new_zeros(size)
         front.index_add_(0, index[index >= 0], grad[index >= 0])
         back.index_add_(0, index[index < 0] + size, grad[index < 0])
-        return tensorlab.where(back != 0, back, front)
+        return torch.where(back != 0, back, front)
 
     bugs = [keeps_one, too_short, in_order, two_names]

@@ -9,10 +9,10 @@ sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
 import recording
 
 HALF = """
-import {module} as T
-x = T.zeros(4)
+import {module} as torch
+x = torch.zeros(4)
 try:
-    x[T.tensor([0, 1, 7, 2])] = 1.0
+    x[torch.tensor([0, 1, 7, 2])] = 1.0
 except IndexError:
     print("an IndexError")
 print(x.tolist(), "version", x._version)

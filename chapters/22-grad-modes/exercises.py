@@ -1,12 +1,12 @@
 """Exercises of chapter 22, grad modes."""
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 IMPORTS = """
 import contextlib
 
-import tensorlab as T
+import tensorlab as torch
 """
 
 
@@ -15,16 +15,16 @@ class WhoRequiresGrad(Exercise):
 
     Replace each `None` by True or False before you run anything.
 
-        x = T.ones(3, requires_grad=True)
-        c = T.ones(3)
-        with T.no_grad():
+        x = torch.ones(3, requires_grad=True)
+        c = torch.ones(3)
+        with torch.no_grad():
             a = x * 2
             b = x[1:]
-            with T.enable_grad():
+            with torch.enable_grad():
                 d = c * 2
                 e = x * a
         f = x.detach() * x
-        with T.inference_mode():
+        with torch.inference_mode():
             g = x + 1
         h = g + x
     """
@@ -87,13 +87,13 @@ class WhoRequiresGrad(Exercise):
     ]
 
     def check(requires_grad):
-        x, c = T.ones(3, requires_grad=True), T.ones(3)
-        with T.no_grad():
+        x, c = torch.ones(3, requires_grad=True), torch.ones(3)
+        with torch.no_grad():
             a, b = x * 2, x[1:]
-            with T.enable_grad():
+            with torch.enable_grad():
                 d, e = c * 2, x * a
         f = x.detach() * x
-        with T.inference_mode():
+        with torch.inference_mode():
             g = x + 1
         h = g + x
         remarks = {
@@ -127,12 +127,12 @@ class Evaluate(Exercise):
     """
     hints = [
         "Which of the four modes restores what was before, whatever happens in between?",
-        "`@T.no_grad()` above the function, or `with T.no_grad():` around the loop. And a float is what `.item()` "
-        "returns.",
+        "`@torch.no_grad()` above the function, or `with torch.no_grad():` around the loop. And `.item()` "
+        "returns a float.",
         "`batches` may be a generator, which has no `len`: count as you go.",
     ]
     solution = """
-        @T.no_grad()
+        @torch.no_grad()
         def evaluate(model, batches):
             total, count = 0.0, 0
             for x, y in batches:
@@ -157,9 +157,9 @@ class Evaluate(Exercise):
         Wrong(
             """
             def evaluate(model, batches):
-                T.set_grad_enabled(False)
+                torch.set_grad_enabled(False)
                 losses = [((model(x) - y) ** 2).mean().item() for x, y in batches]
-                T.set_grad_enabled(True)
+                torch.set_grad_enabled(True)
                 return sum(losses) / len(losses)
             """,
             says="caller had it off",
@@ -168,10 +168,10 @@ class Evaluate(Exercise):
         Wrong(
             """
             def evaluate(model, batches):
-                was = T.is_grad_enabled()
-                T.set_grad_enabled(False)
+                was = torch.is_grad_enabled()
+                torch.set_grad_enabled(False)
                 losses = [((model(x) - y) ** 2).mean().item() for x, y in batches]
-                T.set_grad_enabled(was)
+                torch.set_grad_enabled(was)
                 return sum(losses) / len(losses)
             """,
             says="model raised",
@@ -179,7 +179,7 @@ class Evaluate(Exercise):
         ),
         Wrong(
             """
-            @T.no_grad()
+            @torch.no_grad()
             def evaluate(model, batches):
                 losses = [((model(x) - y) ** 2).mean() for x, y in batches]
                 return sum(losses) / len(losses)
@@ -190,25 +190,27 @@ class Evaluate(Exercise):
     ]
 
     def check(evaluate):
-        weight = T.ones(2, requires_grad=True)
+        weight = torch.ones(2, requires_grad=True)
         modes = []
 
         def model(x):
-            modes.append(T.is_grad_enabled())
+            modes.append(torch.is_grad_enabled())
             return x * weight
 
         def batches(count=3):
             for i in range(count):
-                yield T.full((4, 2), float(i)), T.full((4, 2), (1.0, -1.0, 3.0)[i])
+                yield torch.full((4, 2), float(i)), torch.full((4, 2), (1.0, -1.0, 3.0)[i])
 
         came = evaluate(model, batches())
         require(not any(modes), "Everything is recorded while the model runs.")
         require(isinstance(came, float), "The value should be a float, and not a tensor.")
         expect(came, 2.0, "the mean loss of three batches, 1, 4 and 1", tolerance=1e-6)
-        require(T.is_grad_enabled(), "Recording is off after the call.")
-        with T.no_grad():
+        require(torch.is_grad_enabled(), "Recording is off after the call.")
+        with torch.no_grad():
             evaluate(model, batches())
-            require(not T.is_grad_enabled(), "The caller had it off, and after the call it is on.")
+            require(
+                not torch.is_grad_enabled(), "The caller had it off, and after the call it is on."
+            )
 
         def broken(x):
             raise ArithmeticError("on purpose")
@@ -216,7 +218,7 @@ class Evaluate(Exercise):
         try:
             evaluate(broken, batches())
         except ArithmeticError:
-            require(T.is_grad_enabled(), "The model raised, and recording stays off.")
+            require(torch.is_grad_enabled(), "The model raised, and recording stays off.")
         else:
             require(False, "The model's exception should come out of evaluate.")
 
@@ -265,7 +267,7 @@ class Frozen(Exercise):
             """
             @contextlib.contextmanager
             def frozen(parameters):
-                with T.no_grad():
+                with torch.no_grad():
                     yield
             """,
             says="through the frozen",
@@ -321,9 +323,9 @@ class Frozen(Exercise):
     ]
 
     def check(frozen):
-        a, b = T.ones(2, requires_grad=True), T.ones(2, requires_grad=True)
-        still = T.ones(2)
-        x = T.ones(2, requires_grad=True)
+        a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        still = torch.ones(2)
+        x = torch.ones(2, requires_grad=True)
         with frozen([a, b]):
             out = (x * a + b).sum()
             flags = [a.requires_grad, b.requires_grad]
@@ -363,35 +365,35 @@ class HuntInTheModes(BugHunt):
     idea = "As a decorator"
     stub = """
         def test(without_grad):
-            x = T.ones(2, requires_grad=True)
+            x = torch.ones(2, requires_grad=True)
 
             @without_grad
             def double():
                 return x * 2
 
             assert not double().requires_grad
-            assert T.is_grad_enabled()
+            assert torch.is_grad_enabled()
     """
     hints = [
         "In which three situations did the chapter find a mode that was not what it should be?",
         "After an exception; inside of another mode; and in a generator. For the first: let the function raise, "
         "catch it, and ask for the mode.",
-        "For the second, call it under `T.no_grad()` and ask whether recording is still *off* afterwards. For the "
+        "For the second, call it under `torch.no_grad()` and ask whether recording is still *off* afterwards. For the "
         "third, ask each yielded result, and the mode of the consumer.",
     ]
     solution = """
         def test(without_grad):
-            x = T.ones(2, requires_grad=True)
+            x = torch.ones(2, requires_grad=True)
 
             @without_grad
             def double():
                 return x * 2
 
-            with T.no_grad():
+            with torch.no_grad():
                 assert not double().requires_grad
-                assert not T.is_grad_enabled()
+                assert not torch.is_grad_enabled()
             assert not double().requires_grad
-            assert T.is_grad_enabled()
+            assert torch.is_grad_enabled()
 
             @without_grad
             def fails():
@@ -401,7 +403,7 @@ class HuntInTheModes(BugHunt):
                 fails()
             except ArithmeticError:
                 pass
-            assert T.is_grad_enabled()
+            assert torch.is_grad_enabled()
 
             @without_grad
             def doubles():
@@ -410,7 +412,7 @@ class HuntInTheModes(BugHunt):
 
             for y in doubles():
                 assert not y.requires_grad
-                assert T.is_grad_enabled()
+                assert torch.is_grad_enabled()
     """
     reason = """
         "It restores what was before" is three promises: on every way out, to what was before and not to what is
@@ -420,7 +422,7 @@ class HuntInTheModes(BugHunt):
         Wrong(
             """
             def test(without_grad):
-                x = T.ones(2, requires_grad=True)
+                x = torch.ones(2, requires_grad=True)
 
                 @without_grad
                 def fails():
@@ -430,7 +432,7 @@ class HuntInTheModes(BugHunt):
                     fails()
                 except ArithmeticError:
                     pass
-                assert T.is_grad_enabled()
+                assert torch.is_grad_enabled()
             """,
             says="(number 2, 3)",
             why="This asks about exceptions only.",
@@ -438,15 +440,15 @@ class HuntInTheModes(BugHunt):
         Wrong(
             """
             def test(without_grad):
-                x = T.ones(2, requires_grad=True)
+                x = torch.ones(2, requires_grad=True)
 
                 @without_grad
                 def doubles():
                     yield x * 2
 
-                with T.no_grad():
+                with torch.no_grad():
                     assert not next(doubles()).requires_grad
-                    assert not T.is_grad_enabled()
+                    assert not torch.is_grad_enabled()
             """,
             says="(number 1, 3)",
             why="Under `no_grad` the generator cannot record anyway: ask it where recording is on.",
@@ -459,7 +461,7 @@ class HuntInTheModes(BugHunt):
                     pass
 
                 nothing()
-                assert not T.is_grad_enabled()
+                assert not torch.is_grad_enabled()
             """,
             says="must pass on the right",
             why="Afterwards the mode is what it was, and here it was on.",
@@ -467,17 +469,17 @@ class HuntInTheModes(BugHunt):
     ]
 
     def right(function):
-        return T.no_grad()(function)
+        return torch.no_grad()(function)
 
     def forgets_exceptions(function):
         """after an exception recording stays off"""
-        quiet = T.no_grad()(function)
+        quiet = torch.no_grad()(function)
 
         def wrapper(*arguments, **named):
             try:
                 return quiet(*arguments, **named)
             except Exception:
-                T.set_grad_enabled(False)
+                torch.set_grad_enabled(False)
                 raise
 
         return wrapper
@@ -486,8 +488,8 @@ class HuntInTheModes(BugHunt):
         """afterwards recording is on, whatever it was before"""
 
         def wrapper(*arguments, **named):
-            result = T.no_grad()(function)(*arguments, **named)
-            T.set_grad_enabled(True)
+            result = torch.no_grad()(function)(*arguments, **named)
+            torch.set_grad_enabled(True)
             return result
 
         return wrapper
@@ -496,7 +498,7 @@ class HuntInTheModes(BugHunt):
         """a generator's body runs with recording on"""
 
         def wrapper(*arguments, **named):
-            with T.no_grad():
+            with torch.no_grad():
                 return function(*arguments, **named)
 
         return wrapper

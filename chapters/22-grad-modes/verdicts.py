@@ -1,44 +1,44 @@
 """The predictions of chapter 22 as programs, to be run with tensorlab or with PyTorch."""
 
 
-def results(T):
+def results(torch):
     """A: what requires grad after no_grad?"""
-    x = T.ones(2, requires_grad=True)
-    with T.no_grad():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
         y = x * 2
     return f"y {y.requires_grad}, z {(y * x).requires_grad}"
 
 
-def leaves(T):
+def leaves(torch):
     """B: a leaf that is made under no_grad"""
-    with T.no_grad():
-        p = T.ones(2, requires_grad=True)
+    with torch.no_grad():
+        p = torch.ones(2, requires_grad=True)
     return f"p {p.requires_grad}"
 
 
-def views(T):
+def views(torch):
     """C: a view that is made under no_grad"""
-    x = T.ones(2, requires_grad=True)
-    with T.no_grad():
+    x = torch.ones(2, requires_grad=True)
+    with torch.no_grad():
         v = x[0:1]
     (v * 2).sum().backward()
     return f"v {v.requires_grad}, x.grad {x.grad}"
 
 
-def in_place(T):
+def in_place(torch):
     """D: a computed tensor, changed under no_grad"""
-    x = T.ones(2, requires_grad=True)
+    x = torch.ones(2, requires_grad=True)
     y = x * 1
-    with T.no_grad():
+    with torch.no_grad():
         y.mul_(10)
     y.sum().backward()
     return f"y {y.tolist()}, x.grad {x.grad.tolist()}"
 
 
-def inference(T):
+def inference(torch):
     """E: inference tensors that come back"""
-    x = T.ones(2, requires_grad=True)
-    with T.inference_mode():
+    x = torch.ones(2, requires_grad=True)
+    with torch.inference_mode():
         w = x * 2
     added = (w + x).requires_grad
     try:
@@ -48,14 +48,14 @@ def inference(T):
     return f"w + x {added}, w * x {product}"
 
 
-def generator(T):
+def generator(torch):
     """F: no_grad around a yield"""
 
     def numbers():
-        with T.no_grad():
-            yield T.ones(2)
+        with torch.no_grad():
+            yield torch.ones(2)
 
-    x = T.ones(2, requires_grad=True)
+    x = torch.ones(2, requires_grad=True)
     records = [(x * number).requires_grad for number in numbers()]
     return f"x * number {records[0]}"
 
@@ -63,6 +63,6 @@ def generator(T):
 PROGRAMS = [results, leaves, views, in_place, inference, generator]
 
 
-def verdicts(T):
+def verdicts(torch):
     """Return what each program says, by its letter."""
-    return {program.__doc__[0]: program(T) for program in PROGRAMS}
+    return {program.__doc__[0]: program(torch) for program in PROGRAMS}

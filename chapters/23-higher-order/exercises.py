@@ -2,10 +2,10 @@
 
 import math
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
-IMPORTS = "import tensorlab as T"
+IMPORTS = "import tensorlab as torch"
 
 
 class WhatAccumulates(Exercise):
@@ -13,9 +13,9 @@ class WhatAccumulates(Exercise):
 
     What is `x.grad` when this program has ended? Replace `None` before you run anything.
 
-        x = T.tensor(3.0, requires_grad=True)
+        x = torch.tensor(3.0, requires_grad=True)
         y = x**3
-        (g,) = T.autograd.grad(y, x, create_graph=True)
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
         g.backward(retain_graph=True)
         y.backward()
     """
@@ -52,9 +52,9 @@ class WhatAccumulates(Exercise):
     ]
 
     def check(grad):
-        x = T.tensor(3.0, requires_grad=True)
+        x = torch.tensor(3.0, requires_grad=True)
         y = x**3
-        (g,) = T.autograd.grad(y, x, create_graph=True)
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
         g.backward(retain_graph=True)
         y.backward()
         remarks = {
@@ -82,18 +82,18 @@ class HessianTimesVector(Exercise):
     """
     hints = [
         "Take a leaf of your own: `x = x.detach().requires_grad_()`.",
-        "Two calls of `T.autograd.grad`. What must the first be told, so that its result can be differentiated?",
+        "Two calls of `torch.autograd.grad`. What must the first be told, so that its result can be differentiated?",
         "`create_graph=True`. The second differentiates `(g * v).sum()`.",
     ]
     solution = """
         def hvp(f, x, v):
             x = x.detach().requires_grad_()
-            (g,) = T.autograd.grad(f(x), x, create_graph=True)
-            (product,) = T.autograd.grad((g * v).sum(), x)
+            (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+            (product,) = torch.autograd.grad((g * v).sum(), x)
             return product
     """
     reason = """
-        Two passes for any size. `T.autograd.grad(g, x, v)` is the same as differentiating `(g * v).sum()`: the
+        Two passes for any size. `torch.autograd.grad(g, x, v)` is the same as differentiating `(g * v).sum()`: the
         vector of a vector-Jacobian product is a weighted sum.
     """
     wrong = [
@@ -101,8 +101,8 @@ class HessianTimesVector(Exercise):
             """
             def hvp(f, x, v):
                 x = x.detach().requires_grad_()
-                (g,) = T.autograd.grad(f(x), x)
-                (product,) = T.autograd.grad((g * v).sum(), x)
+                (g,) = torch.autograd.grad(f(x), x)
+                (product,) = torch.autograd.grad((g * v).sum(), x)
                 return product
             """,
             says="does not require grad",
@@ -112,8 +112,8 @@ class HessianTimesVector(Exercise):
             """
             def hvp(f, x, v):
                 x = x.detach().requires_grad_()
-                (g,) = T.autograd.grad(f(x), x, create_graph=True)
-                (product,) = T.autograd.grad(g.sum(), x)
+                (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+                (product,) = torch.autograd.grad(g.sum(), x)
                 return product * v
             """,
             says="times v afterwards",
@@ -123,8 +123,8 @@ class HessianTimesVector(Exercise):
             """
             def hvp(f, x, v):
                 x = x.detach().requires_grad_()
-                (g,) = T.autograd.grad(f(x), x, create_graph=True)
-                (product,) = T.autograd.grad((g * v).sum(), x, create_graph=True)
+                (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+                (product,) = torch.autograd.grad((g * v).sum(), x, create_graph=True)
                 return product
             """,
             says="history",
@@ -137,7 +137,7 @@ class HessianTimesVector(Exercise):
                 slopes = []
                 for place in (x + step * v, x - step * v):
                     leaf = place.detach().requires_grad_()
-                    slopes.append(T.autograd.grad(f(leaf), leaf)[0])
+                    slopes.append(torch.autograd.grad(f(leaf), leaf)[0])
                 return (slopes[0] - slopes[1]) / (2 * step)
             """,
             says="called f 2 times",
@@ -152,14 +152,14 @@ class HessianTimesVector(Exercise):
             calls.append(None)
             return (x[0] ** 2 * x[1]) + x[2].exp() * x[0]
 
-        x = T.tensor([3.0, 2.0, 0.5], dtype=T.float64, requires_grad=True)
-        v = T.tensor([1.0, 10.0, -1.0], dtype=T.float64)
+        x = torch.tensor([3.0, 2.0, 0.5], dtype=torch.float64, requires_grad=True)
+        v = torch.tensor([1.0, 10.0, -1.0], dtype=torch.float64)
         e = math.exp(0.5)
-        H = T.tensor([[4.0, 6.0, e], [6.0, 0.0, 0.0], [e, 0.0, 3 * e]], dtype=T.float64)
+        H = torch.tensor([[4.0, 6.0, e], [6.0, 0.0, 0.0], [e, 0.0, 3 * e]], dtype=torch.float64)
         came = hvp(f, x, v)
         require(len(calls) == 1, f"It called f {len(calls)} times, and should call it once.")
         require(
-            not T.allclose(came, H.sum(1) * v),
+            not torch.allclose(came, H.sum(1) * v),
             "This is H times ones, and times v afterwards: the vector comes too late.",
         )
         require(not came.requires_grad, "The result has a history, which was not asked for.")
@@ -180,25 +180,25 @@ class AllDerivatives(Exercise):
     idea = "tanh, eight times"
     stub = """
         def derivatives(f, x, count):
-            x = T.tensor(x, dtype=T.float64, requires_grad=True)
+            x = torch.tensor(x, dtype=torch.float64, requires_grad=True)
             return [f(x).item()]  # and the others?
     """
     hints = [
-        "Call `T.autograd.grad(y, x, create_graph=True)` again and again, each time on its last result.",
+        "Call `torch.autograd.grad(y, x, create_graph=True)` again and again, each time on its last result.",
         "The derivative of $3x$ is a constant that does not depend on `x`: it does not require grad, and asking for "
         "its derivative raises.",
         "`if not y.requires_grad:` the rest is zeros.",
     ]
     solution = """
         def derivatives(f, x, count):
-            x = T.tensor(x, dtype=T.float64, requires_grad=True)
+            x = torch.tensor(x, dtype=torch.float64, requires_grad=True)
             y = f(x)
             found = [y.item()]
             for _ in range(count):
                 if y.requires_grad:
-                    (y,) = T.autograd.grad(y, x, create_graph=True)
+                    (y,) = torch.autograd.grad(y, x, create_graph=True)
                 else:
-                    y = T.zeros_like(y)
+                    y = torch.zeros_like(y)
                 found.append(y.item())
             return found
     """
@@ -210,11 +210,11 @@ class AllDerivatives(Exercise):
         Wrong(
             """
             def derivatives(f, x, count):
-                x = T.tensor(x, dtype=T.float64, requires_grad=True)
+                x = torch.tensor(x, dtype=torch.float64, requires_grad=True)
                 y = f(x)
                 found = [y.item()]
                 for _ in range(count):
-                    (y,) = T.autograd.grad(y, x, create_graph=True)
+                    (y,) = torch.autograd.grad(y, x, create_graph=True)
                     found.append(y.item())
                 return found
             """,
@@ -224,30 +224,30 @@ class AllDerivatives(Exercise):
         Wrong(
             """
             def derivatives(f, x, count):
-                x = T.tensor(x, requires_grad=True)
+                x = torch.tensor(x, requires_grad=True)
                 y = f(x)
                 found = [y.item()]
                 for _ in range(count):
                     if y.requires_grad:
-                        (y,) = T.autograd.grad(y, x, create_graph=True)
+                        (y,) = torch.autograd.grad(y, x, create_graph=True)
                     else:
                         y = y * 0
                     found.append(y.item())
                 return found
             """,
             says="float32",
-            why="`T.tensor(0.5)` is float32, and the numbers have seven digits.",
+            why="`torch.tensor(0.5)` is float32, and the numbers have seven digits.",
         ),
         Wrong(
             """
             def derivatives(f, x, count):
-                x = T.tensor(x, dtype=T.float64, requires_grad=True)
+                x = torch.tensor(x, dtype=torch.float64, requires_grad=True)
                 y = f(x)
                 found = [y.item()]
                 for _ in range(count):
                     if not y.requires_grad:
                         break
-                    (y,) = T.autograd.grad(y, x, create_graph=True)
+                    (y,) = torch.autograd.grad(y, x, create_graph=True)
                     found.append(y.item())
                 return found
             """,
@@ -265,7 +265,7 @@ class AllDerivatives(Exercise):
             else f"The list has {len(came)} entries; 6 belong there.",
         )
         expect(came, [8.0, 12.0, 12.0, 6.0, 0.0, 0.0], "the derivatives of x³ at 2")
-        came = derivatives(T.tanh, 0.5, 4)
+        came = derivatives(torch.tanh, 0.5, 4)
         t = math.tanh(0.5)
         s = 1 - t * t
         truth = [t, s, -2 * t * s, s * (6 * t * t - 2), s * (16 * t - 24 * t**3)]
@@ -289,8 +289,8 @@ class HuntPenalty(BugHunt):
     idea = "Break it"
     stub = """
         def test(penalty):
-            w = T.tensor([3.0, 4.0], requires_grad=True)
-            value = penalty(lambda x: x @ w, T.zeros(1, 2))
+            w = torch.tensor([3.0, 4.0], requires_grad=True)
+            value = penalty(lambda x: x @ w, torch.zeros(1, 2))
             assert abs(value.item() - 16.0) < 1e-4  # the length of w is 5
     """
     hints = [
@@ -300,8 +300,8 @@ class HuntPenalty(BugHunt):
     ]
     solution = """
         def test(penalty):
-            w = T.tensor([3.0, 4.0], requires_grad=True)
-            value = penalty(lambda x: x @ w, T.zeros(3, 2))
+            w = torch.tensor([3.0, 4.0], requires_grad=True)
+            value = penalty(lambda x: x @ w, torch.zeros(3, 2))
             assert abs(value.item() - 16.0) < 1e-4
             assert value.requires_grad
             value.backward()
@@ -316,8 +316,8 @@ class HuntPenalty(BugHunt):
         Wrong(
             """
             def test(penalty):
-                w = T.tensor([3.0, 4.0], requires_grad=True)
-                value = penalty(lambda x: x @ w, T.zeros(3, 2))
+                w = torch.tensor([3.0, 4.0], requires_grad=True)
+                value = penalty(lambda x: x @ w, torch.zeros(3, 2))
                 assert abs(value.item() - 16.0) < 1e-4
             """,
             says="(number 1)",
@@ -326,8 +326,8 @@ class HuntPenalty(BugHunt):
         Wrong(
             """
             def test(penalty):
-                w = T.tensor([3.0, 4.0], requires_grad=True)
-                value = penalty(lambda x: x @ w, T.zeros(1, 2))
+                w = torch.tensor([3.0, 4.0], requires_grad=True)
+                value = penalty(lambda x: x @ w, torch.zeros(1, 2))
                 assert value.requires_grad
                 assert abs(value.item() - 16.0) < 1e-4
             """,
@@ -337,8 +337,8 @@ class HuntPenalty(BugHunt):
         Wrong(
             """
             def test(penalty):
-                w = T.tensor([3.0, 4.0], requires_grad=True)
-                value = penalty(lambda x: x @ w, T.zeros(3, 2))
+                w = torch.tensor([3.0, 4.0], requires_grad=True)
+                value = penalty(lambda x: x @ w, torch.zeros(3, 2))
                 assert value.requires_grad
                 assert value.item() == 25.0
             """,
@@ -349,25 +349,25 @@ class HuntPenalty(BugHunt):
 
     def right(f, x):
         x = x.detach().requires_grad_()
-        (g,) = T.autograd.grad(f(x).sum(), x, create_graph=True)
+        (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         return ((g.square().sum(1).add(1e-12).sqrt() - 1) ** 2).mean()
 
     def forgets_create_graph(f, x):
         """the gradient is a plain number, so that the penalty asks for nothing"""
         x = x.detach().requires_grad_()
-        (g,) = T.autograd.grad(f(x).sum(), x)
+        (g,) = torch.autograd.grad(f(x).sum(), x)
         return ((g.square().sum(1).add(1e-12).sqrt() - 1) ** 2).mean()
 
     def divides_by_the_batch(f, x):
         """it differentiates the mean of f, so that each gradient is divided by the number of rows"""
         x = x.detach().requires_grad_()
-        (g,) = T.autograd.grad(f(x).mean(), x, create_graph=True)
+        (g,) = torch.autograd.grad(f(x).mean(), x, create_graph=True)
         return ((g.square().sum(1).add(1e-12).sqrt() - 1) ** 2).mean()
 
     def one_length_for_all(f, x):
         """it takes the length of all rows together"""
         x = x.detach().requires_grad_()
-        (g,) = T.autograd.grad(f(x).sum(), x, create_graph=True)
+        (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
         return (g.square().sum().add(1e-12).sqrt() - 1) ** 2
 
     bugs = [forgets_create_graph, divides_by_the_batch, one_length_for_all]

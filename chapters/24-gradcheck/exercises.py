@@ -2,10 +2,10 @@
 
 import math
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
-IMPORTS = "import tensorlab as T"
+IMPORTS = "import tensorlab as torch"
 
 
 class ChooseTheStep(Exercise):
@@ -84,7 +84,7 @@ class Gradient(Exercise):
     idea = "Move one element"
     stub = """
         def numerical_gradient(f, x, eps):
-            grad = T.zeros_like(x)
+            grad = torch.zeros_like(x)
             return grad  # not yet
     """
     hints = [
@@ -96,7 +96,7 @@ class Gradient(Exercise):
     solution = """
         def numerical_gradient(f, x, eps):
             flat = x.detach().clone().reshape(-1)
-            grad = T.zeros_like(flat)
+            grad = torch.zeros_like(flat)
             for i in range(flat.numel()):
                 old = flat[i].item()
                 flat[i] = old + eps
@@ -116,7 +116,7 @@ class Gradient(Exercise):
             """
             def numerical_gradient(f, x, eps):
                 flat = x.detach().clone().reshape(-1)
-                grad = T.zeros_like(flat)
+                grad = torch.zeros_like(flat)
                 here = f(x).item()
                 for i in range(flat.numel()):
                     old = flat[i].item()
@@ -131,7 +131,7 @@ class Gradient(Exercise):
         Wrong(
             """
             def numerical_gradient(f, x, eps):
-                grad = T.zeros_like(x)
+                grad = torch.zeros_like(x)
                 flat, out = x.data.view(-1), grad.view(-1)
                 for i in range(flat.numel()):
                     flat[i] += eps
@@ -146,7 +146,7 @@ class Gradient(Exercise):
         Wrong(
             """
             def numerical_gradient(f, x, eps):
-                return (f(x + eps) - f(x - eps)) / (2 * eps) * T.ones_like(x)
+                return (f(x + eps) - f(x - eps)) / (2 * eps) * torch.ones_like(x)
             """,
             says="all elements at once",
             why="That is the derivative along the direction (1, 1, ...), the *sum* of the gradient.",
@@ -154,17 +154,19 @@ class Gradient(Exercise):
     ]
 
     def check(numerical_gradient):
-        x = T.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=T.float64)
+        x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], dtype=torch.float64)
         before = x.clone()
         came = numerical_gradient(lambda x: (x**3).sum() + (x[0] * x[1]).sum(), x, 2.0**-4)
-        require(T.equal(x, before), "Afterwards x has not its old values.")
+        require(torch.equal(x, before), "Afterwards x has not its old values.")
         expect(tuple(came.shape), (2, 3), "the shape")
         require(
-            not T.allclose(came, ((before + 0.0625) ** 3 - before**3) / 0.0625 + before.flip(0)),
+            not torch.allclose(
+                came, ((before + 0.0625) ** 3 - before**3) / 0.0625 + before.flip(0)
+            ),
             "This moves to one side only.",
         )
         require(
-            came.numel() == 1 or not T.allclose(came, came.reshape(-1)[0].expand(2, 3)),
+            came.numel() == 1 or not torch.allclose(came, came.reshape(-1)[0].expand(2, 3)),
             "All six numbers are the same: were all elements at once moved?",
         )
         truth = 3 * before**2 + 2.0**-8 + before.flip(0)
@@ -276,15 +278,15 @@ class HuntCube(BugHunt):
     """A test for a backward
 
     Three people wrote `cube(x)`, $x^3$ with a backward by hand. Write `test(cube)`, which passes on a right one and
-    fails on each of theirs. You have `T.autograd.gradcheck` and `gradgradcheck`; what they find depends on the inputs
-    that you choose.
+    fails on each of theirs. You have `torch.autograd.gradcheck` and `gradgradcheck`; what they find depends on the
+    inputs that you choose.
     """
 
     idea = "Break it"
     stub = """
         def test(cube):
-            x = T.ones(2, dtype=T.float64, requires_grad=True)
-            assert T.autograd.gradcheck(cube, x)
+            x = torch.ones(2, dtype=torch.float64, requires_grad=True)
+            assert torch.autograd.gradcheck(cube, x)
     """
     hints = [
         "The stub tries one value, 1. Which powers, signs and factors can you not tell apart there?",
@@ -294,11 +296,11 @@ class HuntCube(BugHunt):
     ]
     solution = """
         def test(cube):
-            x = T.tensor([[-1.5, 0.3], [2.0, -0.4]], dtype=T.float64)
+            x = torch.tensor([[-1.5, 0.3], [2.0, -0.4]], dtype=torch.float64)
             for layout in (x, x.t()):
                 leaf = layout.requires_grad_()
-                assert T.autograd.gradcheck(cube, leaf, raise_exception=False)
-                assert T.autograd.gradgradcheck(cube, leaf, raise_exception=False)
+                assert torch.autograd.gradcheck(cube, leaf, raise_exception=False)
+                assert torch.autograd.gradgradcheck(cube, leaf, raise_exception=False)
     """
     reason = """
         One value, one sign, one layout and one derivative are each a place where a mistake can hide. Numbers of
@@ -308,8 +310,8 @@ class HuntCube(BugHunt):
         Wrong(
             """
             def test(cube):
-                x = T.tensor([-1.5, 0.3, 2.0], dtype=T.float64, requires_grad=True)
-                assert T.autograd.gradcheck(cube, x)
+                x = torch.tensor([-1.5, 0.3, 2.0], dtype=torch.float64, requires_grad=True)
+                assert torch.autograd.gradcheck(cube, x)
             """,
             says="(number 2, 3)",
             why="Good inputs, but contiguous ones, and the first derivative only.",
@@ -317,9 +319,9 @@ class HuntCube(BugHunt):
         Wrong(
             """
             def test(cube):
-                x = T.tensor([-1.5, 0.3, 2.0], dtype=T.float64, requires_grad=True)
-                assert T.autograd.gradcheck(cube, x)
-                assert T.autograd.gradgradcheck(cube, x)
+                x = torch.tensor([-1.5, 0.3, 2.0], dtype=torch.float64, requires_grad=True)
+                assert torch.autograd.gradcheck(cube, x)
+                assert torch.autograd.gradgradcheck(cube, x)
             """,
             says="(number 2)",
             why="Every element of a vector has the same place whatever its strides: take a transposed matrix.",
@@ -327,8 +329,8 @@ class HuntCube(BugHunt):
         Wrong(
             """
             def test(cube):
-                x = T.tensor([-1.5, 0.3, 2.0], requires_grad=True)
-                assert T.autograd.gradcheck(cube, x)
+                x = torch.tensor([-1.5, 0.3, 2.0], requires_grad=True)
+                assert torch.autograd.gradcheck(cube, x)
             """,
             says="float32",
             why="In float32 even the right one fails: differences need float64.",
@@ -336,7 +338,7 @@ class HuntCube(BugHunt):
     ]
 
     def right(x):
-        class Cube(T.autograd.Function):
+        class Cube(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 ctx.save_for_backward(x)
@@ -352,7 +354,7 @@ class HuntCube(BugHunt):
     def loses_the_square(x):
         """the derivative is 3 |x| instead of 3 x²: the same at 1 and at 0"""
 
-        class Cube(T.autograd.Function):
+        class Cube(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 ctx.save_for_backward(x)
@@ -368,7 +370,7 @@ class HuntCube(BugHunt):
     def reads_the_memory(x):
         """backward reads the saved tensor in the order of memory, as if it were contiguous"""
 
-        class Cube(T.autograd.Function):
+        class Cube(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 ctx.save_for_backward(x)
@@ -386,7 +388,7 @@ class HuntCube(BugHunt):
     def detaches(x):
         """backward uses a detached x: right once, but its own derivative is wrong"""
 
-        class Cube(T.autograd.Function):
+        class Cube(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 ctx.save_for_backward(x)
