@@ -15,19 +15,18 @@ def broadcast(*shapes):
 
 
 def strides_of(shape, strides, common):
-    """Return an operand's stride for each dimension of the common shape: 0 where it is repeated."""
-    own = [0 if size == 1 else stride for size, stride in zip(shape, strides, strict=True)]
+    """Return an operand's strides in the common shape: 0 where it is repeated."""
+    own = [0 if n == 1 else stride for n, stride in zip(shape, strides, strict=True)]
     return [0] * (len(common) - len(shape)) + own
 
 
 def coalesce(sizes, *strides):
-    """Describe the same iteration with as few dimensions as possible.
+    """Return (size, strides of all operands) for as few dimensions as possible.
 
-    `strides` has a list for each operand, the result's first.  Returns a list of (size, the strides
-    of all operands), the outermost dimension first.
+    `strides` has a list for each operand, the result's first.
     """
     columns = zip(*strides, strict=True)
-    dims = [(size, column) for size, column in zip(sizes, columns, strict=True) if size != 1]
+    dims = [dim for dim in zip(sizes, columns, strict=True) if dim[0] != 1]
     dims.sort(key=lambda dim: -dim[1][0])  # the result's largest stride first
     merged = []
     for size, column in dims:
@@ -44,10 +43,10 @@ def iterate(dims, count):
     """Yield (places where a row begins, its size, its strides), for `count` operands."""
     *outer, (size, strides) = dims or [(1, (0,) * count)]
     for index in product(*(range(n) for n, _ in outer)):
-        moves = [
-            [i * stride for stride in column] for i, (_, column) in zip(index, outer, strict=True)
-        ]
-        yield [sum(column) for column in zip([0] * count, *moves, strict=True)], size, strides
+        places = [0] * count
+        for i, (_, column) in zip(index, outer, strict=True):
+            places = [p + i * s for p, s in zip(places, column, strict=True)]
+        yield places, size, strides
 
 
 def pointwise(function, *operands):
