@@ -43,7 +43,7 @@ from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of, new_tensor, 
 import array
 
 from tensorlab._core.arrays import is_array
-from tensorlab._core.device import check_device
+from tensorlab._core.device import is_meta_device
 from tensorlab._core.exchange import as_tensor, frombuffer
 from tensorlab._core.exchange import tensor as make_tensor
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
@@ -380,11 +380,9 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         If `copy` is False and a copy is needed.
     """
     cdef TensorBase out
-    cdef bint shares = True
-    check_device(device, "asarray")
-    if isinstance(obj, TensorBase):
-        out = as_tensor(obj, device=device)
-    elif is_array(obj):
+    cdef bint shares = True, on_meta = is_meta_device(device, "asarray")
+    cdef bint was_on_meta = isinstance(obj, TensorBase) and is_meta(<TensorBase>obj)
+    if isinstance(obj, TensorBase) or is_array(obj):
         out = as_tensor(obj, device=device)
     elif hasattr(obj, "__dlpack__"):
         out = from_dlpack(obj)
@@ -392,9 +390,12 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
         out = frombuffer(obj, dtype=dtype_object(default_float()) if dtype is None else dtype)
     else:
         out, shares = make_tensor(obj, dtype=dtype, device=device), False
+    if on_meta and not is_meta(out):
+        out = (<object>out).to("meta")
+    shares = shares and is_meta(out) == was_on_meta
     if copy is not None and not copy and not (shares and (dtype is None or dtype == dtype_object(out.dtype_))):
         raise ValueError(f"asarray: copy is False, but a {type(obj).__name__} cannot become a tensor of "
-                         f"{dtype or dtype_object(out.dtype_)} without a copy")
+                         f"{dtype or dtype_object(out.dtype_)} on '{out.device}' without a copy")
     if dtype is not None and dtype != dtype_object(out.dtype_):
         out, shares = (<object>out).to(dtype), False
     if copy and shares:

@@ -326,6 +326,46 @@ def test_asarray_of_a_tensor_that_requires_grad_as_in_pytorch(copy, grad):
     assert run(tensorlab) == run(require_torch())
 
 
+class Lent:
+    """An array that offers nothing but DLPack."""
+
+    def __init__(self):
+        self.array = np.ones(2, dtype=np.float32)
+
+    def __dlpack__(self, **named):
+        return self.array.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+SOURCES = {
+    "numbers": lambda T: [1.0, 2.0],
+    "array": lambda T: np.ones(2, dtype=np.float32),
+    "buffer": lambda T: bytearray(8),
+    "lent": lambda T: Lent(),
+    "tensor": lambda T: T.ones(2),
+    "meta tensor": lambda T: T.ones(2, device="meta"),
+}
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+@pytest.mark.parametrize("device", [None, "cpu", "meta", "cuda", "nonsense"])
+@pytest.mark.parametrize("source", SOURCES)
+def test_asarray_puts_it_on_the_device_asked_for_as_in_pytorch(source, device, copy):
+    def run(T):
+        try:
+            x = T.asarray(SOURCES[source](T), device=device, copy=copy)
+        except (RuntimeError, ValueError, TypeError, AssertionError):
+            return "refused"
+        return x.device.type, str(x.dtype).split(".")[1], tuple(x.shape)
+
+    expected = run(require_torch())
+    if source == "lent" and copy is False and device in (None, "cpu"):
+        expected = "cpu", "float32", (2,)  # PyTorch reads such an array number by number
+    assert run(tensorlab) == expected
+
+
 def test_a_borrowed_tensor_can_be_pickled():
     x = tensorlab.from_dlpack(np.arange(3))
     assert pickle.loads(pickle.dumps(x)).tolist() == [0, 1, 2]
