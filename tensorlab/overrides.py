@@ -50,13 +50,7 @@ __all__ = [
 ]
 
 # Where public functions live.
-_NAMESPACES = (
-    "tensorlab",
-    "tensorlab.nn.functional",
-    "tensorlab.linalg",
-    "tensorlab.fft",
-    "tensorlab.special",
-)
+_NAMESPACES = ("tensorlab", "tensorlab.nn.functional", "tensorlab.special")
 
 # Which function hooks are told when an operator is called: PyTorch's choice, name by name.
 _OPERATORS = {
@@ -123,10 +117,7 @@ def _collect():
     """List (function, what hooks are told, kind) for all public functions; see `enable_interception`."""
     public = {}
     for namespace in _NAMESPACES:
-        try:
-            module = importlib.import_module(namespace)
-        except ModuleNotFoundError:
-            continue
+        module = importlib.import_module(namespace)
         for name in getattr(module, "__all__", ()):
             function = getattr(module, name)
             if isinstance(function, _compiled) and name not in _IGNORED:
@@ -161,10 +152,7 @@ def get_overridable_functions():
     """
     found = {}
     for namespace in _NAMESPACES:
-        try:
-            module = importlib.import_module(namespace)
-        except ModuleNotFoundError:
-            continue
+        module = importlib.import_module(namespace)
         found[module] = [
             function
             for name in getattr(module, "__all__", ())

@@ -54,6 +54,17 @@ def test_fast_mode_steps_no_further_than_eps_in_any_direction():
     assert gradcheck(lambda x: (1e4 * x).sin(), x, fast_mode=True)
 
 
+@both_modes
+def test_the_random_numbers_of_a_check_are_its_own(fast_mode):
+    tensorlab.manual_seed(3)
+    expected = tensorlab.rand(3)
+    tensorlab.manual_seed(3)
+    x = doubles(tensorlab, 3)
+    assert gradcheck(lambda x: x.sin(), x, fast_mode=fast_mode, check_batched_grad=True)
+    assert gradgradcheck(lambda x: x.sin(), x, fast_mode=fast_mode)
+    assert tensorlab.rand(3).tolist() == expected.tolist()
+
+
 def test_a_curve_is_not_taken_for_a_kink():
     func = square(tensorlab, lambda x, grad: 3 * x * grad)
     x = tensorlab.tensor([5.0], dtype=tensorlab.float64, requires_grad=True)

@@ -234,6 +234,47 @@ def test_what_pixel_shuffle_gives_has_memory_of_its_own(r, shape):
     assert x.equal(tensorlab.ones(shape))
 
 
+# ---------------------------------------------------------------- two inputs
+PAIRS = [
+    ("CosineSimilarity", (), {}, (4, 3)),
+    ("CosineSimilarity", (0,), {"eps": 3.0}, (4, 3)),
+    ("CosineSimilarity", (-1, 1e-8), {}, (2, 4, 3)),
+    ("PairwiseDistance", (), {}, (4, 3)),
+    ("PairwiseDistance", (1.0,), {"eps": 0.5}, (4, 3)),
+    ("PairwiseDistance", (3.0, 1e-6), {"keepdim": True}, (4, 3)),
+    ("PairwiseDistance", (2.0, 0.25, True), {}, (3,)),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "shape"), PAIRS, ids=str)
+def test_a_layer_of_two_inputs_computes_and_differentiates_as_in_pytorch(name, args, kwargs, shape):
+    values = np.random.default_rng(0).standard_normal((2, *shape))
+
+    def run(package):
+        layer = getattr(package.nn, name)(*args, **kwargs)
+        x, y = (package.tensor(one.tolist(), requires_grad=True) for one in values)
+        out = layer(
+            8 * x, 8 * y
+        )  # no length is below eps: there PyTorch's gradient is not the derivative
+        (out * out).sum().backward()
+        return repr(layer), layer(x, y), out, x.grad, y.grad
+
+    ours, theirs = run(tensorlab), run(require_torch())
+    assert ours[0] == theirs[0]
+    for one, other in zip(ours[1:], theirs[1:], strict=True):
+        assert_same_values(one, other, 2e-6)
+
+
+def test_every_layer_is_compared():
+    elsewhere = {"Module", "Sequential", "ModuleList", "ModuleDict", "DataParallel", "Embedding"}
+    compared = {name for name, *_ in [*LAYERS, *LOSSES, *PAIRS]} | elsewhere
+    public = {name: getattr(nn, name) for name in nn.__all__}
+    layers = {
+        name for name, x in public.items() if isinstance(x, type) and issubclass(x, nn.Module)
+    }
+    assert layers == compared
+
+
 @pytest.mark.parametrize("padding_idx", [None, 1, -1])
 def test_an_embedding_looks_up_rows_and_learns_all_but_the_padding(padding_idx):
     torch = require_torch()

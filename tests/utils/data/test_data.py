@@ -76,6 +76,45 @@ def test_random_samplers_give_pytorchs_order(options):
     assert ours == theirs
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"batch_size": 3, "drop_last": True, "pin_memory": True, "worker_init_fn": print},
+        {"batch_size": None, "collate_fn": list, "shuffle": True, "num_workers": 0, "timeout": 0},
+        {"batch_sampler": [[0, 1], [2]]},
+        {"sampler": [2, 0], "batch_size": 2},
+    ],
+    ids=str,
+)
+def test_a_loader_shows_its_settings_as_in_pytorch(options):
+    names = [
+        "dataset",
+        "batch_size",
+        "num_workers",
+        "collate_fn",
+        "pin_memory",
+        "drop_last",
+        "timeout",
+    ]
+    names += ["worker_init_fn", "generator", "sampler", "batch_sampler"]
+
+    def run(package, data):
+        generator = package.Generator()
+        loader = data.DataLoader(range(5), **options, generator=generator)
+        shown = {name: getattr(loader, name) for name in names}
+        assert shown.pop("generator") is generator
+        return {
+            name: getattr(value, "__name__", type(value).__name__)
+            if callable(value) or isinstance(value, data.Sampler)
+            else value
+            for name, value in shown.items()
+        }
+
+    ours, theirs = both(run)
+    assert ours == theirs
+
+
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize("own_generator", [False, True])
