@@ -140,7 +140,7 @@ def file_cells(folder):
     files = sorted(
         path
         for path in folder.iterdir()
-        if path.suffix in (".py", ".c", ".json", ".csv", ".txt")
+        if path.suffix in (".py", ".pyx", ".c", ".json", ".csv", ".txt")
         and path.name != "record.py"
         and not holds_exercises(path)
     )

@@ -51,3 +51,10 @@ def test_small_programs_in_c_go_along(tmp_path):
     assert [cell.source for cell in notebook.file_cells(tmp_path)] == [
         "%%writefile loop.c\nint one;\n"
     ]
+
+
+def test_programs_in_cython_and_results_come_along_and_recording_does_not(tmp_path):
+    for name in ("loops.pyx", "recorded.json", "tool.py", "record.py", "picture.svg"):
+        (tmp_path / name).write_text("text\n", encoding="utf-8")
+    first_lines = [cell.source.split("\n")[0] for cell in notebook.file_cells(tmp_path)]
+    assert first_lines == [f"%%writefile {n}" for n in ("loops.pyx", "recorded.json", "tool.py")]
