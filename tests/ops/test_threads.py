@@ -46,6 +46,23 @@ OPS = {
     "exp": lambda: (lambda x: x.exp(), normal(301, 331)),
     "add transposed": lambda: (lambda x, y: x + y.t(), normal(301, 331), normal(331, 301)),
     "index_select": lambda: (lambda x: x[tensorlab.arange(300, 0, -1)], normal(301, 331)),
+    "lookups of few rows": lambda: (lambda x: x[tensorlab.arange(1000) % 7], normal(7, 331)),
+    "index_add": lambda: (
+        lambda x, y: x.index_add(0, tensorlab.arange(1000) % 7, y),
+        *(normal(7, 331), normal(1000, 331)),
+    ),
+    "index_put of few places": lambda: (
+        lambda x, y: x.index_put((tensorlab.arange(200_001) % 5,), y, accumulate=True),
+        *(normal(5), normal(200_001)),
+    ),
+    "scatter_add": lambda: (
+        lambda x, y: x.scatter_add(0, tensorlab.arange(301 * 331).view(301, 331) % 7, y),
+        *(normal(7, 331), normal(301, 331)),
+    ),
+    "scatter_add along the last": lambda: (
+        lambda x, y: x.scatter_add(1, tensorlab.arange(301 * 331).view(301, 331) % 7, y),
+        *(normal(301, 7), normal(301, 331)),
+    ),
     "gather": lambda: (
         lambda x: x.gather(1, tensorlab.arange(301 * 331).view(301, 331) % 331),
         normal(301, 331),
