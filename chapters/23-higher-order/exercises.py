@@ -1,6 +1,7 @@
 """Exercises of chapter 23, derivatives of derivatives."""
 
 import math
+import random
 
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
@@ -33,21 +34,21 @@ class WhatAccumulates(Exercise):
         grad = 45.0
     """
     reason = """
-        `autograd.grad` returns its gradients and touches no `.grad`. Then 6x = 18 is added, and 3x² = 27.
+        `autograd.grad` returns its gradients and leaves every `.grad` alone. Then 6x = 18 is added, and 3x² = 27.
     """
     wrong = [
         Wrong(
-            "grad = 27.0", says="first derivative alone", why="`g.backward()` has added 6x before."
+            "grad = 27.0", says="first derivative alone", why="`g.backward()` has already added 6x."
         ),
         Wrong(
             "grad = 18.0",
             says="second derivative alone",
-            why="`y.backward()` adds, it does not replace.",
+            why="`y.backward()` adds to `.grad`; it doesn't replace it.",
         ),
         Wrong(
             "grad = 72.0",
             says="autograd.grad",
-            why="27 + 18 + 27: it counts the call of `autograd.grad`, which writes nowhere.",
+            why="27 + 18 + 27: it counts the call of `autograd.grad`, which doesn't write to `.grad`.",
         ),
     ]
 
@@ -70,8 +71,8 @@ class HessianTimesVector(Exercise):
     """A product with a Hessian
 
     Write `hvp(f, x, v)`: `f` takes a tensor and returns one number, and the result is $H v$, a tensor in the shape of
-    `x` without history. Call `f` once, and do not use `autograd.functional`. `x` may or may not require grad, and
-    keeps its `.grad`.
+    `x` without a history. Call `f` once, and don't use `autograd.functional`. `x` may or may not require grad, and
+    its `.grad` must stay as it was.
     """
 
     kind = "implement"
@@ -82,7 +83,7 @@ class HessianTimesVector(Exercise):
     """
     hints = [
         "Take a leaf of your own: `x = x.detach().requires_grad_()`.",
-        "Two calls of `torch.autograd.grad`. What must the first be told, so that its result can be differentiated?",
+        "Two calls of `torch.autograd.grad`. What does the first one need, so that its result can be differentiated?",
         "`create_graph=True`. The second differentiates `(g * v).sum()`.",
     ]
     solution = """
@@ -106,7 +107,7 @@ class HessianTimesVector(Exercise):
                 return product
             """,
             says="does not require grad",
-            why="Without `create_graph` the gradient is a plain number, and the second call has nothing to walk.",
+            why="Without `create_graph` the gradient is a plain number, and the second call has no graph to go through.",
         ),
         Wrong(
             """
@@ -128,7 +129,7 @@ class HessianTimesVector(Exercise):
                 return product
             """,
             says="history",
-            why="Right numbers, with a graph of third derivatives that was not asked for.",
+            why="The right numbers, but with a graph for third derivatives that nothing needs.",
         ),
         Wrong(
             """
@@ -162,18 +163,32 @@ class HessianTimesVector(Exercise):
             not torch.allclose(came, H.sum(1) * v),
             "This is H times ones, and times v afterwards: the vector comes too late.",
         )
-        require(not came.requires_grad, "The result has a history, which was not asked for.")
+        require(not came.requires_grad, "The result has a history, but it should be plain numbers.")
         expect(came, H @ v, "H v", tolerance=1e-12)
         require(x.grad is None, "It has written to x.grad.")
-        expect(hvp(f, x.detach(), v), H @ v, "H v where x does not require grad", tolerance=1e-12)
+        expect(hvp(f, x.detach(), v), H @ v, "H v where x doesn't require grad", tolerance=1e-12)
+        for shape in ((4,), (2, 3), ()):
+            x, v, a, b = (torch.randn(shape, dtype=torch.float64) for _ in range(4))
+            x.requires_grad_()
+            x.grad = torch.ones(shape, dtype=torch.float64)
+            came = hvp(lambda x: (a * x).sum().sin() + (b * x**3).sum(), x, v)
+            with torch.no_grad():
+                wanted = -(a * x).sum().sin() * (a * v).sum() * a + 6 * b * x * v
+            expect(
+                came,
+                wanted,
+                f"H v for a random function of a tensor of shape {shape}",
+                tolerance=1e-9,
+            )
+            require(x.grad.eq(1).all().item(), "It has changed x.grad.")
 
 
 class AllDerivatives(Exercise):
     """All derivatives
 
     Write `derivatives(f, x, count)`: `f` maps a tensor of one number to another, `x` is a Python float. Return a list
-    of floats, $f(x), f'(x), \\dots$, up to the derivative of order `count`, in float64. A polynomial must not make it
-    stumble: from some order on its derivatives are zero.
+    of floats, $f(x), f'(x), \\dots$, up to the derivative of order `count`, in float64. It must also work for
+    polynomials, whose derivatives are zero from some order on.
     """
 
     kind = "extend"
@@ -185,8 +200,8 @@ class AllDerivatives(Exercise):
     """
     hints = [
         "Call `torch.autograd.grad(y, x, create_graph=True)` again and again, each time on its last result.",
-        "The derivative of $3x$ is a constant that does not depend on `x`: it does not require grad, and asking for "
-        "its derivative raises.",
+        "The derivative of $3x$ is a constant that doesn't depend on `x`. So it doesn't require grad, and asking for "
+        "its derivative raises an error.",
         "`if not y.requires_grad:` the rest is zeros.",
     ]
     solution = """
@@ -203,7 +218,7 @@ class AllDerivatives(Exercise):
             return found
     """
     reason = """
-        A constant has no graph, so it has no derivative that the engine could find; mathematically it is zero. The
+        A constant has no graph, so the engine can't find its derivative, which is zero. The
         functions of `autograd.functional` make the same decision, unless you say `strict=True`.
     """
     wrong = [
@@ -219,7 +234,7 @@ class AllDerivatives(Exercise):
                 return found
             """,
             says="does not require grad",
-            why="It stumbles over the polynomial: the derivative of a constant cannot be asked for.",
+            why="It fails for the polynomial: the engine has no graph for the derivative of a constant.",
         ),
         Wrong(
             """
@@ -275,6 +290,11 @@ class AllDerivatives(Exercise):
             "Seven digits are right: these numbers were float32 on the way.",
         )
         expect(came, truth, "the derivatives of tanh at 0.5", tolerance=1e-12)
+        for _ in range(5):
+            x, rate, count = random.uniform(-1, 1), random.uniform(0.5, 2), random.randint(0, 6)
+            came = derivatives(lambda x: (x * rate).exp(), x, count)
+            truth = [rate**order * math.exp(rate * x) for order in range(count + 1)]
+            expect(came, truth, f"the derivatives of exp({rate:.3f} x) at {x:.3f}", tolerance=1e-9)
 
 
 class HuntPenalty(BugHunt):
@@ -282,8 +302,8 @@ class HuntPenalty(BugHunt):
 
     `penalty(f, x)` is a {term}`gradient penalty`: `f` maps a batch of points, one in each row of `x`, to one number
     each, and the penalty is the mean over the rows of $(\\lVert \\nabla f \\rVert - 1)^2$. It goes into a loss, so
-    it must be differentiable. Three people wrote it. Write `test(penalty)`, which passes on the right one and fails on
-    each of theirs.
+    it must be differentiable. Three people wrote it in three wrong ways. Write `test(penalty)`, which passes on the right
+    function and fails on each of theirs.
     """
 
     idea = "Break it"
@@ -321,7 +341,7 @@ class HuntPenalty(BugHunt):
                 assert abs(value.item() - 16.0) < 1e-4
             """,
             says="(number 1)",
-            why="The value alone: a penalty that is detached has the right one.",
+            why="It looks only at the value, and a detached penalty has the right one.",
         ),
         Wrong(
             """
@@ -332,7 +352,7 @@ class HuntPenalty(BugHunt):
                 assert abs(value.item() - 16.0) < 1e-4
             """,
             says="(number 2, 3)",
-            why="One row cannot tell a mean from a sum.",
+            why="With one row, a mean and a sum are the same.",
         ),
         Wrong(
             """

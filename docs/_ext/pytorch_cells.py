@@ -18,19 +18,17 @@ def sentence(found, version):
     """Return the paragraph for one chapter."""
     total, reasons = found["cells"], collections.Counter(found["only here"].values())
     start = f"Does this page run in PyTorch? We tried, with `torch` from PyTorch {version}: "
-    if not reasons:
+    left = reasons.total()
+    if not left:
         return start + f"all of its {total} cells do, unchanged."
     names = [f"`{why}` ({count})" for why, count in reasons.most_common() if why.isidentifier()]
-    text = (
-        start
-        + f"{total - reasons.total()} of its {total} cells run unchanged. The other {reasons.total()} ask for "
-    )
-    text += "something that PyTorch hasn't got"
+    rest = "The other one asks" if left == 1 else f"The other {left} ask"
+    text = f"{total - left} of its {total} cells run unchanged. {rest} for something that PyTorch hasn't got"
     if names:
         text += (
             ": " + ", ".join(names[:MOST_REASONS]) + (", ..." if len(names) > MOST_REASONS else "")
         )
-    return text + "."
+    return start + text + "."
 
 
 def add_paragraph(app, doctree):

@@ -72,7 +72,7 @@ def test_a_cell_runs_in_pytorch_or_says_what_it_asks_for(tmp_path):
         ),
         (
             {"cells": 4, "only here": {"2": "IndexError: list"}},
-            "3 of its 4 cells run unchanged. The other 1 ask for something that PyTorch hasn't got.",
+            "3 of its 4 cells run unchanged. The other one asks for something that PyTorch hasn't got.",
         ),
     ],
 )
