@@ -107,7 +107,7 @@ class HessianTimesVector(Exercise):
                 return product
             """,
             says="does not require grad",
-            why="Without `create_graph` the gradient is a plain number, and the second call has no graph to go through.",
+            why="Without `create_graph` the gradient is a plain number, and the second call has no graph.",
         ),
         Wrong(
             """
@@ -171,7 +171,7 @@ class HessianTimesVector(Exercise):
             x, v, a, b = (torch.randn(shape, dtype=torch.float64) for _ in range(4))
             x.requires_grad_()
             x.grad = torch.ones(shape, dtype=torch.float64)
-            came = hvp(lambda x: (a * x).sum().sin() + (b * x**3).sum(), x, v)
+            came = hvp(lambda x, a=a, b=b: (a * x).sum().sin() + (b * x**3).sum(), x, v)
             with torch.no_grad():
                 wanted = -(a * x).sum().sin() * (a * v).sum() * a + 6 * b * x * v
             expect(
@@ -292,7 +292,7 @@ class AllDerivatives(Exercise):
         expect(came, truth, "the derivatives of tanh at 0.5", tolerance=1e-12)
         for _ in range(5):
             x, rate, count = random.uniform(-1, 1), random.uniform(0.5, 2), random.randint(0, 6)
-            came = derivatives(lambda x: (x * rate).exp(), x, count)
+            came = derivatives(lambda x, rate=rate: (x * rate).exp(), x, count)
             truth = [rate**order * math.exp(rate * x) for order in range(count + 1)]
             expect(came, truth, f"the derivatives of exp({rate:.3f} x) at {x:.3f}", tolerance=1e-9)
 
@@ -302,8 +302,8 @@ class HuntPenalty(BugHunt):
 
     `penalty(f, x)` is a {term}`gradient penalty`: `f` maps a batch of points, one in each row of `x`, to one number
     each, and the penalty is the mean over the rows of $(\\lVert \\nabla f \\rVert - 1)^2$. It goes into a loss, so
-    it must be differentiable. Three people wrote it in three wrong ways. Write `test(penalty)`, which passes on the right
-    function and fails on each of theirs.
+    it must be differentiable. Three people wrote it in three wrong ways. Write `test(penalty)`, which passes on the
+    right function and fails on each of theirs.
     """
 
     idea = "Break it"
