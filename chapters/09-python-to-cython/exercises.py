@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 
 from tiny_build import BuildError, build, missing, yellow
 
@@ -105,8 +106,8 @@ class Yellow(Exercise):
     """No yellow in the loop
 
     `text` is a function that counts squares with remainder 2. Give it types, so that no line but
-    `def` and `return` asks anything of Python (`cython -a` would leave them white), and so that it
-    still counts right: `k * step` stays below $10^9$. Keep the names and the loop.
+    the heads of functions and `return` asks anything of Python (`cython -a` would leave the others
+    white), and so that it still counts right: `k * step` stays below $10^9$. Keep the names and the loop.
     `yellow("answer", text)` shows the score of each line.
     """
 
@@ -199,7 +200,22 @@ class Yellow(Exercise):
             expect(came, expected, about)
         for _, score, line in sorted(yellow("answer", text), key=lambda row: -row[1]):
             code = line.partition("#")[0].strip()
-            allowed = code.startswith(("def ", "cpdef ", "return", "@", '"""', "'''", "cimport"))
+            heads = (
+                "def ",
+                "cpdef ",
+                "cdef ",
+                "return",
+                "@",
+                "from ",
+                "import ",
+                "cimport ",
+                '"',
+                "'",
+            )
+            works = re.search(r"\b(for|while|lambda|map)\b|:\s*return\b", code)
+            allowed = (
+                code.startswith(heads) and not works and not (code[:4] == "cdef" and "=" in code)
+            )
             require(
                 score == 0 or allowed,
                 f"The line `{code}` still asks Python, with a score of {score}.",

@@ -130,7 +130,9 @@ def translate(name, text):
 
 def compile_c(file, *flags):
     """Compile a C file to a library that Python can import; return its path."""
-    library = file.with_suffix(sysconfig.get_config_var("EXT_SUFFIX"))
+    home = file.parent / hashlib.sha256(repr(flags).encode()).hexdigest()[:16]
+    home.mkdir(exist_ok=True)  # a library in use must not be written over
+    library = home / (file.stem + sysconfig.get_config_var("EXT_SUFFIX"))
     kind = ["-shared", "-fPIC"]
     if sysconfig.get_platform().startswith("macosx"):
         kind = ["-bundle", "-undefined", "dynamic_lookup"]
@@ -175,6 +177,7 @@ def readable(lines):
         r"__pyx_v_|/\* dim=0 \*/ ": "",
         r"__pyx_t_": "t",
         r"\((float|char)( const)? +\*\) ": "",
+        r"\(\((\w+\.data)\)": r"(\1",
         r",( -?[01],| Py_ssize_t,| PyLong_FromSsize_t,)+ __Pyx_ReferenceSharing_\w+": "",
         r" *if \(unlikely\((!\w+|t\d+ == \(\(double\)-1\).*)\)\) __PYX_ERR.*": "",
         r"if \(unlikely\(\((.*) < 0\)\)\) __PYX_ERR.*": r"\1;",
@@ -185,6 +188,8 @@ def readable(lines):
             continue
         for pattern, new in cuts.items():
             line = re.sub(pattern, new, line)
+        while (simpler := re.sub(r"(?<!\w)\( ?(\([^()]*\)) ?\)", r"\1", line)) != line:
+            line = simpler
         kept.append(line)
     return kept
 
