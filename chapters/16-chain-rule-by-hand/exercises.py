@@ -1,16 +1,17 @@
 """Exercises of chapter 16, the chain rule by hand."""
 
 import math
+import random
 
 from paper_network import backward, forward
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 IMPORTS = """
 import math
 
-import tensorlab as T
+import tensorlab as torch
 from paper_network import backward, dot, forward, outer, transposed
 """
 FILES = ["paper_network.py"]
@@ -21,7 +22,7 @@ class OneUnit(Exercise):
 
     A network of one input and one hidden unit: $z = w x + b$, $h = \\tanh z$, $L = (h - t)^2$, with
     $w = -2$, $x = 3$, $b = 6 + \\ln 3$ and $t = 0.3$. Recall that $\\tanh(\\ln 3) = 0.8$. Take paper, and
-    give the gradients of $L$ by $w$, by $b$ and by $x$ as decimals.
+    give the gradients of $L$ with respect to $w$, $b$ and $x$ as decimals.
     """
 
     kind = "warm-up"
@@ -41,8 +42,8 @@ class OneUnit(Exercise):
         grad_x = -0.72
     """
     reason = """
-        $z = \\ln 3$, $h = 0.8$, $\\bar h = 2 \\cdot 0.5 = 1$, $\\bar z = 0.36$. By $w$ the slope of $z$ is
-        $x = 3$, by $b$ it is 1, by $x$ it is $w = -2$.
+        $z = \\ln 3$, $h = 0.8$, $\\bar h = 2 \\cdot 0.5 = 1$, $\\bar z = 0.36$. The slope of $z$ is
+        $x = 3$ for $w$, 1 for $b$, and $w = -2$ for $x$.
     """
     wrong = [
         Wrong(
@@ -70,18 +71,19 @@ class OneUnit(Exercise):
         require(came != (3.0, 1.0, -2.0), "The slope of tanh is missing.")
         require(came != (0.54, 0.18, -0.36), "Is the derivative of a square right? A factor 2 ...")
         require(
-            came != (-0.72, 0.36, 1.08), "By one factor the slope of a product is the other factor."
+            came != (-0.72, 0.36, 1.08),
+            "The slope of a product with respect to one factor is the other factor.",
         )
-        expect(grad_b, by_b, "the gradient by b", tolerance=1e-9)
-        expect(grad_w, by_w, "the gradient by w", tolerance=1e-9)
-        expect(grad_x, by_x, "the gradient by x", tolerance=1e-9)
+        expect(grad_b, by_b, "grad_b", tolerance=1e-9)
+        expect(grad_w, by_w, "grad_w", tolerance=1e-9)
+        expect(grad_x, by_x, "grad_x", tolerance=1e-9)
 
 
 class ClassifierLoss(Exercise):
     """The gradient of a classifier's loss
 
     A classifier gives scores $s_1, \\dots, s_n$, from which $p_i = e^{s_i} / \\sum_j e^{s_j}$. Its loss for the
-    right class $k$ is $L = -\\ln p_k$. Derive the gradient by the scores on paper; it is short. Then write
+    right class $k$ is $L = -\\ln p_k$. Derive the gradient with respect to the scores on paper; it's short. Then write
     `loss_gradient(scores, k)`, which takes and returns a list of floats. It must agree with the engine to
     $10^{-12}$, also for scores such as 1000.
     """
@@ -93,7 +95,7 @@ class ClassifierLoss(Exercise):
             return [0.0 for _ in scores]  # not yet
     """
     hints = [
-        "Take the logarithm first: $L = \\ln \\sum_j e^{s_j} - s_k$. What is the derivative of each term by $s_i$?",
+        "Take the logarithm first: $L = \\ln \\sum_j e^{s_j} - s_k$. What is the derivative of each term for $s_i$?",
         "$p_i$ from the first, and $-1$ from the second if $i = k$: so $\\bar s = p - e_k$.",
         "$e^{1000}$ overflows. Subtract the largest score from all of them before you take exponentials: the "
         "$p_i$ do not change.",
@@ -120,7 +122,7 @@ class ClassifierLoss(Exercise):
                 return [power / total - (i == k) for i, power in enumerate(powers)]
             """,
             says="overflow",
-            why="The formula is right; $e^{1000}$ is no float. Subtract the largest score first.",
+            why="The formula is right; $e^{1000}$ is too large for a float. Subtract the largest score first.",
         ),
         Wrong(
             """
@@ -131,7 +133,7 @@ class ClassifierLoss(Exercise):
                 return [(i == k) - power / total for i, power in enumerate(powers)]
             """,
             says="opposite sign",
-            why="The gradient of $\\ln p_k$; the loss is minus that.",
+            why="That's the gradient of $\\ln p_k$. The loss is minus that.",
         ),
         Wrong(
             """
@@ -147,20 +149,39 @@ class ClassifierLoss(Exercise):
     ]
 
     def check(loss_gradient):
-        for values, k in (([1.0, 2.0, 0.5], 1), ([0.0, -1.0, 3.0, 3.0], 0), ([-4.0, 4.0], 0)):
-            scores = T.tensor(values, dtype=T.float64, requires_grad=True)
+        chance = random.Random()
+        cases = [([1.0, 2.0, 0.5], 1), ([0.0, -1.0, 3.0, 3.0], 0), ([-4.0, 4.0], 0)]
+        for _ in range(12):
+            n = chance.randint(1, 9)
+            cases.append(([chance.uniform(-5, 5) for _ in range(n)], chance.randrange(n)))
+        for values, k in cases:
+            scores = torch.tensor(values, dtype=torch.float64, requires_grad=True)
             (-scores.log_softmax(0)[k]).backward()
-            came, expected = list(loss_gradient(values, k)), scores.grad.tolist()
-            opposite = all(abs(c + e) < 1e-9 for c, e in zip(came, expected, strict=True))
-            require(not opposite, "Right but for the opposite sign.")
-            p = scores.detach().softmax(0)[k].item()
-            require(abs(came[k] + 1 / p) > 1e-9, "This is the gradient by the probabilities.")
-            expect(came, expected, "the gradient by the scores", tolerance=1e-12)
+            given, expected = list(values), scores.grad.tolist()
+            came = loss_gradient(given, k)
+            about = f"the gradient for the scores {[round(s, 2) for s in values]} and class {k}"
+            is_list = isinstance(came, (list, tuple)) and len(came) == len(values)
+            require(is_list, f"{about} must be a list with a number for each score.")
+            if len(values) > 1:
+                opposite = all(abs(c + e) < 1e-9 for c, e in zip(came, expected, strict=True))
+                require(not opposite, "Right but for the opposite sign.")
+                p = scores.detach().softmax(0)[k].item()
+                require(abs(came[k] + 1 / p) > 1e-9, "This is the gradient by the probabilities.")
+            expect(list(came), expected, about, tolerance=1e-12)
+            require(given == values, "The list of scores was changed; leave it as it is.")
+        large = chance.randint(800, 2000)
+        for values, expected in (([1000.0, 0.0], [1.0, -1.0]), ([large, large], [0.5, -0.5])):
+            values = [float(value) for value in values]
+            try:
+                came = loss_gradient(values, 1)
+            except OverflowError:
+                require(False, f"For the scores {values} there is an overflow.")
+            expect(list(came), expected, f"the gradient for the scores {values}", tolerance=1e-12)
         try:
-            came = loss_gradient([1000.0, 0.0], 1)
-        except OverflowError:
-            require(False, "For the scores 1000 and 0 there is an overflow.")
-        expect(came, [1.0, -1.0], "the gradient for the scores 1000 and 0", tolerance=1e-12)
+            came = loss_gradient([-1000.0, -1000.0], 0)
+        except ZeroDivisionError:
+            require(False, "For the scores -1000 and -1000 all powers are 0, and so is their sum.")
+        expect(list(came), [-0.5, 0.5], "the gradient for -1000 and -1000", tolerance=1e-12)
 
 
 class OneNumber(Exercise):
@@ -168,12 +189,12 @@ class OneNumber(Exercise):
 
     Write `agrees(forward, back, x)`. `forward(x)` returns a float64 tensor, and `back(x, v)` is meant to be its
     vector-Jacobian product at `x`. Return True if $v \\cdot (J d) = (v J) \\cdot d$ to about six digits, for
-    one direction $d$ and one vector $v$ of your choice, with a difference quotient for $J d$. Call `forward` at
+    one direction $d$ and one vector $v$ of your choice, with a finite difference for $J d$. Call `forward` at
     most three times; a Jacobian would need two calls for each element.
     """
 
     kind = "extend"
-    idea = "A transpose that no shape gives away"
+    idea = "The check: one random direction"
     stub = """
         def agrees(forward, back, x):
             return True  # not yet
@@ -181,7 +202,7 @@ class OneNumber(Exercise):
     hints = [
         "Which shapes do $d$ and $v$ have? And what must they be like, so that no mistake can hide behind a "
         "symmetry?",
-        "`d = T.randn(*x.shape, dtype=T.float64)`, and `v` likewise in the shape of `forward(x)`. Then "
+        "`d = torch.randn(*x.shape, dtype=torch.float64)`, and `v` likewise in the shape of `forward(x)`. Then "
         "$J d \\approx (f(x + hd) - f(x - hd)) / 2h$ with $h = 10^{-6}$.",
         "Two numbers: `one = (v * quotient).sum()` and `other = (back(x, v) * d).sum()`. Compare their "
         "difference with their size: `abs(one - other) < 1e-6 * (1 + abs(one))`.",
@@ -189,9 +210,9 @@ class OneNumber(Exercise):
     solution = """
         def agrees(forward, back, x):
             h = 1e-6
-            d = T.randn(*x.shape, dtype=T.float64)
+            d = torch.randn(*x.shape, dtype=torch.float64)
             above, below = forward(x + h * d), forward(x - h * d)
-            v = T.randn(*above.shape, dtype=T.float64)
+            v = torch.randn(*above.shape, dtype=torch.float64)
             one = (v * (above - below)).sum().item() / (2 * h)
             other = (back(x, v) * d).sum().item()
             return abs(one - other) < 1e-6 * (1 + abs(one))
@@ -206,9 +227,9 @@ class OneNumber(Exercise):
             """
             def agrees(forward, back, x):
                 h = 1e-6
-                d = T.randn(*x.shape, dtype=T.float64)
+                d = torch.randn(*x.shape, dtype=torch.float64)
                 above, below = forward(x + h * d), forward(x - h * d)
-                v = T.ones(*above.shape, dtype=T.float64)
+                v = torch.ones(*above.shape, dtype=torch.float64)
                 one = (v * (above - below)).sum().item() / (2 * h)
                 other = (back(x, v) * d).sum().item()
                 return abs(one - other) < 1e-6 * (1 + abs(one))
@@ -220,9 +241,9 @@ class OneNumber(Exercise):
             """
             def agrees(forward, back, x):
                 h = 1e-6
-                d = T.ones(*x.shape, dtype=T.float64)
+                d = torch.ones(*x.shape, dtype=torch.float64)
                 above, below = forward(x + h * d), forward(x - h * d)
-                v = T.randn(*above.shape, dtype=T.float64)
+                v = torch.randn(*above.shape, dtype=torch.float64)
                 one = (v * (above - below)).sum().item() / (2 * h)
                 other = (back(x, v) * d).sum().item()
                 return abs(one - other) < 1e-6 * (1 + abs(one))
@@ -235,53 +256,53 @@ class OneNumber(Exercise):
             """
             def agrees(forward, back, x):
                 h = 1e-6
-                d = T.randn(*x.shape, dtype=T.float64)
+                d = torch.randn(*x.shape, dtype=torch.float64)
                 above, below = forward(x + h * d), forward(x - h * d)
-                v = T.randn(*above.shape, dtype=T.float64)
+                v = torch.randn(*above.shape, dtype=torch.float64)
                 one = (v * (above - below)).sum().item() / (2 * h)
                 other = (back(x, v) * d).sum().item()
                 return one == other
             """,
             says="is refused",
-            why="A difference quotient is not exact: it errs by about $h^2$, and by rounding over $h$.",
+            why="A finite difference isn't exact: its error is about $h^2$, plus the rounding divided by $h$.",
         ),
         Wrong(
             """
             def agrees(forward, back, x):
                 h, quotients = 1e-6, []
-                v = T.randn(*forward(x).shape, dtype=T.float64)
+                v = torch.randn(*forward(x).shape, dtype=torch.float64)
                 for i in range(x.numel()):
-                    d = T.zeros(x.numel(), dtype=T.float64)
+                    d = torch.zeros(x.numel(), dtype=torch.float64)
                     d[i] = h
                     d = d.view(x.shape)
                     quotients.append((v * (forward(x + d) - forward(x - d))).sum().item() / (2 * h))
                 came = back(x, v).reshape(-1).tolist()
                 return all(abs(a - b) < 1e-6 * (1 + abs(a)) for a, b in zip(quotients, came))
             """,
-            says="times called",
-            why="Thorough: it compares each entry of the gradient. It also needs two calls for each, which for a "
-            "million weights is a long wait.",
+            says="calls; three",
+            why="It compares each entry of the gradient, but it needs two calls for each. With a "
+            "million weights you'd wait long.",
         ),
     ]
 
     def check(agrees):
-        weight = T.randn(3, 3, dtype=T.float64)
+        weight = torch.randn(3, 3, dtype=torch.float64)
 
         def softmax_back(x, v, factor=1.0):
             p = x.softmax(0)
             return p * (v - factor * (v * p).sum())
 
         steps = {
-            "tanh": (T.tanh, lambda x, v: v * (1 - x.tanh() ** 2), 40),
+            "tanh": (torch.tanh, lambda x, v: v * (1 - x.tanh() ** 2), 40),
             "a product with a matrix": (lambda x: weight @ x, lambda x, v: weight.t() @ v, 3),
             "softmax": (lambda x: x.softmax(0), softmax_back, 5),
-            "sin": (T.sin, lambda x, v: v * x.cos(), 50),
+            "sin": (torch.sin, lambda x, v: v * x.cos(), 50),
             "a multiplication by a million": (lambda x: 1e6 * x, lambda x, v: 1e6 * v, 40),
             "a constant": (lambda x: 0 * x + 1, lambda x, v: 0 * v, 7),
         }
         calls = []
         for name, (step, back, n) in steps.items():
-            x = T.randn(n, dtype=T.float64)
+            x = torch.randn(n, dtype=torch.float64)
 
             def counted(x, step=step):
                 calls.append(1)
@@ -291,18 +312,18 @@ class OneNumber(Exercise):
             expect(
                 agrees(counted, back, x), True, f"a right derivative, that of {name}, is refused"
             )
-            require(len(calls) <= 3, f"forward was {len(calls)} times called; three are enough.")
-        x = T.randn(50, dtype=T.float64)
+            require(len(calls) <= 3, f"forward got {len(calls)} calls; three are enough.")
+        x = torch.randn(50, dtype=torch.float64)
         broken = {
-            "the slope of tanh left out": (T.tanh, lambda x, v: v, x),
+            "the slope of tanh left out": (torch.tanh, lambda x, v: v, x),
             "one entry of 50 wrong": (
-                T.sin,
-                lambda x, v: v * x.cos() * (1 + (T.arange(50) == 17).double()),
+                torch.sin,
+                lambda x, v: v * x.cos() * (1 + (torch.arange(50) == 17).double()),
                 x,
             ),
             "a matrix not transposed": (lambda x: weight @ x, lambda x, v: weight @ v, x[:3]),
             "the right numbers in wrong places": (
-                T.sin,
+                torch.sin,
                 lambda x, v: (v * x.cos()).flip(0),
                 x,
             ),
@@ -327,8 +348,8 @@ class HuntInTheLayer(BugHunt):
     idea = "Many samples at once"
     stub = """
         def test(layer_back):
-            X, W = T.tensor([[1.0, 2.0]]), T.tensor([[3.0, 1.0], [1.0, 3.0]])
-            by_x, by_w, by_b = layer_back(T.tensor([[1.0, 2.0]]), X, W)
+            X, W = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 1.0], [1.0, 3.0]])
+            by_x, by_w, by_b = layer_back(torch.tensor([[1.0, 2.0]]), X, W)
             assert by_x.tolist() == [[5.0, 7.0]]
             assert by_w.tolist() == [[1.0, 2.0], [2.0, 4.0]]
             assert by_b.tolist() == [1.0, 2.0]
@@ -339,16 +360,16 @@ class HuntInTheLayer(BugHunt):
         "One row: a mean is a sum. A symmetric `W` is its own transpose. And `grad` equals `X`, so "
         "$\\bar z x^T$ is symmetric, too.",
         "Take random numbers, three rows, a square `W`, and let the engine say what is right: "
-        "`T.autograd.grad(X @ W.t() + b, (X, W, b), grad)`. Compare with a small tolerance.",
+        "`torch.autograd.grad(X @ W.t() + b, (X, W, b), grad)`. Compare with a small tolerance.",
     ]
     solution = """
         def test(layer_back):
-            T.manual_seed(0)
-            X = T.randn(3, 4, dtype=T.float64, requires_grad=True)
-            W = T.randn(4, 4, dtype=T.float64, requires_grad=True)
-            b = T.randn(4, dtype=T.float64, requires_grad=True)
-            grad = T.randn(3, 4, dtype=T.float64)
-            expected = T.autograd.grad(X @ W.t() + b, (X, W, b), grad)
+            torch.manual_seed(0)
+            X = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+            W = torch.randn(4, 4, dtype=torch.float64, requires_grad=True)
+            b = torch.randn(4, dtype=torch.float64, requires_grad=True)
+            grad = torch.randn(3, 4, dtype=torch.float64)
+            expected = torch.autograd.grad(X @ W.t() + b, (X, W, b), grad)
             came = layer_back(grad, X.detach(), W.detach())
             for one, other in zip(came, expected):
                 assert one.shape == other.shape
@@ -362,8 +383,8 @@ class HuntInTheLayer(BugHunt):
         Wrong(
             """
             def test(layer_back):
-                X, W = T.randn(3, 4), T.randn(2, 4)
-                for came, like in zip(layer_back(T.randn(3, 2), X, W), (X, W, T.zeros(2))):
+                X, W = torch.randn(3, 4), torch.randn(2, 4)
+                for came, like in zip(layer_back(torch.randn(3, 2), X, W), (X, W, torch.zeros(2))):
                     assert came.shape == like.shape
             """,
             says="(number 1, 2, 3)",
@@ -372,23 +393,23 @@ class HuntInTheLayer(BugHunt):
         Wrong(
             """
             def test(layer_back):
-                X, W = T.randn(3, 4), T.randn(4, 4)
-                by_x, by_w, by_b = layer_back(T.ones(3, 4), X, W)
+                X, W = torch.randn(3, 4), torch.randn(4, 4)
+                by_x, by_w, by_b = layer_back(torch.ones(3, 4), X, W)
                 assert (by_b - 3.0).abs().max().item() < 1e-4
                 assert (by_w - X.sum(0)).abs().max().item() < 1e-4
             """,
             says="(number 3)",
-            why="Two of three gradients are looked at. The one by $X$ is what reaches the layers below.",
+            why="This looks at two of three gradients. The one for $X$ is what reaches the layers below.",
         ),
         Wrong(
             """
             def test(layer_back):
-                X, W, grad = T.randn(3, 4), T.randn(4, 4), T.randn(3, 4)
+                X, W, grad = torch.randn(3, 4), torch.randn(4, 4), torch.randn(3, 4)
                 by_x, by_w, by_b = layer_back(grad, X, W)
                 assert (by_w - X.t() @ grad).abs().max().item() < 1e-4
             """,
             says="must pass on the right",
-            why="The test has the outer product the wrong way round itself: $\\bar W = \\bar Z^T X$.",
+            why="Here the test itself has the outer product the wrong way round: $\\bar W = \\bar Z^T X$.",
         ),
     ]
 

@@ -24,7 +24,7 @@ def transposed(rows):
 
 
 def forward(values):
-    """Return `values` (W, b, v, c, x, t) together with all that follows from them."""
+    """Return `values` (W, b, v, c, x, t) together with everything that follows from them."""
     W, b, v, c, x, t = (values[name] for name in "Wbvcxt")
     z = [dot(row, x) + bias for row, bias in zip(W, b, strict=True)]
     h = [tanh(number) for number in z]
