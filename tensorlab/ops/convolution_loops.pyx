@@ -51,8 +51,7 @@ cdef void run_image(number* x, number* weight, number* out, number* columns, Geo
     cdef ssize rows = geometry.out[0] * geometry.out[1], step = band_rows(geometry, sizeof(number)), row, last
     cdef Matrix out_matrix, weight_matrix, column_matrix
     cdef bint is_plain = (plane_size(geometry.kernel) == 1 and plane_size(geometry.stride) == 1
-                          and geometry.padding[0] == 0 and geometry.padding[1] == 0 and geometry.padding[2] == 0
-                          and plane_size(geometry.sizes) == places)
+                          and plane_size(geometry.sizes) == places)     # so there is no padding
     if is_plain:
         step = rows                                     # the image itself is the matrix of its patches
     row = 0

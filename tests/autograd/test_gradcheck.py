@@ -54,6 +54,19 @@ def test_fast_mode_steps_no_further_than_eps_in_any_direction():
     assert gradcheck(lambda x: (1e4 * x).sin(), x, fast_mode=True)
 
 
+def test_a_report_names_the_function():
+    def three_halves(x):
+        return square(tensorlab, lambda x, grad: 3 * x * grad)(x)
+
+    class Callable:
+        def __call__(self, x):
+            return three_halves(x)
+
+    x = doubles(tensorlab, 2)
+    for func, name in ((three_halves, "three_halves"), (Callable(), "Callable")):
+        assert name in failure(gradcheck, func, x).splitlines()[0]
+
+
 @both_modes
 def test_the_random_numbers_of_a_check_are_its_own(fast_mode):
     tensorlab.manual_seed(3)

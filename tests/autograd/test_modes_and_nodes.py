@@ -37,6 +37,17 @@ def a_generator_is_closed_in_its_own_mode(M):
 
 
 @program
+def set_grad_enabled_as_a_decorator_concerns_the_function_only(M):
+    seen = []
+    for outside in True, False:
+        with M.set_grad_enabled(outside):
+            for inside in True, False:
+                look = M.set_grad_enabled(inside)(M.is_grad_enabled)
+                seen += [M.is_grad_enabled(), look(), M.is_grad_enabled()]
+    return seen
+
+
+@program
 def set_grad_enabled_takes_a_bool(M):
     errors = [class_of_error(M.set_grad_enabled, mode) for mode in (1, None, "off")]
     return errors, M.is_grad_enabled()

@@ -98,8 +98,11 @@ def test_what_cannot_be_lent_is_refused():
         tensorlab.ones(2, requires_grad=True).__dlpack__()
     with pytest.raises(BufferError, match="the device asked for is"):
         tensorlab.ones(2).__dlpack__(dl_device=(2, 0))
-    with pytest.raises(BufferError, match="stream"):
-        tensorlab.ones(2).__dlpack__(stream=7)
+    for stream in (-2, 0, 2, 7):
+        with pytest.raises(BufferError, match="stream"):
+            tensorlab.ones(2).__dlpack__(stream=stream)
+    for stream in (None, -1, 1):  # "none", twice, and "the default one"
+        assert '"dltensor"' in repr(tensorlab.ones(2).__dlpack__(stream=stream))
 
 
 # ---------------------------------------------------------------- borrowing

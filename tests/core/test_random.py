@@ -244,6 +244,7 @@ def test_a_new_generator_starts_where_pytorchs_starts():
 
 def test_seed_is_unpredictable_and_reported():
     generator = Generator()
+    assert 2**63 < max(generator.seed() for _ in range(64)) < 2**64
     seeds = [generator.seed() for _ in range(3)]
     assert len(set(seeds)) == 3
     assert generator.initial_seed() == seeds[-1]

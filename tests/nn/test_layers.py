@@ -318,6 +318,25 @@ def test_dropout_in_place_writes_over_its_input():
     assert set(x.tolist()) == {0.0, 2.0}
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        *[("Dropout", (200,)), ("Dropout1d", (200, 2)), ("Dropout2d", (200, 1, 2))],
+        *[("Dropout3d", (200, 1, 2, 1)), ("AlphaDropout", (200,))],
+        ("FeatureAlphaDropout", (200, 1, 2)),
+    ],
+)
+def test_every_kind_of_dropout_works_in_place_and_only_in_training(name, shape):
+    ones = tensorlab.ones(shape)
+    for inplace in (False, True):
+        for train in (False, True):
+            x = ones.clone()
+            out = getattr(nn, name)(0.5, inplace).train(train)(x)
+            assert not train or (out is x) is inplace
+            assert x.equal(ones) is not (train and inplace)
+            assert out.equal(ones) is not train
+
+
 @pytest.mark.parametrize("p", [-0.1, 1.1])
 def test_dropout_refuses_what_is_no_probability(p):
     with pytest.raises(ValueError, match="expected a number from 0 to 1"):

@@ -1,5 +1,7 @@
 """Convolution with one input channel per group, against PyTorch and against the definition."""
 
+from pathlib import Path
+
 import numpy
 import pytest
 
@@ -85,3 +87,18 @@ def test_integers_are_convolved_as_numbers_are(dtype, groups):
     )
     assert found.dtype == x.dtype
     assert found.tolist() == expected.tolist()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="there is no /proc")
+def test_the_rows_that_are_copied_are_freed():
+    x, weight = tensorlab.ones(1, 1, 512, 512, requires_grad=True), tensorlab.ones(1, 1, 3, 3)
+    weight.requires_grad_()
+
+    def pages_after(calls):
+        for _ in range(calls):
+            out = tensorlab.conv2d(x, weight, padding=1)
+            tensorlab.autograd.grad(out, [x, weight], tensorlab.ones_like(out))
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    before = pages_after(3)
+    assert pages_after(25) - before < 25 * 150  # three copies of a megabyte are 768 pages
