@@ -11,7 +11,9 @@ from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 IMPORTS = """
 import tensorlab as torch
-from tiny_build import build, yellow
+from tiny_build import build, start, yellow
+
+start()  # Cython takes a moment to load
 """
 FILES = ["tiny_build.py"]
 

@@ -128,6 +128,12 @@ def translate(name, text):
     return source.with_suffix(".c")
 
 
+def start():
+    """Load Cython, whose first text takes a second longer than the others; nothing if it isn't there."""
+    if not missing():
+        translate("start", "def start(): pass\n")
+
+
 def compile_c(file, *flags):
     """Compile a C file to a library that Python can import; return its path."""
     home = file.parent / hashlib.sha256(repr(flags).encode()).hexdigest()[:16]
