@@ -241,3 +241,19 @@ def test_short_sums_are_those_of_pytorch_to_the_bit(dtype):
             x = T.as_tensor(array.astype(dtype))
             sums.append([x.sum(1).tolist(), x[0].sum().item()])
         assert sums[0] == sums[1], n
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.parametrize("n", [5, 40, 300, 3000])
+def test_numbers_that_differ_in_their_last_bit_are_sorted(n, dtype):
+    rng = np.random.default_rng(n)
+    for start in (1.0, -1.0, 3e-5):
+        x = np.full(n, start, dtype)
+        step = np.spacing(np.abs(x))
+        x = x + rng.integers(0, 40, n).astype(dtype) * step
+        for descending in (False, True):
+            values, order = tensorlab.from_numpy(x).sort(descending=descending)
+            expected = np.sort(x)[::-1] if descending else np.sort(x)
+            assert np.array_equal(values.numpy(), expected)
+            assert np.array_equal(x[order.numpy()], expected)
+        assert np.array_equal(tensorlab.from_numpy(x).msort().numpy(), np.sort(x))

@@ -301,3 +301,16 @@ def test_a_single_element_anywhere_gets_its_gradient():
             return y.detach(), T.autograd.grad((y * y).sum(), x)[0].tolist()
 
         agree(call)
+
+
+def test_sizes_and_strides_are_asked_for_by_any_number():
+    for dim in (0, 1, 2, -1, -3, 3, -4, np.int64(1), np.int64(-3), True, 1.0, "1", None):
+        agree(lambda T, dim=dim: numbers(T, 2, 3, 4).size(dim))
+        agree(lambda T, dim=dim: numbers(T, 2, 3, 4).permute(2, 0, 1).stride(dim))
+        agree(lambda T, dim=dim: numbers(T, 2, 3, 4).size(dim=dim))
+        agree(lambda T, dim=dim: numbers(T, 2, 3, 4).stride(dim=dim))
+    for name in ("size", "stride"):
+        with pytest.raises(IndexError, match=f"^{name}: "):
+            getattr(numbers(tensorlab, 2, 3), name)(2)
+        with pytest.raises(TypeError, match=f"^{name}: "):
+            getattr(numbers(tensorlab, 2, 3), name)(1.5)
