@@ -9,8 +9,9 @@
         parallel_for(scale, &job, n, GRAIN)
 
 The body is a C function that knows what to do for a range of indices; whatever else it needs is in its context. Where a
-thread is not worth starting, and inside another parallel loop, and in a child forked from a process that had started threads,
-where they are lost, the body is called once, for the whole range. An exception cannot cross: a body that can fail notes it in its context.
+thread is not worth starting, inside another parallel loop, and in a child forked from a process that had started threads,
+where they are lost, the body is called once, for the whole range. An exception cannot cross: a body that can fail notes it
+in its context.
 
 Matrix products go the same way, with BLAS kept to one thread (see ops/linalg/blas.pyx), so that loops and products run on
 the same threads. The pool itself is thread_pool.h.
