@@ -163,8 +163,8 @@ class LogSumExp(Exercise):
             require(not unshifted, "You take the largest number off and do not add it again.")
             expect(came, true, f"logsumexp of a random tensor of shape {shape}", tolerance=1e-12)
         far = torch.tensor([[1000.0, 1001.0], [-1000.0, -1001.0], [0.5, -3.0]])
-        came = logsumexp(far)
         one_row = torch.stack([logsumexp(row) for row in far])
+        came = logsumexp(far)  # last, so that a message shows this call
         per_row = torch.allclose(one_row, torch.logsumexp(far, -1)) and not torch.allclose(
             came, one_row
         )
