@@ -68,7 +68,8 @@ def test_a_cell_runs_in_pytorch_or_says_what_it_asks_for(tmp_path):
         ({"cells": 2, "only here": {}}, "all of its 2 cells do, unchanged."),
         (
             {"cells": 4, "only here": {"2": "viz", "3": "viz", "4": "log"}},
-            "1 of its 4 cells run unchanged. The other 3 ask for something that PyTorch hasn't got: `viz` (2), `log` (1).",
+            "1 of its 4 cells run unchanged. The other 3 ask for something that PyTorch hasn't got: "
+            "`viz` (2), `log` (1).",
         ),
         (
             {"cells": 4, "only here": {"2": "IndexError: list"}},
