@@ -141,6 +141,13 @@ class Enough(Exercise):
                 f"{what} is {came}, too slow: with {came} cores it takes "
                 f"{time_with(max(came, 1), one, two):g} ms. It needs {cores}.",
             )
+            tie = came == cores + 1 and abs(time_with(cores, one, two) - target) < 1e-9
+            require(
+                came <= cores,
+                f"{what} is {came}, more than needed: with {came - 1} cores it takes no more than {target} ms, either."
+                + tie
+                * " It takes exactly that, but floats round, and yours fell on the wrong side.",
+            )
             expect(int(came), cores, what)
 
 
@@ -545,9 +552,11 @@ class Hunt(BugHunt):
             share(lambda begin, end: None, 10, 2)
     """
     hints = [
-        "Let the body note its ranges in a list, with `threading.get_ident()`.",
+        "Let the body note its ranges in a list, with `threading.current_thread()`. (Not `get_ident()`: a new thread "
+        "may get the number of one that has finished.)",
         "Counts that don't divide, fewer indices than threads, and more than two threads.",
-        "To see whether `share` waits, the body must take time: `time.sleep(0.05)` before it notes.",
+        "To see whether `share` waits for all, the body must take time: `time.sleep` before it notes, longer where "
+        "`begin` is larger.",
     ]
     solution = """
         import time
