@@ -368,12 +368,28 @@ class Digits(Exercise):
             why="Small numbers first helps a little. But most additions still have a large total and a small "
             "number.",
         ),
+        Wrong(
+            """
+            def add(x):
+                return pairwise(x)
+            """,
+            says="A 1 before",
+            why="Pairs are enough for random numbers. But their error still grows with the number of levels, and "
+            "the last list, a 1 before small numbers, loses half a step on each.",
+        ),
     ]
 
     def check(add):
         generator = torch.Generator().manual_seed(12)
-        for n, scale in ((1, 1.0), (2, 1.0), (4000, 1.0), (3000, 1e-3), (2500, 1e4)):
-            x = list(torch.rand(n, generator=generator) * scale + 1e-6)
+        lists = [
+            list(torch.rand(n, generator=generator) * scale + 1e-6)
+            for n, scale in ((1, 1.0), (2, 1.0), (4000, 1.0), (3000, 1e-3), (2500, 1e4))
+        ]
+        # A 1 and small numbers, such that adding in pairs loses half a step on every level.
+        small = [2.0 ** -(24 + k) for k in range(12) for _ in range(2**k)]
+        lists.append(list(torch.tensor([1.0, *small])))
+        for x in lists:
+            n = len(x)
             exact = math.fsum(float(number) for number in x)
             came = add(list(x))
             require(
@@ -393,6 +409,11 @@ class Digits(Exercise):
                 f"{n} numbers: you are {off:.0f} steps of float32 from the exact sum, "
                 f"further off than plain adding ({naive:.0f}). "
                 "Look at the sign of what you carry over.",
+            )
+            require(
+                off <= 1.5 or n < 4096,
+                f"A 1 before 4095 small numbers: you lose {off:.0f} steps, as adding in pairs does where each level "
+                "loses a little. At most the next neighbour is allowed.",
             )
             require(
                 off <= 1.5,
