@@ -1,18 +1,20 @@
 """Exercises of chapter 2, storage."""
 
+import random
 import struct
 
-import tensorlab
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 FILES = ["tiny_allocator.py"]
+IMPORTS = "import tensorlab as torch"
 
 
 class FourBlocks(Exercise):
     """Four blocks
 
-    How many bytes are set aside for float32 tensors with 0, 1, 100 and 100,000 elements? Compute
-    the last with pen and paper; $2^{18} = 262\\,144$.
+    How many bytes does the allocator set aside for float32 tensors with 0, 1, 100 and 100,000 elements? Compute
+    the last one with pen and paper; $2^{18} = 262\\,144$.
     """
 
     kind = "warm-up"
@@ -35,11 +37,11 @@ class FourBlocks(Exercise):
         Wrong(
             "blocks = [0, 4, 400, 400_000]",
             says="whole units",
-            why="This is what was asked for, not what is set aside.",
+            why="These are the bytes that you ask for, not those that are set aside.",
         ),
         Wrong(
             "blocks = [0, 64, 448, 400_000]",
-            says="no multiple of its unit",
+            says="not a multiple of its unit",
             why="400,000 is a multiple of 64, but from 256 KiB on the unit is larger.",
         ),
     ]
@@ -47,20 +49,23 @@ class FourBlocks(Exercise):
     def check(blocks):
         truth = []
         for n in (0, 1, 100, 100_000):
-            before = tensorlab.memory_stats()["allocated_bytes"]
-            x = tensorlab.empty(n)
-            truth.append(tensorlab.memory_stats()["allocated_bytes"] - before)
+            before = torch.memory_stats()["allocated_bytes"]
+            x = torch.empty(n)
+            truth.append(torch.memory_stats()["allocated_bytes"] - before)
             del x
-        require(blocks[1] != 4, "The allocator hands out whole units.")
-        require(blocks[3] != 400_000, "The last is no multiple of its unit, which is not 64 here.")
+        require(blocks[1] != 4, "The allocator gives whole units.")
+        require(
+            blocks[3] != 400_000,
+            "The last is not a multiple of its unit, which is more than 64 here.",
+        )
         expect(list(blocks), truth, "the bytes of the four blocks")
 
 
 class KeptBytes(Exercise):
     """What a list of tensors keeps
 
-    Write `kept_bytes(tensors)`: how many bytes of storage would be given back if all the tensors in
-    the list went, and nothing else looked at their storages?
+    Write `kept_bytes(tensors)`: how many bytes of storage would be freed if you deleted all the tensors
+    in the list, and nothing else used their storages?
     """
 
     kind = "implement"
@@ -71,7 +76,7 @@ class KeptBytes(Exercise):
     """
     hints = [
         "What does a small view of a large tensor keep?",
-        "And what do two views of one tensor keep? A storage is known by its `data_ptr()`.",
+        "And what do two views of one tensor keep? You recognise a storage by its `data_ptr()`.",
     ]
     solution = """
         def kept_bytes(tensors):
@@ -82,7 +87,7 @@ class KeptBytes(Exercise):
             return sum(storages.values())
     """
     reason = """
-        Lifetimes belong to storages, so storages are what must be counted, each once. With this
+        A lifetime is that of a storage, so you have to count storages, each of them once. With this
         function you can find out which object of a program keeps the memory.
     """
     wrong = [
@@ -96,40 +101,53 @@ class KeptBytes(Exercise):
             def kept_bytes(tensors):
                 return sum({x.data_ptr(): x.nbytes for x in tensors}.values())
             """,
-            says="is not all that it keeps",
-            why="`x.nbytes` is what a tensor shows. `x.data_ptr()` tells views of one storage apart.",
+            says="keeps more than it shows",
+            why="`x.nbytes` counts what a tensor shows, and `x.data_ptr()` differs between views of one storage.",
         ),
     ]
 
     def check(kept_bytes):
-        x = tensorlab.zeros(100)
+        x = torch.zeros(100)
         twice = kept_bytes([x, x[1:], x.view(10, 10)])
         require(twice <= 400 or twice != 1200, "One storage was counted twice, or more often.")
         few = kept_bytes([x[7:9]])
-        require(few != 8, "What a view shows is not all that it keeps.")
+        require(few != 8, "A view keeps more than it shows: its whole storage.")
         expect(few, 400, "a view of two of 100 floats")
         expect(twice, 400, "100 floats, and two views of them")
         expect(kept_bytes([x[7:9], x.clone(), x.clone()[:1]]), 1200, "a view and two clones")
         expect(kept_bytes([]), 0, "no tensors")
+        for _ in range(5):
+            bases = [torch.zeros(random.randint(1, 50), 3, dtype=torch.float64) for _ in range(4)]
+            used = [base for base in bases if random.random() < 0.7]
+            views = [
+                view for base in used for view in (base.t(), base[-1:], base.detach(), base[0, 1])
+            ]
+            random.shuffle(views)
+            wanted = sum(24 * len(base) for base in used)
+            expect(
+                kept_bytes(views),
+                wanted,
+                f"{len(views)} views of {len(used)} random float64 tensors",
+            )
 
 
 class ReadImages(Exercise):
     """A file of images, without a copy
 
     The handwritten digits of the MNIST data set come in a format of 1998. A file begins with two
-    zero bytes, the byte 8 (for uint8) and a byte with the number of dimensions. Then comes the size
-    of each dimension, 4 bytes each, most significant byte first. Then the numbers.
+    zero bytes, the byte 8 (for uint8) and a byte with the number of dimensions. Then come the sizes
+    of the dimensions, 4 bytes each, most significant byte first, and after them the numbers.
 
-    Write `read_images(buffer)`, which returns them as a uint8 tensor *over the bytes of the
+    Write `read_images(buffer)`. It returns the numbers as a uint8 tensor *over the bytes of the
     buffer*.
     """
 
     kind = "extend"
-    idea = "Lending and borrowing"
+    idea = "Borrowing"
     stub = """
         def read_images(buffer):
             ndim = buffer[3]
-            return tensorlab.frombuffer(buffer, dtype=tensorlab.uint8)  # not yet
+            return torch.frombuffer(buffer, dtype=torch.uint8)  # not yet
     """
     hints = [
         "`int.from_bytes(buffer[4:8], 'big')` is the first size. Where do the numbers begin?",
@@ -140,12 +158,12 @@ class ReadImages(Exercise):
             ndim = buffer[3]
             starts = range(4, 4 + 4 * ndim, 4)
             shape = [int.from_bytes(buffer[i : i + 4], "big") for i in starts]
-            numbers = tensorlab.frombuffer(buffer, dtype=tensorlab.uint8, offset=4 + 4 * ndim)
+            numbers = torch.frombuffer(buffer, dtype=torch.uint8, offset=4 + 4 * ndim)
             return numbers.view(shape)
     """
     reason = """
-        The header is read with Python, the numbers stay where they are. With a mapped file as the
-        buffer, a data set of any size opens at once, and only the images that you look at are read
+        Python reads the header, and the numbers stay where they are. If the buffer is a mapped file,
+        a data set of any size opens at once, and only the images that you look at are read
         from the disk.
     """
     wrong = [
@@ -155,10 +173,10 @@ class ReadImages(Exercise):
                 ndim = buffer[3]
                 starts = range(4, 4 + 4 * ndim, 4)
                 shape = [int.from_bytes(buffer[i : i + 4], "big") for i in starts]
-                return tensorlab.tensor(list(buffer[4 + 4 * ndim :]), dtype=tensorlab.uint8).view(shape)
+                return torch.tensor(list(buffer[4 + 4 * ndim :]), dtype=torch.uint8).view(shape)
             """,
             says="looks at other bytes",
-            why="`tensor` always copies, and the list makes it slow besides.",
+            why="`tensor` always copies, and the list makes it slow, too.",
         ),
         Wrong(
             """
@@ -166,17 +184,18 @@ class ReadImages(Exercise):
                 ndim = buffer[3]
                 starts = range(4, 4 + 4 * ndim, 4)
                 shape = [int.from_bytes(buffer[i : i + 4], "little") for i in starts]
-                return tensorlab.frombuffer(buffer, dtype=tensorlab.uint8, offset=4 + 4 * ndim).view(shape)
+                return torch.frombuffer(buffer, dtype=torch.uint8, offset=4 + 4 * ndim).view(shape)
             """,
             says="most significant byte first",
-            why="The format is big-endian, most machines are not.",
+            why="The format is big-endian, and most machines are little-endian.",
         ),
     ]
 
     def check(read_images):
-        for shape in [(2, 3, 4), (5,), (300, 2)]:
-            count = tensorlab.Size(shape).numel()
-            numbers = [i * 37 % 256 for i in range(count)]
+        drawn = [tuple(random.randint(1, 6) for _ in range(ndim)) for ndim in (1, 2, 4)]
+        for shape in [(2, 3, 4), (5,), (300, 2), *drawn]:
+            count = torch.Size(shape).numel()
+            numbers = [random.randrange(250) for _ in range(count)]
             header = bytes([0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}i", *shape)
             file = bytearray(header + bytes(numbers))
             try:
@@ -186,20 +205,20 @@ class ReadImages(Exercise):
                 if swapped in str(error):
                     raise AssertionError("Sizes have the most significant byte first.") from error
                 raise
-            expected = tensorlab.tensor(numbers, dtype=tensorlab.uint8).view(shape)
+            expected = torch.tensor(numbers, dtype=torch.uint8).view(shape)
             expect(came, expected, f"a file of shape {shape}")
             file[-1] = 250
             last = came.reshape(-1)[-1].item()
-            require(last == 250, "The buffer was changed, and the tensor looks at other bytes.")
+            require(last == 250, "The buffer has changed, but the tensor looks at other bytes.")
 
 
 class TestedAllocator(BugHunt):
     """A test for allocators
 
-    Four people wrote `Allocator` of `tiny_allocator.py` anew, and each has a bug. `make()` gives an
+    Four people rewrote `Allocator` of `tiny_allocator.py`, and each version has a bug. `make()` gives you an
     allocator with `allocate(nbytes)`, which returns an address, `release(address, nbytes)`, and
-    `in_use`, the bytes in use, rounded up. Write `test(make)`, which passes on the right one and
-    fails on theirs.
+    `in_use`, the bytes in use, rounded up. Write `test(make)`, which passes on the right allocator and
+    fails on each of theirs.
     """
 
     idea = "An allocator in forty lines"
@@ -211,9 +230,9 @@ class TestedAllocator(BugHunt):
     """
     hints = [
         "Allocate blocks of two sizes, release one, allocate again. What must be true of the addresses?",
-        "Blocks in use must not overlap. And sizes that are no multiple of 64 are counted as rounded up.",
-        "One reuses blocks that are too small, one hands a block out twice, one never hands a block out again, and one "
-        "cannot count.",
+        "Blocks in use must not overlap. And sizes that aren't multiples of 64 are counted as rounded up.",
+        "One reuses blocks that are too small, one gives a block to two callers, one never reuses a block, and one "
+        "can't count.",
     ]
     solution = """
         def test(make):
@@ -230,8 +249,8 @@ class TestedAllocator(BugHunt):
             assert allocator.in_use == 64 + 128 + 64 + 64
     """
     reason = """
-        The bugs sit in what happens *after* a release, so a test without one finds nothing. The
-        address of `again` shows that a block is reused, the one after it that it is reused only
+        The bugs show only *after* a release, so a test without one can't find them. The
+        address of `again` shows that a block is reused, and the address after it that it's reused only
         once.
     """
     wrong = [
@@ -244,7 +263,7 @@ class TestedAllocator(BugHunt):
                 assert allocator.allocate(64) == first
             """,
             says="3 of 4 planted bugs",
-            why="It finds the allocator that never reuses. The others reuse, too eagerly.",
+            why="It finds the allocator that never reuses a block. The others do reuse blocks, but wrongly.",
         ),
         Wrong(
             """
@@ -254,7 +273,7 @@ class TestedAllocator(BugHunt):
                 assert allocator.allocate(100) == 100
             """,
             says="must pass on the right",
-            why="Blocks are rounded up, so the second cannot begin at 100.",
+            why="Blocks are rounded up, so the second can't begin at 100.",
         ),
     ]
 
@@ -271,7 +290,7 @@ class TestedAllocator(BugHunt):
         return TooSmall()
 
     def twice():
-        """a free block stays in the list when it is handed out"""
+        """a free block stays in the list when it is reused"""
 
         class Twice(Blocks):
             def taken(self, block):

@@ -10,10 +10,10 @@ import recording
 
 READ_ONLY = """
 import numpy
-import {module} as T
+{imported}
 array = numpy.zeros(3)
 array.flags.writeable = False
-x = T.from_numpy(array)
+x = torch.from_numpy(array)
 try:
     x[0] = 1
     print("written:", array.tolist())
@@ -22,23 +22,23 @@ except RuntimeError as error:
 """
 
 MOVED = """
-import {module} as T
-x = T.zeros(4)
+{imported}
+x = torch.zeros(4)
 before = x.data_ptr()
 x.untyped_storage().resize_(1_000_000)
 print("the bytes moved:", x.data_ptr() != before)
 """
 
 LENT = """
-import tensorlab as T
-x = T.arange(4)
+import tensorlab as torch
+x = torch.arange(4)
 array = x.numpy()
 del array
 try:
     x.untyped_storage().resize_(1000)
 except RuntimeError as error:
     print("refused")
-y = T.full((4,), 7)
+y = torch.full((4,), 7)
 print("x:", x.tolist())
 """
 
@@ -52,10 +52,10 @@ def ending(program):
 
 
 def in_both(program):
-    names = {"tensorlab": "tensorlab", "PyTorch": "torch"}
+    lines = {"tensorlab": "import tensorlab as torch", "PyTorch": "import torch"}
     return {
-        "program": program.format(module="torch").strip(),
-        **{name: ending(program.format(module=module)) for name, module in names.items()},
+        "program": program.format(imported=lines["PyTorch"]).strip(),
+        **{name: ending(program.format(imported=line)) for name, line in lines.items()},
     }
 
 

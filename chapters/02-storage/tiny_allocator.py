@@ -6,7 +6,7 @@ HUGE_PAGE = 2 * 1024 * 1024
 
 
 def block_size(nbytes):
-    """Return the bytes that are really handed out: a whole number of units."""
+    """Return the bytes that are really set aside: a whole number of units."""
     unit = LINE
     if nbytes >= LARGE:
         unit = 2 ** (nbytes.bit_length() - 4)  # an eighth of the power of two below
@@ -16,7 +16,7 @@ def block_size(nbytes):
 
 
 class Allocator:
-    """Hands out addresses of blocks, and keeps those that come back for the next of their size."""
+    """Gives addresses of blocks, and keeps those that come back for the next of their size."""
 
     def __init__(self):
         self.end = 0  # the memory so far; fresh blocks are put behind it
