@@ -5,7 +5,7 @@ import time
 
 from tensorlab._core.overrides import is_interception_enabled
 
-import tensorlab as T
+import tensorlab as torch
 
 
 def nanoseconds(work, times=2000, rounds=25):
@@ -21,26 +21,26 @@ def nanoseconds(work, times=2000, rounds=25):
 
 def main():
     """Measure one addition in each state."""
-    x = T.ones(4)
+    x = torch.ones(4)
     assert not is_interception_enabled()
     found = {"plain, no class has a hook": nanoseconds(lambda: x + x)}
 
-    class Sub(T.Tensor):
+    class Sub(torch.Tensor):
         pass
 
-    class Deaf(T.Tensor):
-        __torch_function__ = T.overrides.disabled_tensor_function
+    class Deaf(torch.Tensor):
+        __torch_function__ = torch.overrides.disabled_tensor_function
 
-    class Silent(T.Tensor):
+    class Silent(torch.Tensor):
         @classmethod
         def __torch_function__(cls, func, types, args=(), kwargs=None):
-            with T.DisableTorchFunctionSubclass():
+            with torch.DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
 
     assert is_interception_enabled()
     found["plain, some class has one"] = nanoseconds(lambda: x + x)
     for name, cls in ("disabled hook", Deaf), ("hook, plain result", Silent), ("default hook", Sub):
-        y = T.ones(4).as_subclass(cls)
+        y = torch.ones(4).as_subclass(cls)
         found[name] = nanoseconds(lambda y=y: y + y)
     print(json.dumps(found))
 

@@ -1,9 +1,9 @@
 """A tensor that carries a physical unit through a computation, and refuses to add metres to seconds.
 
-Runs under tensorlab and, with `import torch as T`, under PyTorch.
+Runs in tensorlab and, with `import torch`, in PyTorch.
 """
 
-import tensorlab as T
+import tensorlab as torch
 
 
 class Unit(dict):
@@ -78,7 +78,7 @@ def operands(values, kinds):
 
 
 # ---------------------------------------------------------------- the tensor
-class UnitTensor(T.Tensor):
+class UnitTensor(torch.Tensor):
     """Numbers with a unit: `with_unit([3.0], m=1, s=-1)`."""
 
     @classmethod
@@ -86,7 +86,7 @@ class UnitTensor(T.Tensor):
         name, kwargs = func.__name__, kwargs or {}
         if name not in RULES:
             raise TypeError(f"{name}: no rule says what this does to units; call plain() first")
-        kinds = (T.Tensor, float, int) if name in PAIRS else T.Tensor
+        kinds = (torch.Tensor, float, int) if name in PAIRS else torch.Tensor
         values = operands([*args, *kwargs.values()], kinds)
         unit = RULES[name](name, [getattr(value, "unit", Unit()) for value in values])
         result = super().__torch_function__(func, types, args, kwargs)
@@ -97,7 +97,7 @@ class UnitTensor(T.Tensor):
 
     def plain(self):
         """Return the numbers alone."""
-        return self.as_subclass(T.Tensor)
+        return self.as_subclass(torch.Tensor)
 
     def __repr__(self):
         return f"{self.plain()!r} {getattr(self, 'unit', Unit())}"
@@ -105,6 +105,6 @@ class UnitTensor(T.Tensor):
 
 def with_unit(values, **powers):
     """Return a UnitTensor of some values."""
-    x = T.as_tensor(values).as_subclass(UnitTensor)
+    x = torch.as_tensor(values).as_subclass(UnitTensor)
     x.unit = Unit(**powers)
     return x

@@ -10,7 +10,7 @@ compiled function, and a compiled function holds a pointer to the C function tha
 
 `enable_interception` sets these pointers when the first class with a hook is defined or the first mode is entered. A program
 that has neither runs the very instructions it would run if this file did not exist, and every reference to a function is
-covered, wherever and whenever it was taken. docs/decisions/0011 says what this costs afterwards.
+covered, wherever and whenever it was taken. docs/decisions/0020 says what this costs afterwards.
 
 The functions are collected by tensorlab/overrides.py, which knows the public names. Calls below them, from C to C, are not
 public and cannot be overridden; nor can what the engine calls, formulas of derivatives among it, until it comes to functions
