@@ -155,12 +155,16 @@ def chapter_link(chapter, label, docname):
 
 
 def chapter_role(role, source, number, line, inliner, options=None, content=None):
-    """Write chapter {chapter}`18` as: chapter 18 (The engine)."""
+    """Write chapter {chapter}`18` as a link: chapter 18 in chapters, chapter 18 (The engine) on other pages.
+
+    A chapter that is not written is not linked, and always has its title.
+    """
     environment = inliner.document.settings.env
     environment.note_dependency(str(CONTENTS))
     chapter = load_chapters().get(int(number)) if number.isdecimal() else None
     if chapter is not None:
-        label = f"{chapter.number} ({chapter.title})"
+        is_plain = chapter.is_written and environment.docname.startswith("chapters/")
+        label = str(chapter.number) if is_plain else f"{chapter.number} ({chapter.title})"
         return [chapter_link(chapter, label, environment.docname)], []
     problem = inliner.reporter.error(f"chapter: there is no chapter {number!r}", line=line)
     return [inliner.problematic(source, source, problem)], [problem]
