@@ -58,6 +58,7 @@ lint: build
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" cython-lint tensorlab
+	$(PY) docs/check_wording.py
 	$(VENV)/bin/codespell tensorlab tests docs chapters benchmarks *.md *.toml *.py Makefile
 	$(PY) -m mypy
 	$(PY) -m pytest -q tests/test_architecture.py tests/test_stubs.py

@@ -5,13 +5,13 @@ import weakref
 
 import numpy as np
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
 
 IMPORTS = """
 import numpy as np
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.autograd.function import once_differentiable
 """
 
@@ -22,7 +22,7 @@ class CountTheGradients(Exercise):
     Read this function and its call. What is `ctx.needs_input_grad`? How many gradients does `backward`
     get, not counting `ctx`, and how many must it return? Replace each `None` before you run anything.
 
-        class Weighted(T.autograd.Function):
+        class Weighted(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x, weight, power=2, rows=None):
                 ctx.save_for_backward(x, weight)
@@ -30,9 +30,9 @@ class CountTheGradients(Exercise):
                 order = x.argsort()
                 return weight * x**power, order, "done"
 
-        x = T.ones(3, requires_grad=True)
-        weight = T.tensor([1.0, 2.0, 3.0])
-        y, order, text = Weighted.apply(x * 2, weight, 3, T.tensor([0, 1]))
+        x = torch.ones(3, requires_grad=True)
+        weight = torch.tensor([1.0, 2.0, 3.0])
+        y, order, text = Weighted.apply(x * 2, weight, 3, torch.tensor([0, 1]))
     """
 
     kind = "warm-up"
@@ -45,7 +45,7 @@ class CountTheGradients(Exercise):
     hints = [
         "`backward` mirrors `forward`: its arguments are the outputs' gradients, its results the "
         "arguments'.",
-        "The mirror is by position. What is no tensor has its place too, with `None` in it.",
+        "The mirror is by position. An argument that isn't a tensor has its place, too, with `None` in it.",
         "A flag asks whether the argument of `apply` needs a gradient. `x * 2` does: it was "
         "computed from a leaf "
         "that does. `weight` was never asked to.",
@@ -74,7 +74,7 @@ class CountTheGradients(Exercise):
         Wrong(
             "needs_input_grad = (False, False, False, False)\ngets = 3\nreturns = 4",
             says="from a leaf",
-            why="The argument is `x * 2`, which is no leaf. Its gradient is needed on the way to `x`.",
+            why="The argument is `x * 2`, which isn't a leaf. Its gradient is needed on the way to `x`.",
         ),
         Wrong(
             "needs_input_grad = (True, False, False, False)\ngets = 3\nreturns = 2",
@@ -104,14 +104,14 @@ class UnitVector(Exercise):
 
     $$ \\bar x = \\frac{\\bar u - u\\,(u \\cdot \\bar u)}{\\lVert x \\rVert} . $$
 
-    Second derivatives must be right as well, and the derivative shall be written by you, with `forward`
+    Second derivatives must be right as well, and you must write the derivative yourself, with `forward`
     called once.
     """
 
     kind = "implement"
     idea = "Saving the wrong tensor"
     stub = """
-        class Unit(T.autograd.Function):
+        class Unit(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 return x / (x * x).sum().sqrt()
@@ -129,7 +129,7 @@ class UnitVector(Exercise):
         "the formula, with `(u * grad).sum()` for the dot product.",
     ]
     solution = """
-        class Unit(T.autograd.Function):
+        class Unit(torch.autograd.Function):
             @staticmethod
             def forward(ctx, x):
                 ctx.save_for_backward(x)
@@ -150,7 +150,7 @@ class UnitVector(Exercise):
     wrong = [
         Wrong(
             """
-            class Unit(T.autograd.Function):
+            class Unit(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, x):
                     ctx.save_for_backward(x)
@@ -166,7 +166,7 @@ class UnitVector(Exercise):
         ),
         Wrong(
             """
-            class Unit(T.autograd.Function):
+            class Unit(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, x):
                     length = (x * x).sum().sqrt()
@@ -184,7 +184,7 @@ class UnitVector(Exercise):
         ),
         Wrong(
             """
-            class Unit(T.autograd.Function):
+            class Unit(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, x):
                     length = (x * x).sum().sqrt()
@@ -201,7 +201,7 @@ class UnitVector(Exercise):
     ]
 
     def check(Unit):
-        x = T.tensor([3.0, 4.0], dtype=T.float64, requires_grad=True)
+        x = torch.tensor([3.0, 4.0], dtype=torch.float64, requires_grad=True)
         u = Unit.apply(x)
         expect([round(value, 9) for value in u.tolist()], [0.6, 0.8], "the unit vector of (3, 4)")
         was_on = gc.isenabled()
@@ -213,18 +213,18 @@ class UnitVector(Exercise):
         if was_on:
             gc.enable()
         require(is_freed, "The result is not freed before Python's cycle collector comes by.")
-        (came,) = T.autograd.grad(u[0], x)
+        (came,) = torch.autograd.grad(u[0], x)
         came = [round(value, 9) for value in came.tolist()]
         require(
             came != [0.2, 0.0],
             "This is the gradient with the length as a constant: x / 5 gives it.",
         )
         expect(came, [0.128, -0.096], "the gradient of the first element at (3, 4)")
-        x = T.tensor([0.3, -1.2, 0.7], dtype=T.float64, requires_grad=True)
-        ok = T.autograd.gradcheck(Unit.apply, x, raise_exception=False)
+        x = torch.tensor([0.3, -1.2, 0.7], dtype=torch.float64, requires_grad=True)
+        ok = torch.autograd.gradcheck(Unit.apply, x, raise_exception=False)
         require(ok, "gradcheck of Unit.apply fails at (0.3, -1.2, 0.7).")
         try:
-            ok = T.autograd.gradgradcheck(Unit.apply, x, raise_exception=False)
+            ok = torch.autograd.gradgradcheck(Unit.apply, x, raise_exception=False)
         except RuntimeError:
             ok = False
         require(ok, "The gradient is right, but the second derivative is not: gradgradcheck fails.")
@@ -242,10 +242,10 @@ class SolveWithNumPy(Exercise):
     kind = "extend"
     idea = "A second derivative"
     stub = """
-        class Solve(T.autograd.Function):
+        class Solve(torch.autograd.Function):
             @staticmethod
             def forward(ctx, A, b):
-                return T.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
+                return torch.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
 
             @staticmethod
             def backward(ctx, grad):
@@ -255,14 +255,14 @@ class SolveWithNumPy(Exercise):
         "What must be saved? $A$, an input, and $y$, the output. Both go into `save_for_backward`.",
         "$\\bar b$ is one more `np.linalg.solve`, with the transpose. $\\bar A$ is the outer product "
         "`-by_b.unsqueeze(1) * y`: it needs $\\bar b$, whether or not that is wanted itself.",
-        "`ctx.needs_input_grad[0]` tells whether $\\bar A$ is wanted. `@staticmethod` first and "
+        "`ctx.needs_input_grad[0]` says whether $\\bar A$ is wanted. `@staticmethod` first and "
         "`@once_differentiable` below it.",
     ]
     solution = """
-        class Solve(T.autograd.Function):
+        class Solve(torch.autograd.Function):
             @staticmethod
             def forward(ctx, A, b):
-                y = T.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
+                y = torch.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
                 ctx.save_for_backward(A, y)
                 return y
 
@@ -270,7 +270,7 @@ class SolveWithNumPy(Exercise):
             @once_differentiable
             def backward(ctx, grad):
                 A, y = ctx.saved_tensors
-                by_b = T.from_numpy(np.linalg.solve(A.detach().numpy().T, grad.detach().numpy()))
+                by_b = torch.from_numpy(np.linalg.solve(A.detach().numpy().T, grad.detach().numpy()))
                 by_A = -by_b.unsqueeze(1) * y if ctx.needs_input_grad[0] else None
                 return by_A, by_b
     """
@@ -282,10 +282,10 @@ class SolveWithNumPy(Exercise):
     wrong = [
         Wrong(
             """
-            class Solve(T.autograd.Function):
+            class Solve(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, A, b):
-                    y = T.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
+                    y = torch.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
                     ctx.save_for_backward(A, y)
                     return y
 
@@ -293,7 +293,7 @@ class SolveWithNumPy(Exercise):
                 @once_differentiable
                 def backward(ctx, grad):
                     A, y = ctx.saved_tensors
-                    by_b = T.from_numpy(np.linalg.solve(A.detach().numpy(), grad.detach().numpy()))
+                    by_b = torch.from_numpy(np.linalg.solve(A.detach().numpy(), grad.detach().numpy()))
                     return -by_b.unsqueeze(1) * y, by_b
             """,
             says="with the transpose",
@@ -302,17 +302,17 @@ class SolveWithNumPy(Exercise):
         ),
         Wrong(
             """
-            class Solve(T.autograd.Function):
+            class Solve(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, A, b):
-                    y = T.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
+                    y = torch.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
                     ctx.save_for_backward(A, y)
                     return y
 
                 @staticmethod
                 def backward(ctx, grad):
                     A, y = ctx.saved_tensors
-                    by_b = T.from_numpy(np.linalg.solve(A.detach().numpy().T, grad.detach().numpy()))
+                    by_b = torch.from_numpy(np.linalg.solve(A.detach().numpy().T, grad.detach().numpy()))
                     by_A = -by_b.unsqueeze(1) * y if ctx.needs_input_grad[0] else None
                     return by_A, by_b
             """,
@@ -321,10 +321,10 @@ class SolveWithNumPy(Exercise):
         ),
         Wrong(
             """
-            class Solve(T.autograd.Function):
+            class Solve(torch.autograd.Function):
                 @staticmethod
                 def forward(ctx, A, b):
-                    y = T.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
+                    y = torch.from_numpy(np.linalg.solve(A.detach().numpy(), b.detach().numpy()))
                     ctx.save_for_backward(A, b)
                     return y
 
@@ -333,8 +333,8 @@ class SolveWithNumPy(Exercise):
                 def backward(ctx, grad):
                     A, b = ctx.saved_tensors
                     A, b = A.detach().numpy(), b.detach().numpy()
-                    by_b = T.from_numpy(np.linalg.solve(A.T, grad.detach().numpy()))
-                    y = T.from_numpy(np.linalg.solve(A, b))
+                    by_b = torch.from_numpy(np.linalg.solve(A.T, grad.detach().numpy()))
+                    y = torch.from_numpy(np.linalg.solve(A, b))
                     return -by_b.unsqueeze(1) * y, by_b
             """,
             says="two are enough",
@@ -343,8 +343,8 @@ class SolveWithNumPy(Exercise):
     ]
 
     def check(Solve):
-        A = T.tensor([[2.0, 1.0], [0.0, 4.0]], dtype=T.float64, requires_grad=True)
-        b = T.tensor([4.0, 8.0], dtype=T.float64, requires_grad=True)
+        A = torch.tensor([[2.0, 1.0], [0.0, 4.0]], dtype=torch.float64, requires_grad=True)
+        b = torch.tensor([4.0, 8.0], dtype=torch.float64, requires_grad=True)
         original, systems = np.linalg.solve, []
 
         def counted(*args):
@@ -355,8 +355,8 @@ class SolveWithNumPy(Exercise):
         try:
             y = Solve.apply(A, b)
             expect(y.tolist(), [1.0, 2.0], "the solution")
-            weights = T.tensor([1.0, 3.0], dtype=T.float64)
-            by_A, by_b = T.autograd.grad(y, (A, b), weights, allow_unused=True)
+            weights = torch.tensor([1.0, 3.0], dtype=torch.float64)
+            by_A, by_b = torch.autograd.grad(y, (A, b), weights, allow_unused=True)
         finally:
             np.linalg.solve = original
         require(by_A is not None and by_b is not None, "A gradient is None where one is wanted.")
@@ -366,10 +366,10 @@ class SolveWithNumPy(Exercise):
         expect(by_A.tolist(), [[-0.5, -1.0], [-0.625, -1.25]], "the gradient of A")
         count = len(systems)
         require(count < 3, f"{count} systems were solved for forward and backward; two are enough.")
-        T.manual_seed(0)
-        A = (T.randn(3, 3) + 3 * T.eye(3)).double().requires_grad_()
-        b = T.randn(3).double().requires_grad_()
-        ok = T.autograd.gradcheck(Solve.apply, (A, b), raise_exception=False)
+        torch.manual_seed(0)
+        A = (torch.randn(3, 3) + 3 * torch.eye(3)).double().requires_grad_()
+        b = torch.randn(3).double().requires_grad_()
+        ok = torch.autograd.gradcheck(Solve.apply, (A, b), raise_exception=False)
         require(ok, "gradcheck of Solve.apply fails on a random system of three equations.")
         y = Solve.apply(A.detach(), b)
         returned = []
@@ -377,14 +377,14 @@ class SolveWithNumPy(Exercise):
         y.sum().backward()
         require(returned[0] is None, "A does not require grad here, and its gradient was computed.")
         energy = (Solve.apply(A, b) ** 2 + b**3).sum()
-        (first,) = T.autograd.grad(energy, b, create_graph=True)
+        (first,) = torch.autograd.grad(energy, b, create_graph=True)
         expect_error(RuntimeError, first.sum().backward, about="backward for a second derivative")
 
 
 def column_scale(sums=lambda rows: rows.sum(0), reads=lambda factor: factor, uses_attributes=False):
     """A Function that multiplies columns; its parts can be replaced by wrong ones."""
 
-    class Scale(T.autograd.Function):
+    class Scale(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, factor):
             if uses_attributes:
@@ -412,8 +412,8 @@ class HuntInAFunction(BugHunt):
     idea = "Break it"
     stub = """
         def test(scale):
-            x = T.ones(2, 2, requires_grad=True)
-            factor = T.tensor([2.0, 3.0], requires_grad=True)
+            x = torch.ones(2, 2, requires_grad=True)
+            factor = torch.tensor([2.0, 3.0], requires_grad=True)
             y = scale(x, factor)
             assert y.tolist() == [[2.0, 3.0], [2.0, 3.0]]
             y.sum().backward()
@@ -422,24 +422,24 @@ class HuntInAFunction(BugHunt):
     hints = [
         "Equal rows and a square matrix hide much. Which function compares *all* entries of a "
         "derivative with the truth?",
-        "`T.autograd.gradcheck(scale, (x, factor))`, with float64 and random numbers. It finds one, "
+        "`torch.autograd.gradcheck(scale, (x, factor))`, with float64 and random numbers. It finds one, "
         "`gradgradcheck` another.",
         "The third keeps its tensors as attributes. What does such a function not notice between "
         "forward and backward?",
     ]
     solution = """
         def test(scale):
-            T.manual_seed(0)
-            x = T.randn(2, 3, dtype=T.float64, requires_grad=True)
-            factor = T.randn(3, dtype=T.float64, requires_grad=True)
+            torch.manual_seed(0)
+            x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+            factor = torch.randn(3, dtype=torch.float64, requires_grad=True)
             try:
-                assert T.autograd.gradcheck(scale, (x, factor))
-                assert T.autograd.gradgradcheck(scale, (x, factor))
+                assert torch.autograd.gradcheck(scale, (x, factor))
+                assert torch.autograd.gradgradcheck(scale, (x, factor))
             except RuntimeError as error:
                 raise AssertionError("the derivative is wrong") from error
 
             y = scale(x, factor)
-            with T.no_grad():
+            with torch.no_grad():
                 factor.mul_(2)
             try:
                 y.sum().backward()
@@ -455,10 +455,10 @@ class HuntInAFunction(BugHunt):
         Wrong(
             """
             def test(scale):
-                T.manual_seed(0)
-                x = T.randn(2, 3, dtype=T.float64, requires_grad=True)
-                factor = T.randn(3, dtype=T.float64, requires_grad=True)
-                assert T.autograd.gradcheck(scale, (x, factor))
+                torch.manual_seed(0)
+                x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+                factor = torch.randn(3, dtype=torch.float64, requires_grad=True)
+                assert torch.autograd.gradcheck(scale, (x, factor))
             """,
             says="2 of 3 planted bugs",
             why="First derivatives at rest: no second one is asked for, and nothing is written in "
@@ -467,11 +467,11 @@ class HuntInAFunction(BugHunt):
         Wrong(
             """
             def test(scale):
-                T.manual_seed(0)
-                x = T.randn(2, 3, dtype=T.float64, requires_grad=True)
-                factor = T.randn(3, dtype=T.float64, requires_grad=True)
-                assert T.autograd.gradcheck(scale, (x, factor))
-                assert T.autograd.gradgradcheck(scale, (x, factor))
+                torch.manual_seed(0)
+                x = torch.randn(2, 3, dtype=torch.float64, requires_grad=True)
+                factor = torch.randn(3, dtype=torch.float64, requires_grad=True)
+                assert torch.autograd.gradcheck(scale, (x, factor))
+                assert torch.autograd.gradgradcheck(scale, (x, factor))
             """,
             says="1 of 3 planted bugs",
             why="All derivatives are compared. The third function is right as long as nothing is written.",
@@ -479,9 +479,9 @@ class HuntInAFunction(BugHunt):
         Wrong(
             """
             def test(scale):
-                x = T.ones(2, 3, requires_grad=True)
-                factor = T.ones(3, requires_grad=True)
-                assert T.autograd.gradcheck(scale, (x, factor))
+                x = torch.ones(2, 3, requires_grad=True)
+                factor = torch.ones(3, requires_grad=True)
+                assert torch.autograd.gradcheck(scale, (x, factor))
             """,
             says="The first half fails",
             why="float32 has too few digits for a finite difference: the right function fails as well.",
@@ -501,6 +501,6 @@ class HuntInAFunction(BugHunt):
 
     def once(x, factor):
         """`factor` goes through NumPy in backward, and is a constant to the second derivative"""
-        return column_scale(reads=lambda t: T.from_numpy(t.detach().numpy())).apply(x, factor)
+        return column_scale(reads=lambda t: torch.from_numpy(t.detach().numpy())).apply(x, factor)
 
     bugs = [one_row, unguarded, once]

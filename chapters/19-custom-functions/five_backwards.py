@@ -48,7 +48,7 @@ def gradients(module, function, takes_step=False):
 
 
 def verdicts(module):
-    """Return what becomes of each derivative: right, wrong without a word, or an error."""
+    """Return what becomes of each derivative: right, silently wrong, or an error."""
     right = gradients(module, lambda x, factor: x * factor)
     found = {}
     functions = {name: scale(module, formula) for name, formula in FORMULAS.items()}
