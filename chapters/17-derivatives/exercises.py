@@ -1,10 +1,10 @@
 """Exercises of chapter 17, derivatives."""
 
-import tensorlab as T
+import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
 IMPORTS = """
-import tensorlab as T
+import tensorlab as torch
 from tiny_ops import Op
 """
 FILES = ["tiny_ops.py"]
@@ -78,7 +78,7 @@ class WhatIsKept(Exercise):
     ]
 
     def check(kept):
-        x, c = T.rand(3, requires_grad=True), T.rand(3)
+        x, c = torch.rand(3, requires_grad=True), torch.rand(3)
         remarks = {
             ("x + c", "xc"): "A sum has slope 1: what would its formula need?",
             ("x * c", "xc"): "Which gradient is wanted? In x * c, only x requires grad.",
@@ -91,7 +91,7 @@ class WhatIsKept(Exercise):
             node, letters = call(x, c).grad_fn, set()
             for name in dir(node):
                 value = getattr(node, name) if name.startswith("_saved_") else None
-                if isinstance(value, T.Tensor):
+                if isinstance(value, torch.Tensor):
                     letters.add("x" if value is x else "c" if value is c else "out")
             found = "out" if letters == {"out"} else "".join(sorted(letters, reverse=True))
             given = came if came == "out" else "".join(sorted(str(came), reverse=True))
@@ -183,10 +183,10 @@ class SumBack(Exercise):
     def check(sum_back):
         def came_for(grad, shape):
             came = sum_back(grad, shape)
-            require(isinstance(came, T.Tensor), "A Tensor is expected.")
+            require(isinstance(came, torch.Tensor), "A Tensor is expected.")
             return came
 
-        grad = T.arange(12.0).view(3, 4)
+        grad = torch.arange(12.0).view(3, 4)
         came = came_for(grad, (4,))
         require(
             came.dim() == 1,
@@ -197,7 +197,7 @@ class SumBack(Exercise):
             "This is a mean. What is used three times counts three times.",
         )
         expect(came, grad.sum(0), "for the shape (4,)")
-        square = T.arange(9.0).view(3, 3)
+        square = torch.arange(9.0).view(3, 3)
         came = came_for(square, (3, 1))
         require(
             tuple(came.shape) == (3, 1),
@@ -206,7 +206,7 @@ class SumBack(Exercise):
         turned = square.sum(0).view(3, 1).tolist()
         require(came.tolist() != turned, "For (3, 1) you have summed over another axis.")
         expect(came, square.sum(1, keepdim=True), "for the shape (3, 1)")
-        grad = T.rand(2, 3, 4, 5)
+        grad = torch.rand(2, 3, 4, 5)
         for shape in (
             (2, 3, 4, 5),
             (3, 4, 5),
@@ -310,12 +310,16 @@ class Gate(Exercise):
 
     def check(gate):
         def gradients(call, shapes):
-            T.manual_seed(1)
-            operands = [T.randn(*shape, dtype=T.float64, requires_grad=True) for shape in shapes]
+            torch.manual_seed(1)
+            operands = [
+                torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in shapes
+            ]
             out = call(*operands)
-            first = T.autograd.grad(out, operands, T.rand(*out.shape).double(), create_graph=True)
+            first = torch.autograd.grad(
+                out, operands, torch.rand(*out.shape).double(), create_graph=True
+            )
             total = sum((g * g).sum() for g in first)
-            return first, T.autograd.grad(total, operands, allow_unused=True)
+            return first, torch.autograd.grad(total, operands, allow_unused=True)
 
         def plain(x, y):
             return x * y.sigmoid()
@@ -354,19 +358,19 @@ class HuntInSummingBack(BugHunt):
     idea = "The wrong axis, in a square"
     stub = """
         def test(sum_back):
-            grad = T.ones(4, 3)
+            grad = torch.ones(4, 3)
             assert sum_back(grad, (3,)).tolist() == [4.0, 4.0, 4.0]
     """
     hints = [
         "With ones everywhere, a sum over one axis looks like a sum over another of the same size. Which "
         "numbers would show the difference?",
-        "All different ones: `T.arange(9.0).view(3, 3)`. And which kinds of shapes are there? A row, a column, "
+        "All different ones: `torch.arange(9.0).view(3, 3)`. And which kinds of shapes are there? A row, a column, "
         "both, a 0-d tensor.",
         "A square for the axes that are confused, and a column for the one who takes means.",
     ]
     solution = """
         def test(sum_back):
-            for grad in (T.arange(9.0).view(3, 3), T.arange(12.0).view(4, 3)):
+            for grad in (torch.arange(9.0).view(3, 3), torch.arange(12.0).view(4, 3)):
                 n, m = grad.shape
                 for shape in ((n, m), (m,), (n, 1), (1, m), (1, 1), ()):
                     came = sum_back(grad, shape)
@@ -381,7 +385,7 @@ class HuntInSummingBack(BugHunt):
         Wrong(
             """
             def test(sum_back):
-                grad = T.arange(12.0).view(4, 3)
+                grad = torch.arange(12.0).view(4, 3)
                 for shape in ((3,), (4, 1), (1, 3)):
                     assert sum_back(grad, shape).tolist() == grad.sum_to_size(shape).tolist()
             """,
@@ -391,7 +395,7 @@ class HuntInSummingBack(BugHunt):
         Wrong(
             """
             def test(sum_back):
-                grad = T.arange(9.0).view(3, 3)
+                grad = torch.arange(9.0).view(3, 3)
                 assert sum_back(grad, (3,)).tolist() == grad.sum_to_size(3).tolist()
             """,
             says="(number 2, 3)",
@@ -400,7 +404,7 @@ class HuntInSummingBack(BugHunt):
         Wrong(
             """
             def test(sum_back):
-                grad = T.arange(9.0).view(3, 3)
+                grad = torch.arange(9.0).view(3, 3)
                 assert sum_back(grad, (3, 1)).tolist() == grad.sum(1).tolist()
             """,
             says="must pass on the right",

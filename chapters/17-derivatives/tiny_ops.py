@@ -40,7 +40,7 @@ class Op:
         return declare
 
     def saves(self, wanted):
-        """Return what a call must keep, if gradients by the parameters in `wanted` will be asked for."""
+        """Return what a call must keep for the gradients by the parameters in `wanted`."""
         names = {name for param in wanted for name in self.formulas[param][1]}
         return sorted(names & {"out", *self.params})
 

@@ -450,8 +450,9 @@ cdef unsigned int dims_to_sum(TensorBase x, int ndim, const ssize* sizes) except
     cdef unsigned int mask = (<unsigned int>1 << shift) - 1 if shift > 0 else 0
     for i in range(ndim):
         if shift < 0 or (sizes[i] != 1 and sizes[i] != x.sizes[i + shift]):
-            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast to the shape of the "
-                             f"tensor, {shape_text(x.ndim_, x.sizes)}; sizes must be equal or 1")
+            raise ShapeError(f"sum_to_size: size {shape_text(ndim, sizes)} cannot be broadcast "
+                             f"to the shape of the tensor, {shape_text(x.ndim_, x.sizes)}; "
+                             "sizes must be equal or 1")
         if sizes[i] != x.sizes[i + shift]:
             mask |= <unsigned int>1 << (i + shift)
     return mask
