@@ -117,7 +117,7 @@ class Evaluate(Exercise):
     """
 
     kind = "implement"
-    idea = "An evaluation that never lets go"
+    idea = "An evaluation that keeps its graphs"
     stub = """
         def evaluate(model, batches):
             total = 0.0
@@ -232,7 +232,7 @@ class Frozen(Exercise):
     """
 
     kind = "extend"
-    idea = "Outside the graph, for good"
+    idea = "Out of the graph for good"
     stub = """
         @contextlib.contextmanager
         def frozen(parameters):
@@ -362,7 +362,7 @@ class HuntInTheModes(BugHunt):
     on the right one and fails on each of theirs.
     """
 
-    idea = "As a decorator"
+    idea = "Modes as decorators"
     stub = """
         def test(without_grad):
             x = torch.ones(2, requires_grad=True)

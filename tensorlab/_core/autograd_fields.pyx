@@ -240,7 +240,8 @@ cdef Op DETACH_ = inplace_op(DETACH)
 
 cdef TensorBase detach_inplace_kernel(TensorBase x):
     if x.base is not None:
-        raise GradientError("detach_: a view cannot be detached in place, because its base stays in the graph; use detach()")
+        raise GradientError("detach_: a view cannot be detached in place, because its base "
+                            "stays in the graph; use detach()")
     x.node = None
     x.output_number = 0
     x.wants_grad = False
