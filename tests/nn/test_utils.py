@@ -77,3 +77,18 @@ def test_padding_is_taken_away_again():
         assert [x.tolist() for x in back] == [x.tolist() for x in pieces]
     with pytest.raises(RuntimeError, match="there is no sequence"):
         nn.utils.rnn.pad_sequence([])
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize("value", [1e-6, 1.0, math.inf, math.nan])
+def test_gradients_of_odd_sizes_are_clipped_as_in_pytorch(value, refuses):
+    def clip(T):
+        parameter = T.zeros(2, requires_grad=True)
+        parameter.grad = T.tensor([value, 0.0])
+        try:
+            total = T.nn.utils.clip_grad_norm_([parameter], 1e-6, error_if_nonfinite=refuses)
+        except RuntimeError:
+            return "raises"
+        return [str(number) for number in [total.item(), *parameter.grad.tolist()]]
+
+    assert clip(tensorlab) == clip(require_torch())

@@ -368,3 +368,10 @@ def test_an_empty_index_asks_nothing_of_the_source():
     assert tensorlab.zeros(3).scatter(0, nowhere, tensorlab.ones(2, 2)).tolist() == [0.0, 0.0, 0.0]
     x = tensorlab.zeros(3, 2).scatter_add(0, nowhere.view(0, 2), tensorlab.ones(4))
     assert x.tolist() == [[0.0, 0.0]] * 3
+
+
+def test_places_to_fill_are_counted_from_the_end_where_they_are_negative():
+    x = tensorlab.arange(6).reshape(3, 2)
+    last = tensorlab.tensor([-1])
+    assert x.index_fill(0, last, 9).tolist() == [[0, 1], [2, 3], [9, 9]]
+    assert x.index_fill_(1, last, 7).tolist() == [[0, 7], [2, 7], [4, 7]]

@@ -76,3 +76,11 @@ def test_a_subclass_stays_one():
 
 class Tagged(tensorlab.Tensor):
     """At the top of the module, so that it can be pickled."""
+
+
+def test_an_attribute_that_is_copied_beside_its_tensor_stays_its_attribute():
+    x = tensorlab.ones(2)
+    x.tag = tag = [1]
+    copied, copied_tag = copy.deepcopy([x, tag])
+    assert copied.tag is copied_tag
+    assert copied_tag is not tag

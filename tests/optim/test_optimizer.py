@@ -209,3 +209,19 @@ def test_a_subclass_only_says_its_update():
     assert param.tolist() == [0.5, -1.5]
     with pytest.raises(NotImplementedError, match="Optimizer: has no update_group"):
         optim.Optimizer([param], {}).step()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [tensorlab.zeros(2), tensorlab.zeros((), dtype=tensorlab.int64), tensorlab.zeros(1).expand(2)],
+)
+def test_a_number_of_steps_that_is_not_one_float_is_refused_before_anything_is_written(step):
+    parameter = tensorlab.ones(3, requires_grad=True)
+    optimizer = optim.Adam([parameter])
+    parameter.grad = tensorlab.ones(3)
+    optimizer.step()
+    before = parameter.tolist()
+    optimizer.state[parameter]["step"] = step
+    with pytest.raises(RuntimeError, match="^Adam: step is"):
+        optimizer.step()
+    assert parameter.tolist() == before
