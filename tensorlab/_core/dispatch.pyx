@@ -128,7 +128,7 @@ cdef bint is_on_meta(Op op, PyObject** arguments, int n) except -1:
     cdef int i
     for i in range(n):
         value = <object>arguments[i]
-        if value is None or PyLong_CheckExact(value) or PyFloat_CheckExact(value):
+        if value is None or value is False or value is True or PyLong_CheckExact(value) or PyFloat_CheckExact(value):
             continue                        # which is quicker to see than that it is not a Tensor
         if isinstance(value, TensorBase):
             if is_meta(<TensorBase>value):
