@@ -1,5 +1,8 @@
 """Exercises of chapter 4, view or copy."""
 
+import random
+import tracemalloc
+
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
@@ -9,7 +12,7 @@ IMPORTS = "import tensorlab as torch"
 class FiveResults(Exercise):
     """Five results
 
-    `x` is a new float32 tensor with sizes (4, 6). What is each of these to `x`: "itself", "alias"
+    `x` is a new float32 tensor with sizes (4, 6). How is each of these results related to `x`: "itself", "alias"
     or "copy"?
 
         x[:, :3].reshape(12)
@@ -25,59 +28,73 @@ class FiveResults(Exercise):
         answers = [None, None, None, None, None]
     """
     hints = [
-        "Which of the five functions promise sharing, which promise the opposite, and which promise neither?",
-        "For the two `reshape`: do the elements lie evenly? For `contiguous` and `to`: is there anything to be done?",
+        "Which of these functions promise to share, which promise not to, and which promise neither?",
+        "For the two `reshape`: is the distance from one element to the next always the same? For `contiguous` and "
+        "`to`: is there anything to do?",
     ]
     solution = """
         answers = ["copy", "alias", "alias", "itself", "copy"]
     """
     reason = """
-        `x[:, :3]` has a gap after every third element, so no single stride leads through it. In
-        `x[:, ::2]` the elements lie evenly, two apart, across the ends of the rows too. `x[1:3]` is
-        contiguous already, so `contiguous` returns it, and it is an alias of `x`. The dtype is
-        right, so `to` returns `x`.
+        `x[:, :3]` has a gap after every third element, so you can't walk through it with a single stride. In
+        `x[:, ::2]` the elements are two places apart everywhere, also from one row to the next. `x[1:3]` is
+        contiguous already, so `contiguous` returns it, and it's an alias of `x`. The dtype is
+        right, so `to` returns `x`. And `clone` always copies.
     """
     wrong = [
         Wrong(
             'answers = ["copy", "copy", "alias", "itself", "copy"]',
             says="two places apart",
-            why="`reshape` does not ask whether a tensor is contiguous. It asks for one stride through it.",
+            why="`reshape` doesn't ask whether a tensor is contiguous. It asks whether there is a stride that fits.",
         ),
         Wrong(
             'answers = ["copy", "alias", "copy", "itself", "copy"]',
             says="already in row-major order",
-            why="`contiguous` copies only what is not contiguous. Two whole rows are.",
+            why="`contiguous` copies only what isn't contiguous. Two whole rows are contiguous.",
         ),
     ]
 
     def check(answers):
         x = torch.zeros(4, 6)
-        results = [
-            x[:, :3].reshape(12),
-            x[:, ::2].reshape(12),
-            x[1:3].contiguous(),
-            x.to(torch.float32),
-            x.t().clone(),
-        ]
-        truth = [
-            "itself"
-            if y is x
-            else "alias"
-            if y.untyped_storage() is x.untyped_storage()
-            else "copy"
-            for y in results
-        ]
-        given = list(answers)
-        require(given[1] != "copy", "The second has its elements two places apart, all the way.")
-        require(given[2] != "copy", "The third: what is already in row-major order is not copied.")
-        expect(given, truth, "the five relations")
+        results = {
+            "x[:, :3].reshape(12)": x[:, :3].reshape(12),
+            "x[:, ::2].reshape(12)": x[:, ::2].reshape(12),
+            "x[1:3].contiguous()": x[1:3].contiguous(),
+            "x.to(torch.float32)": x.to(torch.float32),
+            "x.t().clone()": x.t().clone(),
+        }
+        mistakes = {
+            ("x[:, :3].reshape(12)", "alias"): "There is a gap after every third element.",
+            ("x[:, ::2].reshape(12)", "copy"): "Its elements are two places apart, all the way.",
+            ("x[1:3].contiguous()", "copy"): "What is already in row-major order isn't copied.",
+            ("x[1:3].contiguous()", "itself"): "It returns its argument, which is `x[1:3]`.",
+            ("x.to(torch.float32)", "copy"): "The dtype is right already.",
+            ("x.to(torch.float32)", "alias"): "`to` returns its argument. It doesn't make a view.",
+            ("x.t().clone()", "alias"): "`clone` always copies.",
+        }
+        require(
+            isinstance(answers, (list, tuple)) and len(answers) == len(results),
+            f"`answers` must be a list of {len(results)} words, one for each result.",
+        )
+        words = [answer.lower() if isinstance(answer, str) else answer for answer in answers]
+        for (text, y), word in zip(results.items(), words, strict=True):
+            wanted = (
+                "itself"
+                if y is x
+                else "alias"
+                if y.untyped_storage() is x.untyped_storage()
+                else "copy"
+            )
+            expect(word, wanted, f"`{text}`. {mistakes.get((text, word), '')}".strip())
 
 
 class Reshaped(Exercise):
     """Reshape without reshape
 
-    Write `reshaped(x, sizes)`, which does what `x.reshape(sizes)` does, from `view` and
-    `contiguous` alone: a view where there is one, else a copy.
+    Write `reshaped(x, sizes)`. It does what `x.reshape(sizes)` does: it returns a view if there is one,
+    and otherwise a copy. Use `view` and `contiguous`, but not `reshape` or one of its relatives
+    (`flatten`, `ravel`, `reshape_as`). Gradients flow through the result, and if the number of elements is
+    wrong, it raises a `RuntimeError`.
     """
 
     kind = "implement"
@@ -87,8 +104,8 @@ class Reshaped(Exercise):
             return x.view(sizes)  # not yet: it may raise
     """
     hints = [
-        "You need not know the view rule. Who knows it, and how do they tell you?",
-        "`view` raises `RuntimeError` where there is no view. What can be viewed in any shape?",
+        "You don't have to compute the view rule. Which function knows it, and how does it tell you?",
+        "`view` raises a `RuntimeError` if there is no view. Which tensors can be viewed in any shape?",
     ]
     solution = """
         def reshaped(x, sizes):
@@ -98,8 +115,8 @@ class Reshaped(Exercise):
                 return x.contiguous().view(sizes)
     """
     reason = """
-        Row-major memory is one chunk, and one chunk can be cut into any shape. So after
-        `contiguous` the second `view` cannot fail, unless the number of elements is wrong, and then
+        A tensor in row-major order has no gaps, so it can be viewed in any shape. After
+        `contiguous`, the second `view` fails only if the number of elements is wrong, and then
         it should.
     """
     wrong = [
@@ -117,47 +134,129 @@ class Reshaped(Exercise):
                 return (x if x.is_contiguous() else x.clone()).view(sizes)
             """,
             says="keeps the order of dimensions",
-            why="The clone of a transpose is transposed, and can be viewed no better than the original.",
+            why="The clone of a transpose is transposed, and can't be viewed in more shapes than the original.",
+        ),
+        Wrong(
+            """
+            def reshaped(x, sizes):
+                try:
+                    return x.view(sizes)
+                except RuntimeError:
+                    return x.detach().contiguous().view(sizes)
+            """,
+            says="no gradient",
+            why="`detach` drops the history. A copy is as differentiable as a view.",
+        ),
+        Wrong(
+            """
+            def reshaped(x, sizes):
+                return x.reshape(sizes)
+            """,
+            says="without it",
+            why="That's the function you were asked to write.",
         ),
     ]
 
     def check(reshaped):
         x = torch.arange(24.0).reshape(4, 6)
-        for given, sizes in [(x[:, :3], (12,)), (x.t(), (24,))]:
+        cases = [
+            (x[:, :3], (12,)),
+            (x.t(), (24,)),
+            (x, (3, 8)),
+            (x[1:], (18,)),
+            (x[:, ::2], (12,)),
+            (x.t(), (6, 2, 2)),
+            (x.t(), (3, -1)),
+        ]
+        cases += [random_case() for _ in range(30)]
+        for given, sizes in cases:
+            about = f"x with sizes {tuple(given.shape)}, strides {given.stride()}, as {sizes}"
+            wanted = given.reshape(sizes)
+            del called[:]
             try:
-                came = reshaped(given, sizes)
+                came = reshaped(given.as_subclass(Watched), sizes)
             except RuntimeError as error:
-                remark = f"It raises for strides {given.stride()} and sizes {sizes}."
+                remark = f"It raises an error for {about}."
                 if given.stride() == (1, 6):  # an answer that could pack the first one
                     remark += " A clone keeps the order of dimensions."
-                raise AssertionError(remark) from error
-            expect(came.tolist(), given.reshape(sizes).tolist(), f"x with strides {given.stride()}")
-        for given, sizes in [(x, (3, 8)), (x[1:], (18,)), (x[:, ::2], (12,)), (x.t(), (6, 2, 2))]:
-            came = reshaped(given, sizes)
-            expect(came.tolist(), given.reshape(sizes).tolist(), f"x with strides {given.stride()}")
+                require(False, f"{remark} ({error})")
+            forbidden = RELATIVES.intersection(called)
+            require(not forbidden, f"It calls {', '.join(forbidden)}. Do it without it.")
+            require(isinstance(came, torch.Tensor), f"It returns no tensor for {about}.")
+            expect(tuple(came.shape), tuple(wanted.shape), f"the shape for {about}")
+            expect(came.tolist(), wanted.tolist(), about)
+            if wanted.untyped_storage() is given.untyped_storage():
+                require(
+                    came.untyped_storage() is given.untyped_storage(),
+                    f"This copies what could be viewed: {about}.",
+                )
+        for given in (x, x.t()):
+            learning = given.clone().requires_grad_()
             require(
-                came.untyped_storage() is x.untyped_storage(),
-                f"For strides {given.stride()} and sizes {sizes}, this copies what could be viewed.",
+                reshaped(learning, (24,)).requires_grad,
+                f"For sizes {tuple(given.shape)} and strides {given.stride()}, no gradient flows back.",
             )
+            about = f"sizes {tuple(given.shape)}, strides {given.stride()}, as (5, 5)"
+            try:
+                came = reshaped(given, (5, 5))
+            except RecursionError:
+                require(False, f"It calls itself again and again for {about}.")
+            except RuntimeError:
+                continue
+            require(False, f"24 elements don't fit, but there is no error for {about}.")
+
+
+RELATIVES = {"reshape", "flatten", "ravel", "reshape_as"}
+called = []
+
+
+class Watched(torch.Tensor):
+    """A tensor that notes the names of the functions that get it."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        called.append(getattr(function, "__name__", ""))
+        return super().__torch_function__(function, types, args, kwargs or {})
+
+
+def random_case():
+    """Return a random view of a new tensor, and sizes with the same number of elements."""
+    sizes = [random.choice([1, 2, 2, 3, 4, 6]) for _ in range(random.randint(1, 4))]
+    x = torch.rand([size * 2 for size in sizes])
+    x = x[
+        tuple(
+            random.choice([slice(None, None, 2), slice(size), slice(size, None)]) for size in sizes
+        )
+    ]
+    if random.random() < 0.5:
+        x = x.contiguous()
+    x = x.permute(random.sample(range(x.ndim), x.ndim))
+    rest, wanted = x.numel(), []
+    while rest > 1 or not wanted:
+        size = random.choice([d for d in range(1, rest + 1) if rest % d == 0])
+        wanted.append(size)
+        rest //= size
+    return x, tuple(wanted)
 
 
 class MovedInPlace(Exercise):
     """Move without a second memory
 
-    `x[k:] = x[:-k].clone()` moves the values of a vector `k` places to the right, but needs memory
-    for a second vector. Write `move_right(x, k)`, which does it with `copy_` on parts that do not
-    overlap, and makes no copies. The first `k` values stay.
+    `x[k:] = x[:-k].clone()` moves the values of a vector `k` places to the right, but it needs memory
+    for a second vector. Write `move_right(x, k)`, which changes `x` in the same way without that memory: copy
+    parts of it that don't overlap, one after the other. `k` is at least 1 and less than the length of `x`. The first
+    `k` values stay.
     """
 
     kind = "extend"
-    idea = "Copy into memory that is there"
+    idea = "Copy into memory that exists"
     stub = """
         def move_right(x, k):
             x[k:] = x[:-k].clone()  # not yet: it needs twice the memory
     """
     hints = [
-        "How long may a piece be so that it does not overlap the place that it goes to, `k` to the right?",
-        "Pieces of at most `k` elements. But none may be overwritten before it has moved. Where do you begin?",
+        "How long can a piece be if it must not overlap the place that it goes to, `k` to the right?",
+        "At most `k` elements. But you must not overwrite a piece before you have moved it. At which end do you begin?",
         "For the pieces that end at `n`, `n - k`, `n - 2 * k`, ...: `x[start:stop] = x[start - k : stop - k]`, with "
         "`start = max(stop - k, k)`.",
     ]
@@ -168,9 +267,9 @@ class MovedInPlace(Exercise):
                 x[start:stop] = x[start - k : stop - k]
     """
     reason = """
-        Who moves to the right must begin at the right end: there, what is overwritten has been
-        moved already. C's `memmove` looks which of two addresses is larger for the same reason.
-        `copy_safely` does not; it spends the memory.
+        If you move values to the right, begin at the right end: what you overwrite there has been
+        moved already. For the same reason, C's `memmove` looks which of its two addresses is larger.
+        `copy_safely` doesn't; it spends the memory.
     """
     wrong = [
         Wrong(
@@ -181,7 +280,7 @@ class MovedInPlace(Exercise):
                     x[start:stop] = x[start - k : stop - k]
             """,
             says="moved on again",
-            why="Beginning at the left, the first piece arrives where the second has not left yet.",
+            why="If you begin at the left, the first piece overwrites the second before that has moved.",
         ),
         Wrong(
             """
@@ -189,43 +288,71 @@ class MovedInPlace(Exercise):
                 for start in range(len(x) - k, 0, -k):
                     x[start : start + k] = x[start - k : start]
             """,
-            says="does not divide",
-            why="The last piece is shorter where `k` does not divide the length.",
+            says="doesn't divide",
+            why="If `k` doesn't divide the length, the last piece is shorter.",
+        ),
+        Wrong(
+            """
+            def move_right(x, k):
+                return torch.cat([x[:k], x[:-k]])
+            """,
+            says="still has its old values",
+            why="This makes a new vector, and leaves `x` as it is.",
+        ),
+        Wrong(
+            """
+            def move_right(x, k):
+                x[k:] = torch.tensor(x.tolist()[:-k], dtype=x.dtype)
+            """,
+            says="more.",
+            why="A list of all values is a second memory, too, and a larger one.",
         ),
     ]
 
     def check(move_right):
-        for n, k in [(12, 3), (12, 5), (7, 1), (7, 6)]:
-            x = torch.arange(n)
-            expected = [*range(k), *range(n - k)]
+        lengths = [random.randint(2, 40) for _ in range(10)]
+        drawn = [(n, random.randint(1, n - 1)) for n in lengths]
+        for n, k in [(12, 3), (12, 5), (7, 1), (7, 6), *drawn]:
+            divides = "" if n % k == 0 else f" (k doesn't divide {n})"
+            about = f"{n} values, moved by {k}{divides}"
+            memory = torch.randperm(2 * n + 6).to(random.choice([torch.int64, torch.float32]))
+            step = random.choice([1, 2]) if (n, k) in drawn else 1
+            x = memory[2 : 2 + step * n : step]
+            if step == 2:
+                about += ", in a vector with stride 2"
+            before, around = x.tolist(), memory.tolist()
+            expected = before[:k] + before[:-k]
+            around[2 : 2 + step * n : step] = expected
             try:
                 move_right(x, k)
             except RuntimeError as error:
-                remark = (
-                    f"with {n} values and k = {k}, which does not divide {n}" if n % k else f"{n}"
-                )
-                raise AssertionError(f"It raises {remark}: {error}") from error
-            repeats = [i % k for i in range(n)]
+                require(False, f"It raises an error for {about}: {error}")
+            came = x.tolist()
+            require(came != before, f"{about}: `x` still has its old values.")
             require(
-                x.tolist() != repeats or repeats == expected,
-                "What had arrived was moved on again: the first values are everywhere.",
+                came != [before[i % k] for i in range(n)] or came == expected,
+                f"{about}: what had arrived was moved on again, so the first values are everywhere.",
             )
-            hint = f" (k does not divide {n})" if n % k else ""
-            expect(x.tolist(), expected, f"{n} values, moved by {k}{hint}")
-        x = torch.zeros(1_000_000)
+            expect(came, expected, about)
+            expect(memory.tolist(), around, f"{about}: the memory around `x`")
+        x = torch.zeros(100_000)
         torch.reset_peak_memory_stats()
         before = torch.memory_stats()["peak_bytes"]
-        move_right(x, 10_000)
-        used = torch.memory_stats()["peak_bytes"] - before
-        require(used < x.nbytes // 4, f"Moving {x.nbytes:,} bytes took {used:,} more.")
+        tracemalloc.start()  # lists and arrays of NumPy count, too
+        try:
+            move_right(x, 5_000)
+            python = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        used = torch.memory_stats()["peak_bytes"] - before + python
+        require(used < x.nbytes // 2, f"Moving {x.nbytes:,} bytes took {used:,} bytes more.")
 
 
 class Snapshots(BugHunt):
     """A test for snapshots
 
-    `snapshot(state)` takes a dict of tensors, as `state_dict` and `named_parameters` give them. It
-    returns a dict of tensors with the same names, values and dtypes, in memory of their own and
-    without history. Four people wrote it, and each
+    `snapshot(state)` gets a dict of tensors, such as a `state_dict`. It returns a dict of tensors with the
+    same names, values and dtypes, in memory of their own and without history. Four people wrote it, and each
     forgot something. Write `test(snapshot)`, which passes on the right function and fails on theirs.
     """
 
@@ -236,8 +363,8 @@ class Snapshots(BugHunt):
             assert snapshot(state)["weight"].tolist() == [1.0, 1.0]
     """
     hints = [
-        "Change the state after taking the snapshot. Is one kind of tensor enough?",
-        "One of them copies only some layouts. One keeps the gradient's way open. One has a favourite dtype.",
+        "Take the snapshot, and then change the state. Is one kind of tensor enough?",
+        "One of them copies only some layouts. One leaves its copies in the graph. One has a favourite dtype.",
     ]
     solution = """
         def test(snapshot):
@@ -256,8 +383,8 @@ class Snapshots(BugHunt):
                 assert not kept[name].requires_grad
     """
     reason = """
-        The symptom of an alias is a write that arrives, so the test must write. It must write to
-        tensors of every layout, for `contiguous` copies some of them. And values alone show neither
+        You notice an alias only when you write, so the test must write. It must write to
+        tensors of every layout, because `contiguous` copies some of them. And the values alone show neither
         the dtype nor the history.
     """
     wrong = [
@@ -270,7 +397,7 @@ class Snapshots(BugHunt):
                 assert kept["x"].tolist() == [[1.0, 1.0]] * 3
             """,
             says="3 of 4 planted bugs",
-            why="A transposed tensor is the one kind that `contiguous` does copy.",
+            why="A transposed tensor is just the kind that `contiguous` copies.",
         ),
         Wrong(
             """
