@@ -34,8 +34,8 @@ PATIENCE = 600_000  # milliseconds, for maths and for printing
 
 # Attributes that hold the id of another element, or several.
 REFERENCES = ("aria-labelledby", "aria-describedby", "aria-controls", "for")
-# What belongs to a screen: buttons, links beside headings, and what a reader has to open.
-SCREEN_ONLY = "script, style:not(svg style), .headerlink, .exercise-details, button, .notebook"
+# What belongs to a screen: buttons, links beside headings, and what a reader has to open: hints, code of pictures.
+SCREEN_ONLY = "script, style:not(svg style), .headerlink, .exercise-details, details.hide, button, .notebook"
 
 
 class Page:
@@ -55,6 +55,8 @@ class Page:
         """Make the article part of the one page; `keys` maps the pages in it to their anchors."""
         for element in self.article.select(SCREEN_ONLY):
             element.decompose()
+        for element in self.article.select("details.sd-dropdown"):  # answers, further listings
+            element["open"] = ""
         for element in self.article.find_all(id=True):
             element["id"] = f"{self.key}--{element['id']}"
         for attribute in REFERENCES:

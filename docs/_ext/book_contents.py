@@ -37,9 +37,13 @@ class Chapter:
     def number(self):
         return int(self.folder[:2])
 
-    @property
+    @functools.cached_property
     def title(self):
-        return self.folder[3:].replace("-", " ").capitalize()
+        """Its heading; that of a chapter which is not written yet is made of its folder's name."""
+        if not self.is_written:
+            return self.folder[3:].replace("-", " ").capitalize()
+        lines = (ROOT / f"{self.page}.md").read_text(encoding="utf-8").splitlines()
+        return next(line[2:].strip() for line in lines if line.startswith("# "))
 
     @property
     def page(self):

@@ -25,6 +25,20 @@
   addEventListener('toggle', mark, true);  // what <details> hid has a width now
 })();
 
+// A path or a name in a table may go on below after each of its parts, so that the table fits a phone.
+addEventListener('DOMContentLoaded', () => {
+  const BETWEEN_PARTS = /(?<=\w[/_]|::)(?=\w)|(?<=\w\.)(?=\w{4})|(?<=[a-z])(?=[A-Z])/;
+  for (const code of document.querySelectorAll('.bd-article td code')) {
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    for (const text of texts) {
+      const parts = text.data.split(BETWEEN_PARTS);
+      text.replaceWith(...parts.flatMap((part, i) => i ? [document.createElement('wbr'), part] : [part]));
+    }
+  }
+});
+
 // On a phone, the output of a cell becomes as small as its longest line needs, within what can be read.
 (() => {
   const SMALLEST = 8, WIDTH_OF_A_LETTER = 0.61;  // pixels; of the font's size
