@@ -19,7 +19,8 @@ def pad(input, pad, mode="constant", value=None):
     pad : sequence of int (before, behind) for the last dimension, then for the one before it, ...;
         a negative number takes elements away
     mode : "constant"; or, for all dimensions behind batch and channels, "reflect" (a mirror at the
-        outermost element), "replicate" (the outermost element) or "circular" (the other end)
+        outermost element), "replicate" (the outermost element) or "circular" (the other end of
+        what negative numbers leave)
     value : number, the constant; 0 unless given
 
     Returns
@@ -91,13 +92,19 @@ def pad_with_constant(input, pairs, value):
 
 def pad_by_index(input, d, before, behind, mode):
     size = input.size(d)
+    least = 1
+    if mode == "circular":  # negative widths cut first, and what is left goes around
+        least = 0
+        start, stop = min(max(-before, 0), size), size - max(-behind, 0)
+        input = input.narrow(d, start, max(stop - start, 0))
+        size, before, behind = input.size(d), max(before, 0), max(behind, 0)
     most = {"reflect": size - 1, "circular": size}.get(mode)
     if most is not None and max(before, behind) > most:
         raise ShapeError(
             f"pad: mode {mode!r} can copy {most} elements in dimension {d}, which has {size}, but "
             f"({before}, {behind}) are asked for"
         )
-    if size + before + behind < 1:
+    if size + before + behind < least:
         raise ShapeError(
             f"pad: ({before}, {behind}) leaves nothing of the {size} elements in dimension {d}"
         )

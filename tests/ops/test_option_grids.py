@@ -247,10 +247,13 @@ GRIDS = {
         ),
         lambda T, shape, pad, **o: T.nn.functional.pad(numbers(T, *shape), pad, **o).tolist(),
     ),
-    "pad around": (  # of a negative width PyTorch makes a cut before it goes around
+    "pad around": (
         grid(
             shape=[(4,), (3, 4), (1, 2, 3, 4), (1, 2, 3, 2, 4)],
-            pad=[(1,), (1, 2), (4, 0), (5, 0), (1, 0, 2, 1), (1, 2, 0, 1, 1, 0), (1,) * 8],
+            pad=[
+                *[(1,), (1, 2), (4, 0), (5, 0), (1, 0, 2, 1), (1, 2, 0, 1, 1, 0), (1,) * 8],
+                *[(-1, 1), (-4, 0), (-2, -2), (2, -2), (-2, 2), (0, 0, -1, -1), (-2, 1, 1, 0)],
+            ],
         ),
         lambda T, shape, pad, **o: T.nn.functional.pad(
             numbers(T, *shape), pad, "circular", **o

@@ -33,3 +33,11 @@ def test_most_of_what_is_recorded_is_still_called(calls):
 def test_a_negative_size_is_refused_before_memory_is_taken(shape):
     with pytest.raises(RuntimeError, match="negative"):
         REGISTRY["index_backward"](tensorlab.ones(2), [tensorlab.tensor([0, 1])], shape)
+
+
+@pytest.mark.parametrize("widths", [(3, -2), (-2, 3), (-3, 2), (-5, 1), (1, -5), (-4, 4)])
+def test_padding_around_takes_no_more_than_a_cut_leaves(widths):
+    # PyTorch returns memory that it never wrote, or says that tensors overlap.
+    x = tensorlab.arange(4.0).reshape(1, 4)
+    with pytest.raises(RuntimeError, match="^pad: mode 'circular' can copy "):
+        tensorlab.nn.functional.pad(x, widths, mode="circular")
