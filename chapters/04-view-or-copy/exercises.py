@@ -182,7 +182,7 @@ class Reshaped(Exercise):
                 require(False, f"{remark} ({error})")
             forbidden = RELATIVES.intersection(called)
             require(not forbidden, f"It calls {', '.join(forbidden)}. Do it without it.")
-            require(isinstance(came, torch.Tensor), f"It returns no tensor for {about}.")
+            require(isinstance(came, torch.Tensor), f"The result isn't a tensor for {about}.")
             expect(tuple(came.shape), tuple(wanted.shape), f"the shape for {about}")
             expect(came.tolist(), wanted.tolist(), about)
             if wanted.untyped_storage() is given.untyped_storage():

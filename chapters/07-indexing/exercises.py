@@ -1,5 +1,7 @@
 """Exercises of chapter 7, indexing."""
 
+import random
+
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
 
@@ -10,7 +12,7 @@ class ShapesByHand(Exercise):
     """Five shapes
 
     `x` has shape (5, 6, 7), `i` has shape (2, 1), `j` has shape (3,), and `m` is a mask of shape (5, 6)
-    with four True. Which shapes have the five results? Work them out on paper.
+    with four True. What are the shapes of these five results? Work them out on paper.
     """
 
     kind = "warm-up"
@@ -23,11 +25,11 @@ class ShapesByHand(Exercise):
         e = None  # of x[1:4, None, j]
     """
     hints = [
-        "First ask which dimensions are kept, and where they stand. Then broadcast `i` and `j`: what is "
+        "First ask which dimensions are kept, and where they are. Then broadcast `i` and `j`: what is "
         "their common shape?",
-        "A mask stands for as many dimensions as it has, and brings one: the number of True. An int is "
+        "A mask replaces as many dimensions as it has, and brings a single one: the number of True. An int is "
         "gone before any tensor is looked at.",
-        "For `b` a kept dimension lies between the indexed ones, so the common shape (2, 3) goes first.",
+        "In `b`, there is a kept dimension between the indexed ones, so the common shape (2, 3) comes first.",
     ]
     solution = """
         a = (5, 2, 3)
@@ -37,26 +39,31 @@ class ShapesByHand(Exercise):
         e = (3, 1, 3, 7)
     """
     reason = """
-        `i` and `j` broadcast to (2, 3). In `a` they are neighbours, so (2, 3) stands where they stood; in
-        `b` they are apart, so it goes first. The mask of two dimensions leaves the third. In `d` the 0
-        is a view, (6, 7), of which `j` indexes the last dimension. In `e` the slice and `None` give
-        (3, 1, 6, 7), of which `j` indexes the third.
+        `i` and `j` are broadcast to (2, 3). In `a` they're neighbours, so (2, 3) takes their place. In
+        `b` they aren't, so it comes first. The mask has two dimensions and leaves the third. In `d`, the 0
+        gives a view with the shape (6, 7), and `j` indexes its last dimension. In `e`, the slice and `None` give
+        (3, 1, 6, 7), and `j` indexes the third dimension of that.
     """
     wrong = [
         Wrong(
             "a = (5, 2, 3)\nb = (2, 6, 3)\nc = (4, 7)\nd = (6, 3)\ne = (3, 1, 3, 7)",
             says="stay together",
-            why="The common shape is not divided among the places that are indexed.",
+            why="The common shape isn't divided among the indexed dimensions.",
         ),
         Wrong(
             "a = (5, 2, 3)\nb = (2, 3, 6)\nc = (4, 7)\nd = (3, 6)\ne = (3, 1, 3, 7)",
             says="NumPy's answer",
-            why="NumPy reads an int beside an array as an array. Here an int is a view.",
+            why="NumPy treats an int beside an array like an array. Here the int gives a view.",
         ),
         Wrong(
             "a = (5, 2, 3)\nb = (2, 3, 6)\nc = (4,)\nd = (6, 3)\ne = (3, 1, 3, 7)",
             says="two dimensions of three",
-            why="A mask of two dimensions chooses rows of length 7.",
+            why="A mask with two dimensions chooses rows of length 7.",
+        ),
+        Wrong(
+            "a = (5, 2, 3)\nb = (2, 3, 6)\nc = (4, 7)\nd = (6, 3)\ne = (3, 1, 6, 3)",
+            says="no dimension of `x`",
+            why="`None` adds a dimension. It doesn't use one up, so `j` indexes the 6.",
         ),
     ]
 
@@ -65,21 +72,34 @@ class ShapesByHand(Exercise):
         i, j = torch.zeros(2, 1, dtype=torch.int64), torch.tensor([0, 1, 2])
         m = torch.zeros(5, 6, dtype=torch.bool)
         m[0, :4] = True
-        require(b != (2, 6, 3), "The dimensions of the index tensors stay together.")
-        require(d != (3, 6), "This is NumPy's answer: there the int takes part as an index array.")
-        require(c != (4,), "The mask covers two dimensions of three; the third is kept.")
-        expect(a, tuple(x[:, i, j].shape), "the shape of x[:, i, j]")
-        expect(b, tuple(x[i, :, j].shape), "the shape of x[i, :, j]")
-        expect(c, tuple(x[m].shape), "the shape of x[m]")
-        expect(d, tuple(x[0, :, j].shape), "the shape of x[0, :, j]")
-        expect(e, tuple(x[1:4, None, j].shape), "the shape of x[1:4, None, j]")
+        shapes = {
+            "a, the shape of x[:, i, j]": (a, x[:, i, j].shape),
+            "b, the shape of x[i, :, j]": (b, x[i, :, j].shape),
+            "c, the shape of x[m]": (c, x[m].shape),
+            "d, the shape of x[0, :, j]": (d, x[0, :, j].shape),
+            "e, the shape of x[1:4, None, j]": (e, x[1:4, None, j].shape),
+        }
+        mistakes = {
+            ("a", (5, 2, 3, 2, 3)): "The two tensors have one common shape.",
+            ("a", (2, 3, 5)): "The indexed dimensions are neighbours, so they keep their place.",
+            ("b", (2, 6, 3)): "The dimensions of the index tensors stay together.",
+            ("b", (6, 2, 3)): "A kept dimension lies between the indexed ones.",
+            ("c", (4,)): "The mask covers two dimensions of three; the third is kept.",
+            ("d", (3, 6)): "This is NumPy's answer: there the int takes part as an index array.",
+            ("e", (3, 1, 6, 3)): "`None` uses up no dimension of `x`, so `j` indexes the second.",
+        }
+        for about, (came, wanted) in shapes.items():
+            came = tuple(came) if isinstance(came, (list, tuple)) else came
+            key = (about[0], came) if isinstance(came, tuple) else None
+            expect(came, tuple(wanted), f"{about}. {mistakes.get(key, '')}".strip(" ."))
 
 
 class Confusion(Exercise):
-    """Who is taken for whom
+    """A confusion matrix
 
-    A classifier guessed. Write `confusion(truth, guess, n)`: from two vectors of classes 0 to n - 1, the
-    matrix whose element (t, g) says how often class t was taken for class g, as int64. No loop.
+    A classifier has guessed. Write `confusion(truth, guess, n)`. It gets two vectors with classes from 0 to n - 1, and
+    returns an int64 matrix with n rows and n columns. Its element (t, g) says how often class t was taken for
+    class g. You don't need a loop.
     """
 
     kind = "implement"
@@ -89,9 +109,9 @@ class Confusion(Exercise):
             return torch.zeros(n, n, dtype=torch.int64)  # not yet
     """
     hints = [
-        "Each pair names a place of the matrix, and adds one to it. What happens to a place that is named "
+        "Each pair names a place of the matrix, and adds 1 there. What happens to a place that is named "
         "twice?",
-        "`counts[truth, guess] += 1` keeps one of them. Which call writes and adds?",
+        "`counts[truth, guess] += 1` keeps only one of them. Which call adds all of them?",
         "`counts.index_put_((truth, guess), ones, accumulate=True)`. Or count `truth * n + guess`.",
     ]
     solution = """
@@ -101,8 +121,8 @@ class Confusion(Exercise):
             return counts.index_put_((truth, guess), one, accumulate=True)
     """
     reason = """
-        Pairs repeat, so they have to be accumulated. The value 1 is broadcast to all of them.
-        `(truth * n + guess).bincount(minlength=n * n).view(n, n)` does the same with one number a pair.
+        Pairs repeat, so you have to accumulate them. The value 1 is broadcast to all of them.
+        `(truth * n + guess).bincount(minlength=n * n).view(n, n)` does the same with one number per pair.
     """
     wrong = [
         Wrong(
@@ -113,7 +133,7 @@ class Confusion(Exercise):
                 return counts
             """,
             says="add up to",
-            why="`+=` reads a copy, adds, and writes; of a repeated pair one addition survives.",
+            why="`+=` reads a copy, adds, and writes. If a pair comes twice, only one of the additions survives.",
         ),
         Wrong(
             """
@@ -123,7 +143,7 @@ class Confusion(Exercise):
                 return counts.index_put_((guess, truth), one, accumulate=True)
             """,
             says="the other way round",
-            why="Rows are the truth, columns the guess.",
+            why="The rows are the truth, and the columns are the guess.",
         ),
         Wrong(
             """
@@ -141,34 +161,43 @@ class Confusion(Exercise):
             ([0, 1, 2, 1], [0, 2, 1, 2], 3),
             ([0, 0, 0, 1, 1], [1, 1, 0, 0, 0], 2),
             ([0, 1, 0], [1, 0, 0], 4),
+            ([1, 1, 1, 0], [0, 0, 0, 1], 2),
         ]
+        for _ in range(10):
+            n = random.randint(1, 6)
+            classes = random.choices(range(n), k=2 * random.randint(1, 30))
+            half = len(classes) // 2
+            cases.append((classes[:half], classes[half:], n))
         for truth, guess, n in cases:
+            about = f"truth {truth}, guess {guess}, n = {n}"
             wanted = [[0] * n for _ in range(n)]
             for t, g in zip(truth, guess, strict=True):
                 wanted[t][g] += 1
             try:
                 came = confusion(torch.tensor(truth), torch.tensor(guess), n)
             except RuntimeError as error:
-                message = f"Are there n * n counts even if the last class is never guessed? {error}"
-                require(False, message)
+                remark = "Are there n * n counts even if the last class is never guessed?"
+                require(False, f"{remark} ({about}: {error})")
+            require(isinstance(came, torch.Tensor), f"{about}: the result isn't a tensor.")
+            expect(tuple(came.shape), (n, n), f"{about}: the shape")
             total = came.sum().item()
-            about = f"the counts add up to {total}; there are {len(truth)} guesses"
-            require(total in (0, len(truth)), f"Where pairs repeat, {about}.")
+            remark = f"the counts add up to {total}; there are {len(truth)} guesses"
+            require(total in (0, len(truth)), f"{about}: {remark}. Pairs may repeat.")
             turned = [list(row) for row in zip(*wanted, strict=True)]
             require(
                 came.tolist() != turned or turned == wanted,
-                "This is the other way round: rows are the truth.",
+                f"{about}: this is the other way round. The rows are the truth.",
             )
-            expect(came.tolist(), wanted, f"the matrix for truth {truth} and guess {guess}")
+            expect(came, torch.tensor(wanted), f"{about}: the matrix")
 
 
 class PickByHand(Exercise):
     """Indexing with one addition
 
-    Write `pick(x, i, j)`, which gives `x[i, j]` for a matrix of any layout, from the memory that `x` looks
-    at: compute where each element lies, and read there with one index. Use `memory(x)`, which is
-    all of its storage as one row. Negative indices count from the end, the two index tensors are broadcast,
-    and an index that is out of range raises an IndexError.
+    Write `pick(x, i, j)`. It returns `x[i, j]` for a matrix with any layout, but it doesn't index `x`. It
+    computes where each element lies in memory, and reads there with one index. `memory(x)` gives you the
+    whole storage of `x` as one row. Negative indices count from the end, the two index tensors are broadcast,
+    and an index that's out of range raises an `IndexError`.
     """
 
     kind = "extend"
@@ -183,12 +212,12 @@ class PickByHand(Exercise):
             return memory(x)[i + j]  # not yet
     """
     hints = [
-        "The place of $x_{ij}$ is offset plus index times stride, twice. `x.storage_offset()` and `x.stride()` know "
-        "them.",
-        "Wrap first: add the size to those indices that are negative. `torch.where`, or arithmetic "
-        "with the comparison.",
-        "After wrapping, what is negative or too large was out of range. A place that is wrong may "
-        "lie well inside the storage, so compare the indices with the sizes.",
+        "The place of $x_{ij}$ is the offset plus index times stride, for both indices. You get these numbers from "
+        "`x.storage_offset()` and `x.stride()`.",
+        "Wrap first: add the size to the indices that are negative. Use `torch.where`, or multiply "
+        "the comparison by the size.",
+        "If an index is still negative after wrapping, or too large, it was out of range. A wrong place can "
+        "lie well inside the storage, so compare the indices with the sizes, not the places with the length.",
     ]
     solution = """
         def memory(x):
@@ -208,8 +237,8 @@ class PickByHand(Exercise):
             return memory(x)[x.storage_offset() + i * x.stride(0) + j * x.stride(1)]
     """
     reason = """
-        Broadcasting happens in the addition. The check must look at the indices: `i = 0` and `j = 7` in rows of
-        six is a place in the storage, one row below.
+        The addition broadcasts. The check must look at the indices: with rows of six, `i = 0` and `j = 7` is
+        a place inside the storage, in the next row.
     """
     wrong = [
         Wrong(
@@ -223,7 +252,7 @@ class PickByHand(Exercise):
                 return memory(x)[i % x.shape[0] * x.shape[1] + j % x.shape[1]]
             """,
             says="another layout",
-            why="The width is the stride of the rows only while the matrix is contiguous.",
+            why="The stride of the rows is their width only if the matrix is contiguous.",
         ),
         Wrong(
             """
@@ -237,7 +266,7 @@ class PickByHand(Exercise):
                 return memory(x)[x.storage_offset() + i * x.stride(0) + j * x.stride(1)]
             """,
             says="nothing was raised",
-            why="A remainder brings every index into range, also those that are wrong.",
+            why="A remainder brings every index into range, also the wrong ones.",
         ),
         Wrong(
             """
@@ -250,24 +279,33 @@ class PickByHand(Exercise):
                 return memory(x)[x.storage_offset() + i * x.stride(0) + j * x.stride(1)]
             """,
             says="negative",
-            why="A negative index leads back in memory, into the row before.",
+            why="In memory, a negative index leads back into the row before.",
+        ),
+        Wrong(
+            """
+            def memory(x):
+                length = x.untyped_storage().nbytes() // x.element_size()
+                return x.as_strided((length,), (1,), 0)
+
+
+            def pick(x, i, j):
+                return x[i, j]
+            """,
+            says="It indexes `x` itself",
+            why="That's right, but it's what you were asked to build.",
         ),
     ]
 
     def check(pick):
         big = torch.arange(48).reshape(6, 8)
         i, j = torch.tensor([0, 2, 1, 1]), torch.tensor([3, 0, 3, 1])
-        for name, x in {"contiguous": big, "transposed": big.t(), "a part": big[1:5, ::2]}.items():
+        rows = i[:, None]
+        layouts = {"contiguous": big, "transposed": big.t(), "a part": big[1:5, ::2]}
+        for name, x in layouts.items():
             about = "" if name == "contiguous" else ": another layout has other strides"
-            expect(pick(x, i, j).tolist(), x[i, j].tolist(), f"x[i, j] of {name}{about}")
-            rows = i[:, None]
-            expect(
-                pick(x, rows, j).tolist(),
-                x[rows, j].tolist(),
-                f"x[i[:, None], j] of {name}, broadcast",
-            )
-            came = pick(x, i - 3, j - 4).tolist()
-            expect(came, x[i - 3, j - 4].tolist(), f"with negative indices in {name}")
+            expect(pick(x, i, j), x[i, j], f"x[i, j], {name}{about}")
+            expect(pick(x, rows, j), x[rows, j], f"x[i[:, None], j], {name}, broadcast")
+            expect(pick(x, i - 3, j - 4), x[i - 3, j - 4], f"negative indices, {name}")
         x = big[:, :6]
         for bad in (6, -7):
             try:
@@ -275,15 +313,50 @@ class PickByHand(Exercise):
             except IndexError:
                 continue
             require(False, f"Column {bad} of six is out of range, but nothing was raised.")
-        expect_error(IndexError, pick, x, torch.tensor([6]), torch.tensor([0]))
+        for _ in range(15):
+            x = random_matrix()
+            about = f"sizes {tuple(x.shape)}, strides {x.stride()}, offset {x.storage_offset()}"
+            shapes = random.choice([[(4,), (4,)], [(3, 1), (4,)], [(1,), (5,)], [(2, 3), (2, 3)]])
+            i, j = (torch.randint(-n, n, shape) for n, shape in zip(x.shape, shapes, strict=True))
+            expect(pick(x, i, j), x[i, j], f"x[i, j], {about}")
+            if random.random() < 0.5:
+                i.view(-1)[-1] = random.choice([x.shape[0], -x.shape[0] - 1])
+            else:
+                j.view(-1)[-1] = random.choice([x.shape[1], -x.shape[1] - 1])
+            expect_error(IndexError, pick, x, i, j, about=f"an index out of range, {about}")
+        whole = []
+
+        class Watched(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, function, types, args=(), kwargs=None):
+                if getattr(function, "__name__", "") == "__getitem__" and args[0].ndim == 2:
+                    whole.append(any(isinstance(k, torch.Tensor) for k in as_tuple(args[1])))
+                return super().__torch_function__(function, types, args, kwargs or {})
+
+        pick(big.as_subclass(Watched), torch.tensor([1, 2]), torch.tensor([3, 4]))
+        require(not any(whole), "It indexes `x` itself. Compute the places, and index the memory.")
+
+
+def as_tuple(index):
+    return index if isinstance(index, tuple) else (index,)
+
+
+def random_matrix():
+    """Return a part of a larger matrix, in a random layout and dtype."""
+    x = torch.randperm(9 * 11).reshape(9, 11)
+    x = x.to(random.choice([torch.int64, torch.float32, torch.float64, torch.int16]))
+    x = x[
+        random.randint(0, 3) :: random.randint(1, 2), random.randint(0, 3) :: random.randint(1, 3)
+    ]
+    return random.choice([x, x.t(), x.contiguous(), x[:1].expand(5, -1)])
 
 
 class GradientOfReading(BugHunt):
     """A test for the gradient of reading
 
-    Four people wrote `backward(grad, index, size)`: from the gradient of `x[index]`, the gradient of the vector
-    `x` of that size. `index` may contain negative numbers and may be empty. Write `test(backward)`, which passes on
-    the right function and fails on each of theirs.
+    `backward(grad, index, size)` gets the gradient of `x[index]`, and returns the gradient of `x`, a vector with `size`
+    elements. `index` may be empty, and it may contain negative numbers. Four people wrote this function, and each
+    made a mistake. Write `test(backward)`, which passes on the right function and fails on each of theirs.
     """
 
     idea = "An embedding that learns one word too few"
@@ -293,8 +366,8 @@ class GradientOfReading(BugHunt):
             assert grad.tolist() == [1, 2]
     """
     hints = [
-        "The index of the stub's test names every place once, in order. What else may an index do?",
-        "It may come twice, leave places out, go backwards, be negative, be empty.",
+        "In the test of the stub, the index names every place once, and in order. What else can an index do?",
+        "It can name a place twice, leave places out, go backwards, be negative, or be empty.",
         "One bug shows only if an index comes twice, one only if it comes twice *with a negative name "
         "the second time*, one if the last place is never read, one for an index that is not in order.",
     ]
@@ -311,8 +384,8 @@ class GradientOfReading(BugHunt):
             assert grad_of([], [], 2) == [0, 0]
     """
     reason = """
-        Each case is one thing that an index may do. The equation of invariant 3 with a random index would find three of
-        the four, too; the size of the result it cannot see.
+        Each line is one thing that an index can do. You could also take the equation of invariant 3 and a random
+        index with negative numbers. That finds three of the four bugs, but not a wrong size of the result.
     """
     wrong = [
         Wrong(
@@ -322,7 +395,8 @@ class GradientOfReading(BugHunt):
                 assert grad.tolist() == [2, 1]
             """,
             says="planted bugs",
-            why="An index in another order finds one bug; nothing comes twice here.",
+            why="An index in another order finds one bug. The others need an index that comes twice, or places that "
+            "aren't read.",
         ),
         Wrong(
             """
