@@ -171,7 +171,6 @@ class Reshaped(Exercise):
         cases += [random_case() for _ in range(30)]
         for given, sizes in cases:
             about = f"x with sizes {tuple(given.shape)}, strides {given.stride()}, as {sizes}"
-            wanted = given.reshape(sizes)
             del called[:]
             try:
                 came = reshaped(given.as_subclass(Watched), sizes)
@@ -183,6 +182,7 @@ class Reshaped(Exercise):
             forbidden = RELATIVES.intersection(called)
             require(not forbidden, f"It calls {', '.join(forbidden)}. Do it without it.")
             require(isinstance(came, torch.Tensor), f"The result isn't a tensor for {about}.")
+            wanted = given.reshape(sizes)  # made after the call, which could find it otherwise
             expect(tuple(came.shape), tuple(wanted.shape), f"the shape for {about}")
             expect(came.tolist(), wanted.tolist(), about)
             if wanted.untyped_storage() is given.untyped_storage():
@@ -321,12 +321,14 @@ class MovedInPlace(Exercise):
             if step == 2:
                 about += ", in a vector with stride 2"
             before, around = x.tolist(), memory.tolist()
-            expected = before[:k] + before[:-k]
-            around[2 : 2 + step * n : step] = expected
             try:
                 move_right(x, k)
             except RuntimeError as error:
                 require(False, f"It raises an error for {about}: {error}")
+            expected = (
+                before[:k] + before[:-k]
+            )  # made after the call, which could find it otherwise
+            around[2 : 2 + step * n : step] = expected
             came = x.tolist()
             require(came != before, f"{about}: `x` still has its old values.")
             require(

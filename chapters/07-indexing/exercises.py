@@ -170,15 +170,17 @@ class Confusion(Exercise):
             cases.append((classes[:half], classes[half:], n))
         for truth, guess, n in cases:
             about = f"truth {truth}, guess {guess}, n = {n}"
-            wanted = [[0] * n for _ in range(n)]
-            for t, g in zip(truth, guess, strict=True):
-                wanted[t][g] += 1
             try:
                 came = confusion(torch.tensor(truth), torch.tensor(guess), n)
             except RuntimeError as error:
                 remark = "Are there n * n counts even if the last class is never guessed?"
                 require(False, f"{remark} ({about}: {error})")
             require(isinstance(came, torch.Tensor), f"{about}: the result isn't a tensor.")
+            wanted = [
+                [0] * n for _ in range(n)
+            ]  # made after the call, which could find it otherwise
+            for t, g in zip(truth, guess, strict=True):
+                wanted[t][g] += 1
             expect(tuple(came.shape), (n, n), f"{about}: the shape")
             total = came.sum().item()
             remark = f"the counts add up to {total}; there are {len(truth)} guesses"
