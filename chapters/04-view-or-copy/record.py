@@ -18,16 +18,29 @@ for n in (10, 1000, 5000):
     print(f"{{n}} numbers, {{len(wrong)}} wrong: {{wrong[:4].tolist()}}")
 """
 
-in_pytorch = subprocess.run(
-    [sys.executable, "-c", SHIFT.format(module="torch")], capture_output=True, text=True, check=True
-)
+ADD = """
+import {module} as torch
+for n in (10, 1000, 5000):
+    x = torch.arange(2 * n)[::2]
+    wanted = x[1:] + x[:-1]
+    x[1:].add_(x[:-1])
+    print(n, "numbers,", (x[1:] != wanted).sum().item(), "wrong")
+"""
+
+
+def in_pytorch(program):
+    command = [sys.executable, "-c", program.format(module="torch")]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 recording.write(
     FOLDER / "recorded.json",
     {
         "overlap": {
             "program": SHIFT.format(module="torch").strip(),
-            "PyTorch": in_pytorch.stdout.strip(),
+            "PyTorch": in_pytorch(SHIFT),
         },
+        "add": {"program": ADD.format(module="torch").strip(), "PyTorch": in_pytorch(ADD)},
         "bug": recording.symptom(
             "a copy over itself is not read first",
             SHIFT.format(module="tensorlab").strip(),
