@@ -15,7 +15,7 @@ sum over them must be the gradient of the place. Source: PyTorch's note "as_stri
 """
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.dtypes cimport FLOAT32, item_size, kernel_dtype, real
+from tensorlab._core.dtypes cimport FLOAT32, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport as_view, bump_version, set_as_strided
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -34,7 +34,7 @@ from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_be
 from tensorlab.ops.filling cimport fill_number, zeros_beside
 from tensorlab.ops.dimensions cimport change_layout, check_layout_change
 
-from tensorlab.errors import MemoryLayoutError, ShapeError
+from tensorlab.errors import MemoryLayoutError, ShapeError, UnsupportedDType
 
 
 cdef struct Geometry:                       # how a tensor reads a memory
@@ -225,6 +225,8 @@ cdef TensorBase start_restride(TensorBase x, Geometry* reads, Geometry* writes, 
 cdef int read_geometries(TensorBase x, Geometry* reads, Geometry* writes, object size, object stride, object offset,
                          object target_size, object target_stride, object target_offset) except -1:
     cdef int i
+    if not is_floating(x.dtype_):                               # a gradient; sums are computed in float32 or float64
+        raise UnsupportedDType(f"restride: not implemented for {dtype_object(x.dtype_)}; convert with .float()")
     read_geometry(reads, size, stride, offset, "restride")
     read_geometry(writes, target_size, target_stride, target_offset, "restride")
     if reads.offset < 0 or writes.offset < 0:

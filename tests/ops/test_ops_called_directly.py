@@ -29,6 +29,10 @@ BAD = {  # op: arguments, and a part of what it says to them
     "masked_scatter_backward": [(T.ones(3), T.ones(3).bool(), (2,)), "only 2 elements"],
     "masked_scatter_backward mask": [(T.ones(3), T.ones(2).bool(), (3,)), "broadcast together"],
     "one_hot": [(INDEX, 2), "larger than the largest position"],
+    "restride": [
+        (T.ones(2, 2, dtype=T.int32), (2, 2), (1, 1), 0, (3,), (1,), 0, False),
+        "not implemented for tensorlab.int32",
+    ],
     "runs": [(T.tensor([False, True]), None), "the first of them True"],
     "runs order": [(T.tensor([True, True]), INDEX), "2 is no index"],
     "searchsorted": [(T.ones(3), INDEX, False, False, None), "must be equal"],
