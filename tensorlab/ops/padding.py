@@ -92,9 +92,11 @@ def pad_with_constant(input, pairs, value):
 
 def pad_by_index(input, d, before, behind, mode):
     size = input.size(d)
-    least = 1
+    if size + before + behind < (0 if mode == "circular" else 1):
+        raise ShapeError(
+            f"pad: ({before}, {behind}) leaves nothing of the {size} elements in dimension {d}"
+        )
     if mode == "circular":  # negative widths cut first, and what is left goes around
-        least = 0
         start, stop = min(max(-before, 0), size), size - max(-behind, 0)
         input = input.narrow(d, start, max(stop - start, 0))
         size, before, behind = input.size(d), max(before, 0), max(behind, 0)
@@ -103,10 +105,6 @@ def pad_by_index(input, d, before, behind, mode):
         raise ShapeError(
             f"pad: mode {mode!r} can copy {most} elements in dimension {d}, which has {size}, but "
             f"({before}, {behind}) are asked for"
-        )
-    if size + before + behind < least:
-        raise ShapeError(
-            f"pad: ({before}, {behind}) leaves nothing of the {size} elements in dimension {d}"
         )
     index = INDICES[mode](arange(-before, size + behind), size)
     return call_unpacked(index_select, input, d, index)
