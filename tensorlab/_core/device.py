@@ -4,6 +4,8 @@ PyTorch's programs name all three, so they exist, but there is little to choose:
 the memory that the processor addresses, or on "meta" in no memory at all; every layout is strided.
 """
 
+import operator
+import re
 import threading
 
 from tensorlab._core.placement import get_meta_by_default, set_meta_by_default
@@ -45,7 +47,7 @@ class device:
     __slots__ = ("index", "type")
 
     def __init__(self, type, index=None):
-        if isinstance(type, device):
+        if isinstance(type, device) and index is None:
             type, index = type.type, type.index
         if isinstance(type, int) and not isinstance(type, bool):
             raise DeviceError(
@@ -56,9 +58,11 @@ class device:
             raise TypeError(f"device: a name such as 'cpu' is needed, not {type!r}")
         name, colon, number = type.partition(":")
         if colon:
-            if index is not None or not number.isdecimal():
+            if index is not None or not re.fullmatch("0|[1-9][0-9]*", number):
                 raise RuntimeError(f"device: {type!r} is not a device; write 'cpu'")
             index = int(number)
+        elif index is not None:
+            index = checked_index(index)
         if name not in ("cpu", "meta") and name not in ACCELERATORS:
             raise RuntimeError(
                 f"device: {type!r} is not a device; tensors are on 'cpu' or 'meta', and other names "
@@ -95,6 +99,15 @@ class device:
 
     def __reduce__(self):
         return device, (self.type, self.index)
+
+
+def checked_index(given):
+    if isinstance(given, bool) or not hasattr(given, "__index__"):
+        raise TypeError(f"device: index must be an int such as 0, not {given!r}")
+    number = operator.index(given)
+    if number < 0:
+        raise RuntimeError(f"device: index is {number}, but devices are counted from 0")
+    return number
 
 
 CPU = device("cpu")
