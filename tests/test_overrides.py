@@ -214,6 +214,29 @@ def test_a_foreign_class_takes_part_once_registered():
         overrides.register(int)
 
 
+def test_a_foreign_class_that_disables_the_hook_it_inherits_takes_no_part():
+    @overrides.register
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    class Quiet(Duck):
+        __torch_function__ = overrides.disabled_tensor_function
+
+    assert not overrides.has_torch_function((Quiet(),))
+    for call in (lambda x: tensorlab.add(x, Quiet()), lambda x: x + Quiet()):
+        with pytest.raises(TypeError, match="Quiet") as error:
+            call(tensorlab.ones(2))
+        assert "defines neither" not in str(error.value)
+
+
+def test_called_for_tensor_the_default_hook_leaves_a_result_as_it_is():
+    given = [tensorlab.ones(2).as_subclass(Left), (tensorlab.ones(2),)]
+    hook = tensorlab.Tensor.__torch_function__
+    assert hook(lambda: given, (tensorlab.Tensor,)) is given
+
+
 # ---------------------------------------------------------------- autograd
 def test_gradients_flow_through_subclasses():
     x = tensorlab.ones(3).as_subclass(Left).requires_grad_()
@@ -232,6 +255,19 @@ def test_no_one_hears_of_the_formulas_of_backward():
     logger.log.clear()
     y.backward()
     assert logger.log == ["backward"]
+
+
+def test_no_one_hears_how_a_gradient_is_converted_or_filled():
+    heir = make_logger(tensorlab)
+    x = tensorlab.ones(3, dtype=tensorlab.float64, requires_grad=True)
+    grad = tensorlab.ones(3).as_subclass(heir)
+    y, z = x * 2, (x * 3).sum().as_subclass(heir)
+    heir.log.clear()
+    with Record() as record:
+        tensorlab.autograd.backward([y, z], [grad, None])
+    assert heir.log == ["backward"]
+    assert record.names == ["backward"]
+    assert x.grad.tolist() == [5.0, 5.0, 5.0]
 
 
 def test_as_subclass_is_a_view_that_shares_the_version():

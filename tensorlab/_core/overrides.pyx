@@ -110,7 +110,7 @@ cdef bint has_override(object value):
     cls = type(value)
     if isinstance(value, TensorBase):
         return cls is not tensor_class and cls not in plain_classes and hook_name(cls) is not None
-    return isinstance(value, foreign) and len(foreign) > 0
+    return isinstance(value, foreign) and hook_name(cls) is not None
 
 
 cdef list add_overloaded(list found, object value):
@@ -212,10 +212,7 @@ cdef object call_hooks(object public, list found, tuple args, dict kwargs):
 
 
 cdef object hook_of(object value):
-    cdef str name = hook_name(type(value))
-    if name is None:
-        raise TypeError(f"{type(value).__name__}: defines neither {HOOK_NAMES[0]} nor {HOOK_NAMES[1]}")
-    return getattr(value, name)
+    return getattr(value, hook_name(type(value)))
 
 
 cdef object no_implementation(object public, list found):
