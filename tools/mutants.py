@@ -41,6 +41,7 @@ OPS = ["tests/ops"]
 GRAPH = [
     "tests/autograd",
     "tests/core",
+    "tests/test_overrides.py",
     *["tests/ops/test_views.py", "tests/ops/test_gradients.py", "tests/ops/test_node_names.py"],
 ]
 # family: the files it is in (below tensorlab/), and the tests that are about it.

@@ -49,9 +49,9 @@ cdef class SavedTensor:
         """Raise if it was freed, or if the tensor was written to since. What was packed is not followed."""
         if self.is_released:
             raise already_released(owner.label())
-        if self.unpacker is not None:
-            return 0
-        return check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
+        if self.unpacker is None:
+            check_saved_tensor(self.tensor, self.version, self.was_computed, self.is_output, owner)
+        return 0
 
     cdef TensorBase restore(self, Node owner):
         """The tensor, checked to be unchanged; or what `unpack` makes of it, with the history

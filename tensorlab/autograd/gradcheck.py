@@ -226,7 +226,7 @@ def random_gradients(outputs, non_contiguous):
     made = []
     for output in outputs:
         vector = rand(output.shape, generator=generator, dtype=output.dtype) * 2 - 1
-        if non_contiguous and output.numel() > 1:
+        if non_contiguous:
             vector = empty(*output.shape, 2, dtype=output.dtype).select(-1, 0).copy_(vector)
         made.append(vector.requires_grad_())
     return tuple(made)

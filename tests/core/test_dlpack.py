@@ -77,8 +77,8 @@ def test_the_version_decides_the_name_of_the_capsule():
 
 def test_read_only_memory_stays_so():
     x = tensorlab.frombuffer(b"12345678", dtype=tensorlab.int32)
-    array = np.from_dlpack(x)
-    assert not array.flags.writeable
+    for array in (np.from_dlpack(x), x.numpy(), x[1:].numpy()):
+        assert not array.flags.writeable
     borrowed = tensorlab.from_dlpack(x)
     with pytest.raises(MemoryLayoutError, match="read-only"):
         borrowed.add_(1)

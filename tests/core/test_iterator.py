@@ -48,6 +48,14 @@ def test_rows_that_lie_apart_take_a_column_and_a_number(columns):
     assert np.array_equal(result.numpy(), np.where(part > column, part, np.float32(0.5)))
 
 
+def test_windows_that_overlap_are_written_one_after_the_other():
+    x = tl.zeros(5)
+    x.as_strided((2, 3), (2, 1)).copy_(tl.arange(6.0).view(2, 3))
+    assert x.tolist() == [0, 1, 3, 4, 5]
+    x.as_strided((3, 2), (1, 2)).copy_(tl.arange(6.0).view(3, 2))
+    assert x.tolist() == [0, 2, 1, 3, 5]
+
+
 def test_three_transposed_dimensions_and_a_step():
     x = numbers(np.random.default_rng(4), (20, 34, 18), "int64")
     y = tl.from_numpy(x)[:, ::2].permute(2, 1, 0)

@@ -193,6 +193,40 @@ def test_a_tensor_that_gets_another_layout_while_keepdim_is_read():
         x.sum(1, keepdim=Mischief())
 
 
+CALLS_WITH_A_DIM = {
+    "select": lambda x, dim: x.select(dim, 0),
+    "unfold": lambda x, dim: x.unfold(dim, 1, 1),
+    "diagonal": lambda x, dim: x.diagonal(0, 0, dim),
+    "transpose_": lambda x, dim: x.transpose_(0, dim),
+    "split": lambda x, dim: x.split(1, dim),
+    "unbind": lambda x, dim: x.unbind(dim),
+    "repeat_interleave": lambda x, dim: x.repeat_interleave(2, dim),
+    "roll": lambda x, dim: x.roll(1, dim),
+    "diff": lambda x, dim: x.diff(dim=dim),
+    "cat": lambda x, dim: T.cat([x, x], dim),
+    "cumsum": lambda x, dim: x.cumsum(dim),
+    "sort": lambda x, dim: x.sort(dim),
+    "max": lambda x, dim: x.max(dim),
+    "min": lambda x, dim: x.min(dim, keepdim=True),
+    "softmax": lambda x, dim: x.softmax(dim),
+    "index_select": lambda x, dim: x.index_select(dim, T.tensor([0])),
+    "scatter_add_": lambda x, dim: x.scatter_add_(dim, T.zeros(2, 3).long(), T.ones(2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS_WITH_A_DIM)
+def test_a_tensor_that_gets_another_layout_while_a_dim_is_read(name):
+    x = T.ones(2, 3)
+
+    class Mischief:
+        def __index__(self):
+            x.data = T.zeros(())
+            return 1
+
+    with pytest.raises((IndexError, RuntimeError), match="dimension"):
+        CALLS_WITH_A_DIM[name](x, Mischief())
+
+
 def test_a_list_that_grows_while_it_is_read():
     rows = [[1.0, 2.0], [3.0, 4.0]]
 

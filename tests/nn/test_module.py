@@ -377,7 +377,7 @@ def test_a_module_without_forward_says_so():
 
 
 def test_hooks_see_and_may_replace_arguments_and_results():
-    calls = []
+    calls, looks = [], []
     module = Affine()
     x = tensorlab.ones(1, 2)
     plain = module(x)
@@ -385,13 +385,15 @@ def test_hooks_see_and_may_replace_arguments_and_results():
     pre = module.register_forward_pre_hook(lambda module, args: (args[0] * 0,))
     post = module.register_forward_hook(lambda module, args, result: result + 1)
     watch = module.register_forward_hook(lambda *seen: calls.append(seen))
+    look = module.register_forward_pre_hook(lambda *seen: looks.append(seen))
     changed = module(x)
     assert changed.tolist() == (module.forward(x * 0) + 1).tolist()
     assert calls[0][0] is module
     assert calls[0][1][0].tolist() == [[0.0, 0.0]]
     assert calls[0][2] is changed
+    assert looks == [(module, calls[0][1])]
 
-    for handle in (pre, post, watch):
+    for handle in (pre, post, watch, look):
         handle.remove()
         handle.remove()
     assert module(x).tolist() == plain.tolist()
@@ -406,11 +408,12 @@ def test_hooks_with_kwargs_see_keyword_arguments():
         lambda module, args, kwargs: (args, {"scale": 2.0}), with_kwargs=True
     )
     seen = []
+    module.register_forward_pre_hook(lambda *given: seen.append(given), with_kwargs=True)
     module.register_forward_hook(
         lambda module, args, kwargs, result: seen.append(kwargs), with_kwargs=True
     )
     assert module(x, scale=5.0).tolist() == doubled.tolist()
-    assert seen == [{"scale": 2.0}]
+    assert seen == [(module, (x,), {"scale": 2.0}), {"scale": 2.0}]
     module.register_forward_pre_hook(lambda module, args, kwargs: args, with_kwargs=True)
     with pytest.raises(RuntimeError, match=r"return None or a tuple \(args, kwargs\)"):
         module(x)

@@ -43,6 +43,9 @@ SAMPLES = [
     convolution("conv1d same", (2, 4, 9), (6, 4, 3), (6,), padding="same", dilation=2),
     convolution("conv1d groups", (2, 4, 9), (6, 2, 3), (6,), groups=2),
     convolution("conv1d pointwise", (2, 4, 9), (6, 4, 1), (6,)),
+    convolution("conv2d pointwise padded", (2, 3, 4, 5), (4, 3, 1, 1), (4,), padding=(1, 2)),
+    convolution("conv2d pointwise strided", (2, 3, 4, 5), (4, 3, 1, 1), (4,), stride=(2, 3)),
+    convolution("conv1d of padding only", (2, 3, 1), (4, 3, 2), (4,), padding=99, dilation=198),
     convolution("conv2d", (2, 3, 5, 6), (4, 3, 3, 3), (4,), padding=1),
     convolution(
         "conv2d uneven",

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tensorlab._core.op import REGISTRY
 
 import tensorlab
 from tests.ops.agreement import agree
@@ -44,6 +45,16 @@ def test_a_convolution_of_a_single_product(ndim):
 
 
 # ---------------------------------------------------------------- cross entropy with everything
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_without_gradient_cross_entropy_keeps_no_probabilities(device):
+    x = tensorlab.ones(2, 3, device=device)
+    target = tensorlab.zeros(2, dtype=tensorlab.int64, device=device)
+    for keeps, shape in ((True, (2, 3)), (False, (0,))):
+        loss, probabilities = REGISTRY["cross_entropy"](x, target, keeps_softmax=keeps)
+        assert loss.shape == ()
+        assert probabilities.shape == shape
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_cross_entropy_with_ignored_targets_weights_and_smoothing(smoothing, reduction):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tensorlab.errors import DeviceError
 from tests.ops.out_calls import RANDOM, all_calls
 from tests.oracle import require_torch
 
@@ -308,6 +309,19 @@ def test_an_out_that_is_resized_gets_the_layout_that_pytorch_gives_it(name):
         return tuple(LAYOUTS[name](T, x, T.empty(0)).stride())
 
     assert strides(tensorlab) == strides(torch)
+
+
+@pytest.mark.parametrize("name, arguments", CALLS, ids=lambda value: str(value))
+def test_an_out_on_another_device_is_refused(name, arguments):
+    names = inputs(tensorlab)
+    results = several(run(tensorlab, name, arguments, names))
+    for shape in (None, (0,)):
+        away = tuple(
+            tensorlab.empty(shape or one.shape, dtype=one.dtype, device="meta") for one in results
+        )
+        with pytest.raises(DeviceError, match=r"^\w+: .*'meta'.*; they must be on one device"):
+            run(tensorlab, name, arguments, names, out=away if len(away) > 1 else away[0])
+        assert [one.shape for one in away] == [shape or one.shape for one in results]
 
 
 def test_several_outs_are_written_together_or_not_at_all():

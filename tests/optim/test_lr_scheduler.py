@@ -123,7 +123,7 @@ def test_a_plateau_reduces_the_rate_as_in_pytorch(options):
     for T in (tensorlab, require_torch()):
         optimizer = make_optimizer(T)
         scheduler = T.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **options)
-        found = []
+        found = [scheduler.get_last_lr()]
         for value in values:
             optimizer.step()
             scheduler.step(T.tensor(value))

@@ -172,6 +172,12 @@ def test_streams_are_batched_as_in_pytorch(options):
     assert ours == theirs
 
 
+def test_a_stream_is_not_sampled():
+    loader = data.DataLoader(Stream(7), batch_size=3, shuffle=False)
+    assert loader.sampler is None
+    assert loader.batch_sampler is None
+
+
 @pytest.mark.parametrize("lengths", [[7, 3], [10], [0.5, 0.5], [0.3, 0.3, 0.4], [0.25, 0.75]])
 def test_random_splits_are_pytorchs(lengths):
     def run(package, data):
