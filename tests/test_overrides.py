@@ -318,6 +318,14 @@ def test_a_mode_hears_every_call_of_its_block_and_thread():
     assert record.names == ["ones", "add", "sum"]
 
 
+@pytest.mark.parametrize("kind", [overrides.TorchFunctionMode, overrides.BaseTorchFunctionMode])
+def test_a_mode_without_a_hook_of_its_own_changes_nothing(kind):
+    x = tensorlab.ones(2, 3)
+    with kind():
+        assert x.sum(dim=1, keepdim=True).tolist() == [[3.0], [3.0]]
+        assert tensorlab.add(x, x, alpha=2)[0, 0].item() == 3.0
+
+
 def test_inside_a_mode_everything_has_a_hook():
     class Mode(overrides.TorchFunctionMode):
         def __torch_function__(self, func, types, args=(), kwargs=None):

@@ -119,6 +119,24 @@ def test_asarray_shares_memory_and_heeds_copy():
 
 
 # ---------------------------------------------------------------- the interpreter survives
+@pytest.mark.parametrize(
+    "array", [np.zeros((0, 3)), np.zeros((5, 3))[:, :0], np.zeros((5, 3))[2:2]]
+)
+def test_an_array_without_elements_is_shared_as_in_pytorch(array):
+    def facts(T):
+        x = T.from_numpy(array)
+        return (
+            x.shape,
+            x.stride(),
+            x.data_ptr(),
+            x.untyped_storage().nbytes(),
+            x.numpy().shape,
+            x.sum().item(),
+        )
+
+    assert facts(tensorlab) == facts(require_torch())
+
+
 def test_an_array_outlives_its_tensor():
     arrays = [tensorlab.full((1000,), float(k)).numpy()[1:] for k in range(20)]
     gc.collect()

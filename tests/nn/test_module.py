@@ -220,13 +220,21 @@ def test_requires_grad_reaches_every_parameter():
     assert not any(parameter.requires_grad for parameter in model.parameters())
 
 
-def test_zero_grad_forgets_gradients_or_fills_them():
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zero_grad_forgets_gradients_or_fills_them(create_graph):
     module = nn.Linear(2, 1)
-    module(tensorlab.ones(2)).sum().backward()
+    (module(tensorlab.ones(2)) ** 2).sum().backward(create_graph=create_graph)
     grad = module.weight.grad
+    assert grad.requires_grad == create_graph
     module.zero_grad(set_to_none=False)
     assert module.weight.grad is grad
     assert grad.tolist() == [[0.0, 0.0]]
+    assert grad.is_leaf
+    assert not grad.requires_grad
+    module.weight.grad = tensorlab.ones(1, 2, requires_grad=True)
+    module.zero_grad(set_to_none=False)
+    assert module.weight.grad.tolist() == [[0.0, 0.0]]
+    assert not module.weight.grad.requires_grad
     module.zero_grad()
     assert module.weight.grad is None
 
@@ -436,8 +444,12 @@ def test_a_deep_copy_and_a_pickle_are_equal_and_share_nothing(copied):
     module = Affine()
     module.tied = module.inner.weight
     module.weight.tag = "mine"
+    module.inner.bias.requires_grad_(False)
     module(tensorlab.ones(1, 2)).sum().backward()
     twin = copied(module)
+    assert [one.requires_grad for one in twin.parameters()] == [
+        one.requires_grad for one in module.parameters()
+    ]
     assert list(twin.state_dict()) == list(module.state_dict())
     assert twin.tied is twin.inner.weight
     assert type(twin.weight) is nn.Parameter
@@ -510,6 +522,7 @@ def test_a_tensor_of_another_class_that_became_a_parameter_counts_as_one():
     assert isinstance(made, nn.Parameter)
     assert not isinstance(made, Learned)
     assert not isinstance(tensorlab.ones(2), nn.Parameter)
+    assert isinstance(Learned(tensorlab.ones(2)), nn.Parameter)
     module = nn.Module()
     module.weight = made
     assert dict(module.named_parameters()) == {"weight": made}
