@@ -25,7 +25,7 @@ def run_notebook(notebook):
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
         os.environ["TENSORLAB_HOME"] = home  # its checks are no reader's progress
         resources = {"metadata": {"path": folder}}
-        NotebookClient(notebook, timeout=120, resources=resources).execute()
+        NotebookClient(notebook, timeout=600, resources=resources).execute()
 
 
 def main():

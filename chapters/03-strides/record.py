@@ -1,5 +1,6 @@
 """Record what chapter 3 says about PyTorch: `make record` runs this where PyTorch is installed."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +14,15 @@ x = torch.zeros(4)
 windows = x.as_strided((3, 2), (1, 1))
 windows += 1
 print(json.dumps(x.tolist()))
+"""
+
+# out is every other place in the middle of a larger tensor.
+FORGOTTEN = """
+import torch
+memory = torch.full((10,), 99.0)
+out = memory[2:8:2]
+torch.narrow_copy(torch.tensor([1.0, 2.0, 3.0]), 0, 0, 3, out=out)
+print(memory.tolist())
 """
 
 # The same program under both names, one thread; medians of 15 rounds in milliseconds.
@@ -35,6 +45,12 @@ recording.write(
     FOLDER / "recorded.json",
     {
         "storage after an overlapping write": recording.run_json(OVERLAP),
+        "forgotten strides": {
+            "program": FORGOTTEN.strip(),
+            "PyTorch": subprocess.run(
+                [sys.executable, "-c", FORGOTTEN], capture_output=True, text=True, check=True
+            ).stdout.strip(),
+        },
         "milliseconds of tensorlab": recording.run_json(TRANSPOSE.format(module="tensorlab")),
         "milliseconds of PyTorch": recording.run_json(TRANSPOSE.format(module="torch")),
     },
