@@ -1,5 +1,6 @@
 """Exercises of chapter 3, strides."""
 
+import random
 from itertools import product
 
 import tensorlab as torch
@@ -146,17 +147,22 @@ class Patches(Exercise):
     ]
 
     def check(patches):
-        for x in (BIG, BIG.t(), BIG[1:, 2:]):
-            p, (n0, n1) = patches(x, 3), x.shape
+        other = torch.rand(random.randint(4, 6), random.randint(5, 7))
+        for x, k in (
+            *((BIG, 3), (BIG.t(), 3), (BIG[1:, 2:], 3), (BIG, 2)),
+            *((other, 1), (other.t(), random.randint(2, 4)), (other[1:, ::2], 2)),
+        ):
+            p, (n0, n1) = patches(x, k), x.shape
+            require(isinstance(p, torch.Tensor), f"patches returned {type(p).__name__}, no tensor.")
             require(
                 p.ndim != 3, "These are windows over the rows only; the columns want theirs too."
             )
-            expect(tuple(p.shape), (n0 - 2, n1 - 2, 3, 3), "the sizes")
+            expect(tuple(p.shape), (n0 - k + 1, n1 - k + 1, k, k), f"the sizes for k = {k}")
             shared = p.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
             require(shared, "The values lie in new memory: this is a copy, not a view.")
-            for i, j in product(range(n0 - 2), range(n1 - 2)):
-                came, wanted = p[i, j].tolist(), x[i : i + 3, j : j + 3].tolist()
-                about = f"patch ({i}, {j})"
+            for i, j in product(range(n0 - k + 1), range(n1 - k + 1)):
+                came, wanted = p[i, j].tolist(), x[i : i + k, j : j + k].tolist()
+                about = f"patch ({i}, {j}) for k = {k}"
                 if came != wanted and x.storage_offset():
                     about += ": is the view's start the storage's? See storage_offset()"
                 elif came != wanted and not x.is_contiguous():
@@ -168,9 +174,9 @@ class Places(Exercise):
     """The library evaluates the equation for you
 
     Write `places(x)`, which gives the place of every element of `x` in its storage, as a tensor of
-    the same shape, without a loop and without multiplying indices yourself. With it, the function
-    `reads_twice` below says whether two indices share a place: the overlap test that no write can
-    afford, and that you can, for a small tensor.
+    the same shape. You don't need a loop, and you don't have to multiply any index: the library can
+    do it. With `places`, the function `reads_twice` below says whether two indices share a place.
+    That's the overlap test that is too expensive for every write, and cheap enough for a small tensor.
     """
 
     kind = "extend"
@@ -231,17 +237,25 @@ class Places(Exercise):
     ]
 
     def check(places, reads_twice):
-        x = torch.rand(4, 6)
-        truth = torch.arange(24).reshape(4, 6)  # its values are its places
+        n0, n1 = random.randint(4, 6), random.randint(5, 8)
+        x = torch.rand(n0, n1)
+        truth = torch.arange(n0 * n1).reshape(n0, n1)  # its values are its places
+        first, step = random.randint(1, 2), random.randint(2, 3)
         views = [
             lambda x: x,
             lambda x: x[1:, ::2].t(),
-            lambda x: x[:1].expand(3, 6),
+            lambda x: x[:1].expand(3, n1),
             lambda x: x.unfold(1, 2, 2),
+            lambda x: x[first:, first::step].t(),
+            lambda x: x[first:].diagonal(),
         ]
         for look in views:
             view, expected = look(x), look(truth)
             came = places(view)
+            require(
+                isinstance(came, torch.Tensor) and came.shape == view.shape,
+                f"Return a tensor of the shape of x, {tuple(view.shape)}.",
+            )
             counted = list(range(view.numel()))
             is_count = came.reshape(-1).tolist() == counted != expected.reshape(-1).tolist()
             require(
@@ -252,7 +266,7 @@ class Places(Exercise):
                 not values, "These are the values of x. Asked for are the places where they lie."
             )
             expect(came.tolist(), expected.tolist(), f"the places for strides {view.stride()}")
-        for view in (x[:1].expand(3, 6), x.unfold(1, 2, 1)):
+        for view in (x[:1].expand(3, n1), x.unfold(1, 2, 1)):
             expect(
                 reads_twice(view), True, f"with strides {view.stride()} some places are read twice"
             )
