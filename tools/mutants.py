@@ -43,6 +43,7 @@ GRAPH = [
     "tests/core",
     "tests/test_overrides.py",
     *["tests/ops/test_views.py", "tests/ops/test_gradients.py", "tests/ops/test_node_names.py"],
+    "tests/ops/test_leaked_memory.py",
 ]
 # family: the files it is in (below tensorlab/), and the tests that are about it.
 FAMILIES = {

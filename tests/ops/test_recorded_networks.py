@@ -100,6 +100,20 @@ def test_an_op_checks_what_it_is_called_with(name):
         REGISTRY[name](*BAD_CALLS[name]())
 
 
+@pytest.mark.parametrize("name", ["conv", "conv_input", "conv_weight"])
+def test_operands_of_a_convolution_are_of_one_type(name):
+    x, weight, grad = (tensorlab.ones(*sizes) for sizes in [(1, 3, 5), (4, 3, 3), (1, 4, 3)])
+    numbers = (1,), (0,), (1,), 1
+    call, first, second = {
+        "conv": (lambda: REGISTRY[name](x.double(), weight, None, grad.shape, *numbers), 64, 32),
+        "conv_input": (lambda: REGISTRY[name](grad, weight.double(), x.shape, *numbers), 64, 32),
+        "conv_weight": (lambda: REGISTRY[name](x, grad.double(), weight.shape, *numbers), 32, 64),
+    }[name]
+    message = f"^{name}: the tensors have types tensorlab.float{first} and tensorlab.float{second}"
+    with pytest.raises(RuntimeError, match=message):
+        call()
+
+
 def test_operands_on_several_devices_are_refused():
     x, away = tensorlab.ones(2, 3), tensorlab.ones(3, device="meta")
     functional = tensorlab.nn.functional

@@ -25,6 +25,8 @@ OPS = {
         lambda x, w: F.conv2d(x, w, groups=2),
         *(normal(7, 4, 29, 27), normal(6, 2, 3, 3)),
     ),
+    "conv2d of two images": lambda: (F.conv2d, normal(2, 4, 29, 27), normal(6, 4, 3, 3)),
+    "conv2d of three images": lambda: (F.conv2d, normal(3, 4, 29, 27), normal(6, 4, 3, 3)),
     "conv1d": lambda: (F.conv1d, normal(7, 5, 301), normal(9, 5, 7)),
     "max_pool2d": lambda: (lambda x: F.max_pool2d(x, 3, 2, 1), normal(7, 5, 37, 41)),
     "avg_pool2d": lambda: (lambda x: F.avg_pool2d(x, 3, 2, 1), normal(7, 5, 37, 41)),
