@@ -268,6 +268,15 @@ def test_no_one_hears_how_a_gradient_is_converted_or_filled():
     assert heir.log == ["backward"]
     assert record.names == ["backward"]
     assert x.grad.tolist() == [5.0, 5.0, 5.0]
+    heir.log.clear()
+    for batched, given in ((False, grad), (True, tensorlab.ones(2, 3).as_subclass(heir))):
+        y = x * 2
+        heir.log.clear()
+        (found,) = tensorlab.autograd.grad(y, x, given, is_grads_batched=batched)
+        assert heir.log == []
+        assert found.dtype is tensorlab.float64
+    tensorlab.autograd.backward([x * 2], [grad])
+    assert heir.log == []
 
 
 def test_as_subclass_is_a_view_that_shares_the_version():

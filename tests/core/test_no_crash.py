@@ -6,6 +6,7 @@ Each once did, or touches a place where C code trusts what Python code hands it.
 import threading
 
 import pytest
+from tensorlab._core.op import REGISTRY
 
 import tensorlab as T
 from tensorlab.overrides import TorchFunctionMode
@@ -211,6 +212,13 @@ CALLS_WITH_A_DIM = {
     "softmax": lambda x, dim: x.softmax(dim),
     "index_select": lambda x, dim: x.index_select(dim, T.tensor([0])),
     "scatter_add_": lambda x, dim: x.scatter_add_(dim, T.zeros(2, 3).long(), T.ones(2, 3)),
+    "the op select": lambda x, dim: REGISTRY["select"](x, dim, 0),
+    "the op unbind": lambda x, dim: REGISTRY["unbind"](x, dim),
+    "the op unfold": lambda x, dim: REGISTRY["unfold"](x, dim, 1, 1),
+    "the op cumsum": lambda x, dim: REGISTRY["cumsum"](x, dim),
+    "the op softmax": lambda x, dim: REGISTRY["softmax"](x, dim),
+    "the op gather": lambda x, dim: REGISTRY["gather"](x, dim, T.zeros(2, 3).long()),
+    "the op index_select": lambda x, dim: REGISTRY["index_select"](x, dim, T.tensor([0])),
 }
 
 

@@ -137,6 +137,14 @@ def test_an_array_without_elements_is_shared_as_in_pytorch(array):
     assert facts(tensorlab) == facts(require_torch())
 
 
+def test_a_storage_reaches_to_the_last_element_of_its_array_as_in_pytorch():
+    array = np.arange(24.0).reshape(4, 6)
+    for one in (array, array[1:3, ::2], array.T, array[:, :1], array[2, 3:4], np.array(1.0)):
+        ours, theirs = (T.from_numpy(one).untyped_storage() for T in (tensorlab, require_torch()))
+        assert ours.nbytes() == theirs.nbytes()
+        assert ours.data_ptr() == theirs.data_ptr()
+
+
 def test_an_array_outlives_its_tensor():
     arrays = [tensorlab.full((1000,), float(k)).numpy()[1:] for k in range(20)]
     gc.collect()

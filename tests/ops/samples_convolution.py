@@ -45,6 +45,7 @@ SAMPLES = [
     convolution("conv1d pointwise", (2, 4, 9), (6, 4, 1), (6,)),
     convolution("conv2d pointwise padded", (2, 3, 4, 5), (4, 3, 1, 1), (4,), padding=(1, 2)),
     convolution("conv2d pointwise strided", (2, 3, 4, 5), (4, 3, 1, 1), (4,), stride=(2, 3)),
+    convolution("conv1d pointwise of equal size", (2, 3, 4), (5, 3, 1), (5,), stride=2, padding=2),
     convolution("conv1d of padding only", (2, 3, 1), (4, 3, 2), (4,), padding=99, dilation=198),
     convolution("conv2d", (2, 3, 5, 6), (4, 3, 3, 3), (4,), padding=1),
     convolution(
