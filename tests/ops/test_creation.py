@@ -106,6 +106,8 @@ FACTORIES = {
     "Tensor of sizes": lambda T: T.Tensor(2, 3).shape,
     "Tensor of a list": lambda T: T.Tensor([1, 2]),
     "Tensor of nothing": lambda T: T.Tensor().shape,
+    "Tensor of data by name": lambda T: T.Tensor(data=[1, 2]),
+    "FloatTensor of data by name": lambda T: T.FloatTensor(data=[[1, 2], [3, 4]]),
     "LongTensor": lambda T: T.LongTensor([1, 2]),
     "FloatTensor of sizes": lambda T: T.FloatTensor(2, 3).shape,
     "is a DoubleTensor": lambda T: [

@@ -2,6 +2,7 @@
 
 import pytest
 
+import tensorlab
 from tests.ops.agreement import agree
 
 SIZE = 4
@@ -104,3 +105,18 @@ def test_an_op_at_the_edge(name, edge, where):
 )
 def test_a_dimension_at_the_edge(name, dim):
     agree(lambda T: getattr(T.arange(6.0).view(2, 3), name)(dim), tolerance=1e-6)
+
+
+@pytest.mark.parametrize("where", [0, 1, 511, 512, 199_999])
+@pytest.mark.parametrize("accumulate", [False, True])
+def test_an_index_that_is_out_of_range_changes_nothing_however_many_threads(where, accumulate):
+    x, threads = tensorlab.zeros(1000), tensorlab.get_num_threads()
+    index = tensorlab.arange(200_000) % 1000
+    index[where] = 1000
+    tensorlab.set_num_threads(2)
+    try:
+        with pytest.raises(IndexError):
+            x.index_put_((index,), tensorlab.ones(200_000), accumulate)
+    finally:
+        tensorlab.set_num_threads(threads)
+    assert not x.any()

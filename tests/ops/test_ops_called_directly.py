@@ -1,5 +1,9 @@
 """Ops of indexing and sorting, called without their public functions: they check what they are given themselves."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 from tensorlab._core.op import REGISTRY
 
@@ -123,3 +127,15 @@ def test_a_fill_of_an_expanded_tensor_is_differentiated_once_for_each_place():
     (x * T.arange(6.0).reshape(2, 3)).sum().backward()
     assert x.tolist() == [[5, 5, 0]] * 2
     assert value.grad.item() == 0 + 3 + 1 + 4
+
+
+@pytest.mark.parametrize("name", ["i0", "i1"])
+def test_an_op_that_borrows_scipys_function_loads_it_when_it_is_called_first(name):
+    program = (
+        "import sys, tensorlab\nfrom tensorlab._core.op import REGISTRY\n"
+        "assert 'scipy.special' not in sys.modules\n"
+        f"print(REGISTRY[{name!r}](tensorlab.tensor([0.0, 1.0])).tolist())"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == getattr(T.special, name)(T.tensor([0.0, 1.0])).tolist()

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.special
+from tensorlab._core.op import REGISTRY
 
 import tensorlab
 from tensorlab.errors import DivisionByZero, DTypeError, ShapeError, UnsupportedDType
@@ -225,6 +226,26 @@ def test_shifts_by_too_much_leave_nothing_or_the_sign():
             assert_agree(ours >> -1, theirs >> -1)
 
 
+# ------------------------------------------------------------------------------------------------ long rows
+UNARY = [
+    name
+    for name, op in REGISTRY.items()
+    if op.is_pointwise and str(op.schema).partition("(")[2] == "Tensor x) -> Tensor"
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", UNARY)
+def test_a_long_row_has_the_values_of_its_parts(name, dtype):
+    x = tensorlab.linspace(-3, 3, 5000, dtype=getattr(tensorlab, dtype))
+    try:
+        whole = REGISTRY[name](x)
+    except DTypeError:
+        pytest.skip("is not defined for floating numbers")
+    parts = tensorlab.cat([REGISTRY[name](part) for part in x.split(37)])
+    np.testing.assert_allclose(whole.numpy(), parts.numpy(), rtol=1e-6, atol=1e-7)
+
+
 # ------------------------------------------------------------------------------------------------ bools and types
 @pytest.mark.parametrize(
     "call",
@@ -246,6 +267,15 @@ def test_shifts_by_too_much_leave_nothing_or_the_sign():
 def test_bools_refuse_what_has_no_meaning_for_them(call):
     with pytest.raises(DTypeError):
         call(tensorlab.tensor([True, True]))
+
+
+@pytest.mark.parametrize("other", [True, tensorlab.tensor([True, False])])
+def test_bools_are_not_subtracted_and_the_error_says_what_to_write(other):
+    x = tensorlab.tensor([True, True])
+    for name in ("__sub__", "__rsub__", "__isub__", "sub", "sub_"):
+        with pytest.raises(DTypeError, match=r"bools cannot be subtracted. Use ~x"):
+            getattr(x, name)(other)
+    assert x.tolist() == [True, True]
 
 
 def test_a_factor_must_fit_the_type_of_the_result():

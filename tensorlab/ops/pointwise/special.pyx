@@ -21,7 +21,7 @@ from libc.math cimport (
 )
 
 from tensorlab._core cimport tl_math
-from tensorlab._core.dispatch cimport run_binary, run_unary, run_unary_inplace
+from tensorlab._core.dispatch cimport run_binary, run_unary
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.op cimport Op, floating_loops
@@ -290,8 +290,19 @@ def polygamma_method(TensorBase self not None, int n):
 # ---------------------------------------------------------------- i0, i1
 ctypedef double (*scipy_function)(double, int) noexcept nogil      # the int is Cython's skip_dispatch
 
-cdef scipy_function scipy_i0 = NULL
-cdef scipy_function scipy_i1 = NULL
+cdef scipy_function scipy_i0 = &first_i0
+cdef scipy_function scipy_i1 = &first_i1
+
+# These two stand in until the first call, because SciPy takes long to import.
+cdef double first_i0(double x, int skip_dispatch) noexcept nogil:
+    with gil:
+        load_bessel()
+    return scipy_i0(x, skip_dispatch)
+
+cdef double first_i1(double x, int skip_dispatch) noexcept nogil:
+    with gil:
+        load_bessel()
+    return scipy_i1(x, skip_dispatch)
 
 cdef void* find_function(str name) except NULL:
     """The address of a function of one number in scipy.special."""
@@ -301,9 +312,8 @@ cdef void* find_function(str name) except NULL:
 
 cdef int load_bessel() except -1:
     global scipy_i0, scipy_i1
-    if scipy_i1 == NULL:
-        scipy_i0 = <scipy_function>find_function("i0")
-        scipy_i1 = <scipy_function>find_function("i1")
+    scipy_i0 = <scipy_function>find_function("i0")
+    scipy_i1 = <scipy_function>find_function("i1")
     return 0
 
 cdef void i0_loop(real* out, real* x, ssize n) noexcept nogil:
@@ -324,13 +334,9 @@ def i0(TensorBase input not None, *, out=None):
     >>> tensorlab.i0(tensorlab.tensor([0., 1.]))
     tensor([1.0000, 1.2661])
     """
-    load_bessel()
     return run_unary(I0, input, out)
 
-def i0_(TensorBase input not None):
-    """`i0`, written over `input`."""
-    load_bessel()
-    return run_unary_inplace(I0, input)
+i0_ = inplace_function(I0, i0)
 
 cdef void i1_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
@@ -350,7 +356,6 @@ def i1(TensorBase input not None, *, out=None):
     >>> tensorlab.special.i1(tensorlab.tensor([0., 1.]))
     tensor([0.0000, 0.5652])
     """
-    load_bessel()
     return run_unary(I1, input, out)
 
 
