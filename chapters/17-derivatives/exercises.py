@@ -1,5 +1,7 @@
 """Exercises of chapter 17, derivatives."""
 
+import random
+
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
@@ -221,6 +223,15 @@ class SumBack(Exercise):
             expect(tuple(came.shape), shape, f"the shape, from (2, 3, 4, 5) to {shape}")
             expected = grad.sum_to_size(shape).tolist()
             expect(came, expected, f"the numbers, from (2, 3, 4, 5) to {shape}", tolerance=1e-5)
+        draw = random.Random()
+        for _ in range(100):
+            sizes = [draw.randint(1, 4) for _ in range(draw.randint(1, 6))]
+            shape = tuple(draw.choice((1, n)) for n in sizes[draw.randint(0, len(sizes)) :])
+            grad = torch.rand(*sizes, dtype=torch.float64)
+            came, about = came_for(grad.clone(), shape), f"from {tuple(sizes)} to {shape}"
+            expect(tuple(came.shape), shape, f"the shape, {about}")
+            expected = grad.sum_to_size(shape).tolist()
+            expect(came, expected, f"the numbers, {about}", tolerance=1e-9)
 
 
 class Gate(Exercise):
@@ -328,6 +339,13 @@ class Gate(Exercise):
             came, expected = gradients(gate, shapes), gradients(plain, shapes)
             x_grad, y_grad = came[0]
             about = f"for operands of shape {shapes[0]} and {shapes[1]}"
+            x, y = (torch.randn(*shape, dtype=torch.float64) for shape in shapes)
+            expect(
+                gate(x, y).tolist(),
+                plain(x, y).tolist(),
+                f"the value of the gate {about}; only its derivatives were missing",
+                tolerance=1e-9,
+            )
             expect(
                 x_grad.tolist(),
                 expected[0][0].tolist(),

@@ -1,5 +1,7 @@
 """Exercises of chapter 22, grad modes."""
 
+import random
+
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 
@@ -206,6 +208,17 @@ class Evaluate(Exercise):
         require(isinstance(came, float), "The value should be a float, and not a tensor.")
         expect(came, 2.0, "the mean loss of three batches, 1, 4 and 1", tolerance=1e-6)
         require(torch.is_grad_enabled(), "Recording is off after the call.")
+        draw = random.Random()
+        for count in (1, 2, draw.randint(4, 9)):
+            sizes = [draw.randint(1, 5) for _ in range(count)]  # the last batch is often smaller
+            pairs = [(torch.randn(n, 2), torch.randn(n, 2)) for n in sizes]
+            losses = [((x - y) ** 2).mean().item() for x, y in pairs]
+            modes.clear()
+            came = evaluate(model, iter(pairs))
+            require(len(modes) == count, f"Of {count} batches the model has seen {len(modes)}.")
+            require(not any(modes), "A later batch is recorded while the model runs.")
+            about = f"the mean of the {count} losses of batches of {sizes} rows"
+            expect(came, sum(losses) / count, about, tolerance=1e-5)
         with torch.no_grad():
             evaluate(model, batches())
             require(
@@ -346,6 +359,17 @@ class Frozen(Exercise):
         except ArithmeticError:
             pass
         require(a.requires_grad, "The block raised, and the parameter stays frozen.")
+        flags = [random.random() < 0.5 for _ in range(7)] + [True, False]
+        many = [torch.ones(2, requires_grad=flag) for flag in flags]
+        try:
+            with frozen(many):
+                inside = [p.requires_grad for p in many]
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            pass
+        expect(inside, [False] * 9, "the flags of nine parameters inside of the block")
+        after = [p.requires_grad for p in many]
+        expect(after, flags, "their flags after a block that Ctrl-C has ended")
         with frozen(p for p in [a, b]):
             flags = [a.requires_grad, b.requires_grad]
         require(
