@@ -225,10 +225,8 @@ cdef object combine(object x, object y, list uses, int kept):
             uses[d] -= 1
             if uses[d] == 1:
                 summed.append(d)
-                uses[d] = 0
         elif uses[d] == 1 and (size_of(x, d) != 1 or size_of(y, d) != 1):
             (x_alone if size_of(x, d) != 1 else y_alone).append(d)
-            uses[d] = 0
     if x_alone:
         x = x.sum(x_alone, keepdim=True)
     if y_alone:
