@@ -143,10 +143,9 @@ cdef TensorBase row_for(TensorBase x):
 cdef int put_row(TensorBase x, TensorBase row) except -1:
     """Write the row that was filled over x, if it is not x's own memory."""
     cdef TensorBase target
-    if row.storage_ is x.storage_:
-        return 0
-    target = in_memory_order(x)
-    return copy_into(target, alias_as(row, target.ndim_, target.sizes, NULL, row.data_))
+    if row.storage_ is not x.storage_:
+        target = in_memory_order(x)
+        copy_into(target, alias_as(row, target.ndim_, target.sizes, NULL, row.data_))
 
 
 cdef int fill_tensor(TensorBase x, int recipe, Generator generator, double a, double b) except -1:
