@@ -56,6 +56,31 @@ def test_an_index_tensor_at_the_edge(subscript, use, edge, n, where):
     agree(program)
 
 
+WRITES = {
+    "setitem": lambda x, at: x.__setitem__(at, 5.0),
+    "setitem of rows": lambda x, at: x.__setitem__(at, tensorlab.ones(len(at), SIZE)),
+    "index_put_": lambda x, at: x.index_put_((at,), tensorlab.ones(SIZE), accumulate=True),
+    "put_": lambda x, at: x.put_(at + SIZE * (SIZE - 1), tensorlab.ones(len(at))),
+    "scatter_": lambda x, at: x.scatter_(1, at[None], 9.0),
+    "scatter_add_": lambda x, at: x.scatter_add_(0, at[:, None], tensorlab.ones(len(at), 1)),
+    "index_add_": lambda x, at: x.index_add_(1, at, tensorlab.ones(SIZE, len(at))),
+    "index_copy_": lambda x, at: x.index_copy_(0, at, tensorlab.ones(len(at), SIZE)),
+    "index_fill_": lambda x, at: x.index_fill_(1, at, 9.0),
+    "index_reduce_": lambda x, at: x.index_reduce_(1, at, tensorlab.ones(SIZE, len(at)), "amin"),
+}
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 513, 1100])
+@pytest.mark.parametrize("name", WRITES)
+def test_an_index_that_is_out_of_range_anywhere_changes_nothing(name, n):
+    x = tensorlab.arange(float(SIZE**2)).view(SIZE, SIZE)
+    before = x.clone()
+    for where in {0, 1 % n, n // 2, max(n - 2, 0), n - 1, min(511, n - 1), min(512, n - 1)}:
+        with pytest.raises((IndexError, RuntimeError), match="range"):
+            WRITES[name](x, placed(tensorlab, SIZE, n, where))
+        assert x.equal(before), where
+
+
 OPS = {
     "select": lambda T, x, at, edge: x.select(1, edge),
     "item": lambda T, x, at, edge: x[1, edge],
@@ -88,6 +113,22 @@ OPS = {
 }
 
 
+OPS_OF_NUMBERS = {
+    "gather": lambda T, x, at, y: x.gather(1, at[None]),
+    "scatter": lambda T, x, at, y: x.scatter(1, at.expand(SIZE, 7), y),
+    "scatter_add": lambda T, x, at, y: x.scatter_add(1, at.expand(SIZE, 7), y),
+    "scatter_add 0": lambda T, x, at, y: x.scatter_add(0, at[:, None].expand(7, SIZE), y.t()),
+    "scatter_reduce": lambda T, x, at, y: x.scatter_reduce(1, at.expand(SIZE, 7), y, "amin"),
+    "index_select": lambda T, x, at, y: x.index_select(1, at),
+    "index_add": lambda T, x, at, y: x.index_add(1, at, y),
+    "index_add 0": lambda T, x, at, y: x.index_add(0, at, y.t()),
+    "index_copy": lambda T, x, at, y: x.index_copy(1, at, y),
+    "index_put": lambda T, x, at, y: x.index_put((at, at), y[0], accumulate=True),
+    "take": lambda T, x, at, y: x[0].take(at),
+    "put": lambda T, x, at, y: x[0].put(at, y[0], accumulate=True).tolist(),
+}
+
+
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("name", OPS)
 @pytest.mark.parametrize("where", [0, 2])
@@ -97,6 +138,25 @@ def test_an_op_at_the_edge(name, edge, where):
         return OPS[name](T, x, placed(T, edge, 3, where), edge)
 
     agree(program, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", [*OPS_OF_NUMBERS, *SUBSCRIPTS])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float64", "int64", "int16", "uint8", "bool"]
+)
+def test_every_dtype_at_the_edge(name, edge, dtype):
+    """Each has loops of its own."""
+
+    def program(T):
+        x = (T.arange(SIZE**3) % 2).view(SIZE, SIZE, SIZE).to(getattr(T, dtype))
+        at = placed(T, edge, 7, 5)
+        if name in SUBSCRIPTS:
+            index = SUBSCRIPTS[name](T, x, lambda: at)
+            return USES["write"](T, x.clone(), index), x[index]
+        return OPS_OF_NUMBERS[name](T, x[0], at, T.ones(SIZE, 7, dtype=x.dtype))
+
+    agree(program)
 
 
 @pytest.mark.parametrize("dim", range(-3, 3))
