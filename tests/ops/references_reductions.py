@@ -118,6 +118,7 @@ REFERENCES |= {
     "softmax": lambda x: softmax(x, 1),
     "softmax first dim": lambda x: softmax(x, 0),
     "softmax dtype": lambda x: softmax(x, -1),
+    "softmin dtype": lambda x: softmax(-x, -1),
     "softmax of large numbers": lambda x: softmax(1000 * x, 0),
     "softmax of infinities": lambda x: softmax(x, 0),
     "softmax of nan": lambda x: x * np.nan,

@@ -299,6 +299,11 @@ SOFTMAXES = [
         dtypes=FLOATING_DTYPES,
         derivatives=0,
     ),
+    along(
+        "softmin dtype",
+        lambda T, x: T.nn.functional.softmin(x, -1, dtype=T.float64),
+        tolerance=4,
+    ),
     along("softmax 0-d", lambda T, x: x.softmax(0), normal()),
     along(
         "log_softmax",
