@@ -155,6 +155,36 @@ def test_second_derivatives_of_batch_norm_with_and_without_weights(weighted, bia
         agree(call, 1e-9)
 
 
+@pytest.mark.parametrize("followed", ["x", "weight", "bias", "x weight"])
+def test_running_statistics_may_change_between_forward_and_backward(followed):
+    """PyTorch refuses that backward, as it saves the statistics themselves."""
+
+    def gradients(change):
+        x = (tensorlab.arange(24.0).reshape(4, 3, 2) % 5).requires_grad_("x" in followed)
+        mean, variance = tensorlab.tensor([0.1, 0.2, 0.3]), tensorlab.tensor([1.0, 2.0, 3.0])
+        weight = tensorlab.tensor([1.0, 2.0, 0.5]).requires_grad_("weight" in followed)
+        bias = tensorlab.tensor([1.0, 2.0, 0.5]).requires_grad_("bias" in followed)
+        y = tensorlab.nn.functional.batch_norm(x, mean, variance, weight, bias)
+        if change:
+            mean.add_(1.0)
+            variance.mul_(3.0)
+        y.exp().sum().backward()
+        return [one.grad.tolist() for one in (x, weight, bias) if one.grad is not None]
+
+    assert gradients(True) == gradients(False)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradients_of_long_rows_keep_their_digits(weighted):
+    """Sums of a million numbers that are nearly equal, one added to the other, would lose three digits."""
+    n = 1_000_000
+    x = tensorlab.sin(tensorlab.arange(float(n))).reshape(1, n).requires_grad_()
+    weight = tensorlab.ones(n) if weighted else None
+    y = tensorlab.nn.functional.layer_norm(x, (n,), weight)
+    y.backward(tensorlab.full((1, n), 0.1))
+    assert x.grad.abs().max().item() < 1e-4
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 128, 129, 500])
 def test_layer_norm_of_rows_of_every_length(n):
     """Short and long rows are summed in different ways."""
@@ -503,3 +533,30 @@ def test_bessels_correction_may_stand_in_the_place_of_dim():
             lambda T, n=name, u=unbiased: getattr(T, n)(T.arange(4.0).reshape(2, 2), 1, u, True),
             1e-6,
         )
+
+
+# ---------------------------------------------------------------- versions, 0-d arguments
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda T, x, at: x.index_select(0, at),
+        lambda T, x, at: x[at],
+        lambda T, x, at: x.gather(0, at[:, None]),
+        lambda T, x, at: x.masked_fill(x > 1, 0.0),
+        lambda T, x, at: x[1:, 2],
+        lambda T, x, at: x.sort(0)[0],
+        lambda T, x, at: x.cumsum(1),
+        lambda T, x, at: x.diagonal(),
+        lambda T, x, at: x.unfold(1, 2, 1),
+    ],
+)
+def test_a_gradient_has_the_version_that_it_has_in_pytorch(read):
+    def call(T):
+        x = T.arange(12.0).view(3, 4).requires_grad_()
+        return T.autograd.grad(read(T, x, T.tensor([0, 1, 1])).sum(), x)
+
+    agree(call)
+
+
+def test_a_0d_tensor_is_a_spacing():
+    agree(lambda T: T.gradient(T.tensor([1.0, 4.0, 9.0, 16.0]), spacing=T.tensor(2.0)))

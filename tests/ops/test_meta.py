@@ -187,6 +187,7 @@ QUESTIONS = """
     T.empty_strided((2, 3), (1, 2), device="meta").stride()
     T.tril_indices(3, 3, device="meta").shape
     M(3, 4).bernoulli().shape
+    M(3, 2).bernoulli_(M(2)).shape
     T.nn.functional.dropout(M(3, 4)).shape
     T.nn.functional.one_hot(M(3, dtype=T.int64), 5).shape
     M(2).device == T.device("meta")

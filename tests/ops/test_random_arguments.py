@@ -225,6 +225,13 @@ def test_a_bad_parameter_is_found_before_memory_that_overlaps(fill):
         REFUSED[fill](tensorlab.zeros(3, requires_grad=True))
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize(("shape", "p"), [((3, 2), (3,)), ((2,), (3, 2)), ((1, 2), (4, 2))])
+def test_probabilities_that_do_not_fit_are_refused(shape, p, device):
+    with pytest.raises(RuntimeError, match="expand"):
+        tensorlab.zeros(shape, device=device).bernoulli_(tensorlab.full(p, 0.5, device=device))
+
+
 @pytest.mark.parametrize("fill", TO_THE_KERNEL)
 def test_the_ops_check_their_parameters_themselves(fill):
     op, parameters = TO_THE_KERNEL[fill]
