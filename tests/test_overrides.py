@@ -333,6 +333,7 @@ def test_a_mode_without_a_hook_of_its_own_changes_nothing(kind):
     with kind():
         assert x.sum(dim=1, keepdim=True).tolist() == [[3.0], [3.0]]
         assert tensorlab.add(x, x, alpha=2)[0, 0].item() == 3.0
+    assert kind().__tensor_function__(tensorlab.add, (), (x, 1)).tolist() == (x + 1).tolist()
 
 
 def test_inside_a_mode_everything_has_a_hook():

@@ -88,8 +88,6 @@ def deepcopy_tensor(self, memo):
         )
     made = rebuild_tensor(type(self), copy.deepcopy(self.untyped_storage(), memo), *parts_of(self))
     memo[id(self)] = made
-    if self.grad is not None:
-        made.grad = copy.deepcopy(self.grad, memo)
-    if self.__dict__:
-        made.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    made.grad = copy.deepcopy(self.grad, memo)
+    made.__dict__.update(copy.deepcopy(self.__dict__, memo))
     return made

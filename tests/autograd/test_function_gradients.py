@@ -132,6 +132,22 @@ def once_differentiable_twice(M):
 
 
 @program
+def once_differentiable_twice_with_several_gradients(M):
+    def forward(ctx, x, y):
+        return x * 2, y * 3
+
+    def backward(ctx, *grads):
+        return grads[0] * 2, grads[1] * 3
+
+    x, y, vector = leaf(M, 3.0), leaf(M, 4.0), leaf(M, 1.0)
+    f = make(M, forward, M.autograd.function.once_differentiable(backward))
+    found = M.autograd.grad(f.apply(x, y), (x, y), (vector, vector), create_graph=True)
+    assert [one.tolist() for one in found] == [[2.0], [3.0]]
+    assert all(one.requires_grad for one in found)
+    M.autograd.grad(found[1].sum(), vector)
+
+
+@program
 def once_differentiable_with_create_graph_but_plain_gradient_is_not_an_error(M):
     x = leaf(M, 3.0)
     y = once(M).apply(x)

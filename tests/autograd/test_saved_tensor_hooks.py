@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import tensorlab as T
-from tests.autograd.programs import collection, leaf
+from tests.autograd.programs import collection, leaf, make
 
 program, check = collection()
 
@@ -424,3 +424,27 @@ def test_what_backward_has_freed_cannot_be_looked_at():
     y.sum().backward()
     with pytest.raises(RuntimeError, match="freed"):
         _ = y.grad_fn._saved_result
+
+
+def test_an_unpack_function_that_frees_the_graph_frees_what_is_unpacked_next():
+    # Not next to PyTorch, which crashes here.
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y, grad * x
+
+    def unpack(packed):
+        if not begun:
+            begun.append(True)
+            z.backward()
+        return packed
+
+    begun, x, y = [], leaf(T, 2.0), leaf(T, 3.0)
+    with packing(T, lambda t: t.detach(), unpack):
+        z = make(T, forward, backward).apply(x, y).sum()
+    with pytest.raises(RuntimeError, match="has run before, and what it had saved was freed"):
+        z.backward()
+    assert (x.grad.item(), y.grad.item()) == (3.0, 2.0)

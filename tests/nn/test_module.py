@@ -223,6 +223,8 @@ def test_requires_grad_reaches_every_parameter():
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_zero_grad_forgets_gradients_or_fills_them(create_graph):
     module = nn.Linear(2, 1)
+    module.zero_grad(set_to_none=False)
+    assert module.weight.grad is None
     (module(tensorlab.ones(2)) ** 2).sum().backward(create_graph=create_graph)
     grad = module.weight.grad
     assert grad.requires_grad == create_graph
