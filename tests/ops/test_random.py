@@ -284,10 +284,3 @@ def test_a_size_can_be_given_by_name_to_random_factories():
     for name in ("rand", "randn"):
         seeded(lambda T, name=name: getattr(T, name)(size=(3, 2)))
         seeded(lambda T, name=name: getattr(T, name)((3, 2)))
-
-
-@pytest.mark.parametrize("device", ["cpu", "meta"])
-def test_probabilities_must_fit_the_shape_on_every_device(device):
-    x = tensorlab.zeros(3, device=device)
-    with pytest.raises(RuntimeError, match=r"shape \(2,\) cannot become \(3,\)"):
-        x.bernoulli_(tensorlab.ones(2, device=device))
