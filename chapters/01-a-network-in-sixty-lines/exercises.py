@@ -1,6 +1,8 @@
 """Exercises of chapter 1, a network in sixty lines."""
 
+import itertools
 import math
+import random
 
 import tensorlab as torch
 from tensorlab import nn
@@ -248,48 +250,58 @@ class InParts(Exercise):
 
     def check(gradients_in_parts):
         torch.manual_seed(1)
-        largest = []
+        events = []  # the size of each part that the model sees, and a 0 for each backward
 
         class Watched(nn.Linear):
             def forward(self, pixels):
-                largest.append(len(pixels))
+                events.append(len(pixels))
                 return super().forward(pixels)
 
-        model = Watched(4, 3)
-        for count in (6, 7):  # three equal parts; and a last one of one picture
+        # Three equal parts; a last one of one picture; two that the text doesn't show.
+        cases = [(6, 2), (7, 2), (9, random.randint(4, 8)), (random.randint(5, 9), 3)]
+        for count, size in cases:
+            model = Watched(4, 3)
             pixels, labels = torch.randn(count, 4), torch.arange(count) % 3
-            model.zero_grad()
             F.cross_entropy(model(pixels), labels).backward()
-            truth = model.weight.grad.clone()
-            part = slice(count - 2 if count == 6 else count - 1, count)
+            truth = {name: one.grad.clone() for name, one in model.named_parameters()}
+            part = slice((count - 1) // size * size, count)
             model.zero_grad()
             F.cross_entropy(model(pixels[part]), labels[part]).backward()
             last = model.weight.grad * (len(labels[part]) / count)
-            model.weight.grad, model.bias.grad = torch.ones(3, 4), torch.ones(3)
-            largest.clear()
-            gradients_in_parts(model, pixels, labels, 2)
-            require(
-                max(largest, default=0) <= 2,
-                f"The model saw {max(largest, default=0)} pictures at once.",
-            )
+            for parameter in model.parameters():
+                parameter.grad = torch.ones(parameter.shape)
+            model.weight.register_hook(lambda gradient: events.append(0))
+            events.clear()
+            gradients_in_parts(model, pixels, labels, size)
+            largest = max(events, default=0)
+            require(largest <= size, f"The model saw {largest} pictures at once.")
             came = model.weight.grad
+            require(came is not None, "The weight has no gradient afterwards.")
 
             def near(wanted, came=came):
                 return torch.allclose(came, wanted, atol=1e-6)
 
+            parts = -(-count // size)
             require(not near(last), "The gradient is the last part's alone.")
             require(
-                not near(truth + 1),
+                not near(truth["weight"] + 1),
                 "Gradients that were there before the call are still in the sum.",
             )
             require(
-                not near(3 * truth),
-                "With three parts, the gradient is 3 times as large as it should be.",
+                not near(parts * truth["weight"]),
+                f"With {parts} parts, the gradient is {parts} times as large as it should be.",
             )
-            about = "the gradient of the weight"
-            if count == 7:
-                about += ", where the last part is smaller than the others"
-            expect(came.tolist(), truth.tolist(), about, tolerance=1e-5)
+            for name, parameter in model.named_parameters():
+                about = f"the gradient of the {name}"
+                if count % size:
+                    about += ", where the last part is smaller than the others"
+                require(parameter.grad is not None, f"{about} is missing.")
+                expect(parameter.grad.tolist(), truth[name].tolist(), about, tolerance=1e-5)
+            require(
+                all(0 in pair for pair in itertools.pairwise(events)),
+                "The model saw a part before backward was done with the one before it. So the graphs "
+                "of several parts are in memory together; call backward for each.",
+            )
 
 
 class HuntAccuracy(BugHunt):
