@@ -35,7 +35,9 @@ PATIENCE = 600_000  # milliseconds, for maths and for printing
 # Attributes that hold the id of another element, or several.
 REFERENCES = ("aria-labelledby", "aria-describedby", "aria-controls", "for")
 # What belongs to a screen: buttons, links beside headings, and what a reader has to open: hints, code of pictures.
-SCREEN_ONLY = "script, style:not(svg style), .headerlink, .exercise-details, details.hide, button, .notebook"
+SCREEN_ONLY = (
+    "script, style:not(svg style), .headerlink, .exercise-details, details.hide, button, .notebook"
+)
 
 
 class Page:
