@@ -52,3 +52,4 @@ def test_each_exercise_has_five_right_answers_in_different_styles(path):
     for exercise in load_chapter(path.stem).exercises:
         styles = [answer["style"] for answer in right if answer["exercise"] == exercise.id]
         assert len(set(styles)) >= 5, exercise.id
+        assert any(style.startswith("slow") for style in styles), f"{exercise.id} has no slow one"
