@@ -9,6 +9,19 @@ from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
 IMPORTS = "import tensorlab as torch"
 
 
+def memory_taken(function, *arguments):
+    """Return how many bytes a call takes at most: tensors, and Python's lists and NumPy's arrays."""
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats()["peak_bytes"]
+    tracemalloc.start()
+    try:
+        function(*arguments)
+        python = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return torch.memory_stats()["peak_bytes"] - before + python
+
+
 class FiveResults(Exercise):
     """Five results
 
@@ -338,16 +351,11 @@ class MovedInPlace(Exercise):
             expect(came, expected, about)
             expect(memory.tolist(), around, f"{about}: the memory around `x`")
         x = torch.zeros(100_000)
-        torch.reset_peak_memory_stats()
-        before = torch.memory_stats()["peak_bytes"]
-        tracemalloc.start()  # lists and arrays of NumPy count, too
-        try:
-            move_right(x, 5_000)
-            python = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-        used = torch.memory_stats()["peak_bytes"] - before + python
-        require(used < x.nbytes // 2, f"Moving {x.nbytes:,} bytes took {used:,} bytes more.")
+        for _ in range(3):  # what another thread of the process takes meanwhile counts, too
+            used = memory_taken(move_right, x, 5_000)
+            if used < x.nbytes // 2:
+                return
+        require(False, f"Moving {x.nbytes:,} bytes took {used:,} bytes more.")
 
 
 class Snapshots(BugHunt):
