@@ -10,7 +10,7 @@ IMPORTS = "import tensorlab as torch"
 
 
 def memory_taken(function, *arguments):
-    """Return how many bytes a call takes at most: tensors, and Python's lists and NumPy's arrays."""
+    """Return the most memory that a call uses at one time, in bytes: tensors, and Python's lists and NumPy's arrays."""
     torch.reset_peak_memory_stats()
     before = torch.memory_stats()["peak_bytes"]
     tracemalloc.start()
