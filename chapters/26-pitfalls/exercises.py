@@ -129,7 +129,7 @@ class UnequalParts(Exercise):
                 for part in data.chunk(parts):
                     (loss_of(w, part) * len(part) / len(data)).backward()
             """,
-            says="before",
+            says="in w.grad before",
             why="It adds to what an earlier backward left in `w.grad`.",
         ),
         Wrong(
@@ -141,14 +141,27 @@ class UnequalParts(Exercise):
             says="parts at a time",
             why="The right gradient, but with the graph of the whole batch in memory. Parts are there to avoid that.",
         ),
+        Wrong(
+            """
+            def gradient_in_parts(w, data, parts, loss_of):
+                w.grad = None
+                losses = [loss_of(w, part) * len(part) for part in data.chunk(parts)]
+                (sum(losses) / len(data)).backward()
+            """,
+            says="in memory together",
+            why="The sum is right, but it holds the graphs of all parts until its only backward.",
+        ),
     ]
 
     def check(gradient_in_parts):
-        sizes = []
+        sizes, events = [], []
 
         def loss_of(w, part):
             sizes.append(len(part))
-            return (w * part - 1).square().mean()
+            events.append("forward")
+            loss = (w * part - 1).square().mean()
+            loss.register_hook(lambda gradient: events.append("backward"))
+            return loss
 
         def truth(w, data, loss_of):
             w = w.detach().requires_grad_()
@@ -163,6 +176,11 @@ class UnequalParts(Exercise):
             "The whole batch went through loss_of. Call it with one part at a time, not with all parts at a time.",
         )
         require(w.grad is not None, "w.grad is None: no backward has run.")
+        require(
+            events == ["forward", "backward"] * (len(events) // 2),
+            "The next part went forward before backward had run for the last one, so the graphs of several parts were "
+            "in memory together.",
+        )
         right = truth(w, data[:8], loss_of).item()
         expect(w.grad.item(), right, "w.grad for 8 samples in 4 equal parts", tolerance=1e-4)
         w = torch.tensor(0.5, requires_grad=True)
