@@ -1,9 +1,9 @@
 """What a call of a pointwise op computes, without autograd and layers."""
 from cpython.object cimport PyObject
 
-from tensorlab._core.dtypes cimport BOOL, is_floating
+from tensorlab._core.dtypes cimport BOOL
 from tensorlab._core.layout cimport ssize
-from tensorlab._core.op cimport COMPARE, FLOATING, Op
+from tensorlab._core.op cimport COMPARE, Op
 from tensorlab._core.tensor cimport TensorBase, empty_tensor, is_meta
 
 cdef enum:
@@ -18,9 +18,8 @@ cdef TensorBase short_binary(Op op, object a, object b, TensorBase out)
 
 cdef inline void* short_cut(Op op, TensorBase x) noexcept:
     """The loop, if x is small, contiguous and of a type that is computed and returned as it is."""
-    if (x.is_contiguous_ and x.numel_ <= SMALL_CALL and not is_meta(x)
-            and not (op.dtype_rule == FLOATING and not is_floating(x.dtype_))):
-        return op.loops[x.dtype_]           # half types have no loops of their own
+    if x.is_contiguous_ and x.numel_ <= SMALL_CALL and not is_meta(x):
+        return op.loops[x.dtype_]           # half types have none, and no type but the floating ones where the rule is FLOATING
     return NULL
 
 
