@@ -82,6 +82,10 @@ class Stuck(Exercise):
                 f"{name}: you are half as large as it must be. At {came:g}, adding 1 still works.",
             )
             require(
+                came != expected.item() * 2,
+                f"{name}: you are twice as large as it must be. At {came / 2:g}, adding 1 has no effect already.",
+            )
+            require(
                 came != 2.0**53 or dtype is torch.float64,
                 f"{name}: you gave 2**53, so you counted in float64.",
             )
@@ -92,9 +96,9 @@ class LogSumExp(Exercise):
     """The logarithm of a sum of exponentials
 
     Write `logsumexp(x)`: for each row of `x` (along its last dimension), the logarithm of the sum of
-    the exponentials. The stub
+    the exponentials, in the type of `x`. The stub
     does it as the formula says. Yours must also be right for rows like (1000, 1001), (-1000, -1001),
-    and for rows in which
+    (-1000, 1000), and for rows in which
     some or all numbers are `-inf`. Build it from `max` or `amax`, `exp`, `sum` and `log`.
     """
 
@@ -148,21 +152,58 @@ class LogSumExp(Exercise):
             says="add it again",
             why="The shift was taken off inside; outside it must come back.",
         ),
+        Wrong(
+            """
+            def logsumexp(x):
+                shift = x.mean(-1, keepdim=True)
+                shift = torch.where(shift.isinf(), torch.zeros_like(shift), shift)
+                return (x - shift).exp().sum(-1).log() + shift.squeeze(-1)
+            """,
+            says="rows of large numbers",
+            why="The mean is no better than 0 where the numbers of a row are far apart: 1000 above the mean, `exp` "
+            "overflows.",
+        ),
+        Wrong(
+            """
+            def logsumexp(x):
+                shift = x.amax(-1, keepdim=True)
+                empty = x.isinf().any(-1, keepdim=True)
+                shift = torch.where(empty, torch.zeros_like(shift), shift)
+                return (x - shift).exp().sum(-1).log() + shift.squeeze(-1)
+            """,
+            says="rows with -inf",
+            why="One `-inf` is not a row of `-inf`. The other numbers may be large, so they need the shift.",
+        ),
+        Wrong(
+            """
+            def logsumexp(x):
+                return x.logsumexp(-1)
+            """,
+            says="Build it from",
+            why="That's the function you were asked to write.",
+        ),
     ]
 
     def check(logsumexp):
+        logsumexp = on_a_copy(logsumexp)
         generator = torch.Generator().manual_seed(10)
         inf = math.inf
         for shape in ((5,), (3, 4), (2, 3, 4), (4, 1)):
             x = torch.randn(shape, generator=generator, dtype=torch.float64)
             came = logsumexp(x)
-            require(came is not None, "logsumexp returned None; return a tensor.")
             lost = came.shape == x.shape[:-1] and bool((came <= math.log(shape[-1]) + 1e-9).all())
             true = torch.logsumexp(x, -1)
             unshifted = lost and torch.allclose(came + x.amax(-1), true)
             require(not unshifted, "You take the largest number off and do not add it again.")
             expect(came, true, f"logsumexp of a random tensor of shape {shape}", tolerance=1e-12)
-        far = torch.tensor([[1000.0, 1001.0], [-1000.0, -1001.0], [0.5, -3.0]])
+        far = [
+            [1000.0, 1001.0],
+            [-1000.0, -1001.0],
+            [-1000.0, 1000.0],
+            [1000.0, -1000.0],
+            [0.5, -3.0],
+        ]
+        far = torch.tensor(far)
         one_row = torch.stack([logsumexp(row) for row in far])
         came = logsumexp(far)  # last, so that a message shows this call
         per_row = torch.allclose(one_row, torch.logsumexp(far, -1)) and not torch.allclose(
@@ -170,10 +211,49 @@ class LogSumExp(Exercise):
         )
         require(not per_row, "Right for one row at a time: each row needs its own shift.")
         expect(came, torch.logsumexp(far, -1), "logsumexp of rows of large numbers", tolerance=1e-6)
-        empty = torch.tensor([[-inf, -inf], [-inf, 2.0], [0.0, 0.0]])
+        empty = torch.tensor([[-inf, -inf], [-inf, 1000.0], [-1000.0, -inf], [0.0, 0.0]])
         came = logsumexp(empty)
         require(not came.isnan().any(), "nan: a row of -inf has no number to shift by.")
         expect(came, torch.logsumexp(empty, -1), "logsumexp of rows with -inf", tolerance=1e-6)
+
+
+RELATIVES = {"logsumexp", "logcumsumexp", "logaddexp", "log_softmax", "softmax"}
+
+
+class Noted(torch.overrides.TorchFunctionMode):
+    """A mode that notes the names of the functions that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.called.add(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+
+def on_a_copy(logsumexp):
+    """Return the reader's function, with a look at what it calls, what it returns and what it leaves of x."""
+
+    def checked(x):
+        given, noted = x.clone(), Noted()
+        with noted:
+            came = logsumexp(given)
+        relatives = sorted(RELATIVES.intersection(noted.called))
+        require(
+            not relatives,
+            f"It calls {', '.join(relatives)}. Build it from `max` or `amax`, `exp`, `sum` and `log`.",
+        )
+        returned = "None" if came is None else f"a {type(came).__name__}"
+        require(isinstance(came, torch.Tensor), f"logsumexp returned {returned}; return a tensor.")
+        require(given.equal(x), "You write into x. Compute with copies of it.")
+        require(
+            came.dtype == x.dtype,
+            f"x is {x.dtype}, and your result is {came.dtype}. Return the type of x.",
+        )
+        return came
+
+    return checked
 
 
 class Merged(Exercise):
@@ -256,6 +336,22 @@ class Merged(Exercise):
             says="Weigh",
             why="The mean of two means is right only for groups of the same size.",
         ),
+        Wrong(
+            """
+            seen = []
+
+
+            def merged(count, mean, squares, batch):
+                if count == 0:
+                    seen.clear()
+                seen.append(batch)
+                everything = torch.cat(seen)
+                middle = everything.mean().item()
+                return len(everything), middle, ((everything - middle) ** 2).sum().item()
+            """,
+            says="twice",
+            why="It keeps all batches, so it needs memory for the whole epoch. Three numbers are enough.",
+        ),
     ]
 
     def check(merged):
@@ -272,10 +368,17 @@ class Merged(Exercise):
             ]
             state = (0, 0.0, 0.0)
             for batch in batches:
-                state = merged(*state, batch)
+                given = batch.clone()
+                before, state = state, merged(*state, given)
                 require(
-                    isinstance(state, tuple) and len(state) == 3,
+                    isinstance(state, tuple | list) and len(state) == 3,
                     "Return three numbers: count, mean, squares.",
+                )
+                require(given.equal(batch), "You write into the batch. Compute with copies of it.")
+                require(
+                    list(map(str, merged(*before, given))) == list(map(str, state)),
+                    "The same call twice gives different results. Keep nothing between calls: the arguments hold "
+                    "all that is needed.",
                 )
             everything = torch.cat(batches)
             mean = everything.mean().item()
@@ -283,6 +386,11 @@ class Merged(Exercise):
             where = f"batches of {sizes} numbers around {offset:g}"
             expect(int(state[0]), sum(sizes), f"the count after {where}")
             close = math.isclose(float(state[1]), mean, rel_tol=1e-12, abs_tol=1e-12)
+            require(
+                close or not math.isclose(float(state[1]), mean, rel_tol=1e-6, abs_tol=1e-6),
+                f"{where}: the mean is {float(state[1])}, expected {mean}. That's near, but digits are lost. "
+                "Did you leave float64?",
+            )
             require(
                 close,
                 f"{where}: the mean is {float(state[1]):g}, expected {mean:g}. "
@@ -294,7 +402,7 @@ class Merged(Exercise):
                 f"Data far from 0: squares is {came:g}, expected {squares:g}. Subtract the mean before you square.",
             )
             require(
-                not came < squares * (1 - 1e-5),
+                not came < squares * (1 - 1e-5) or len(sizes) == 1,
                 f"{where}: squares is {came:g}, too small; expected {squares:g}. "
                 "Between two means there is a distance, too.",
             )
@@ -373,9 +481,18 @@ class Digits(Exercise):
             def add(x):
                 return pairwise(x)
             """,
-            says="A 1 before",
+            says="adding in pairs",
             why="Pairs are enough for random numbers. But their error still grows with the number of levels, and "
-            "the last list, a 1 before small numbers, loses half a step on each.",
+            "the list with a 1 before ever smaller numbers loses half a step on each.",
+        ),
+        Wrong(
+            """
+            def add(x):
+                return torch.stack(x).sum()
+            """,
+            says="several running sums",
+            why="The kernel's 64 running sums are enough for random numbers. But if one of them begins with a large "
+            "number, it loses half a step of it with each small one.",
         ),
     ]
 
@@ -388,10 +505,18 @@ class Digits(Exercise):
         # A 1 and small numbers, such that adding in pairs loses half a step on every level.
         small = [2.0 ** -(24 + k) for k in range(12) for _ in range(2**k)]
         lists.append(list(torch.tensor([1.0, *small])))
+        # The same for running sums side by side: all that counts is added to the 1.
+        strided = [2.0**-60 if i % 64 else 2.0**-24 for i in range(1, 4097)]
+        lists.append(list(torch.tensor([1.0, *strided])))
         for x in lists:
             n = len(x)
             exact = math.fsum(float(number) for number in x)
+            kept = torch.stack(x)
             came = add(list(x))
+            require(
+                torch.stack(x).equal(kept),
+                "You write into the numbers of x. An operator like `+=` changes the tensor itself.",
+            )
             require(
                 isinstance(came, torch.Tensor),
                 f"add returned {type(came).__name__}; return a 0-d tensor.",
@@ -412,8 +537,13 @@ class Digits(Exercise):
             )
             require(
                 off <= 1.5 or n < 4096,
-                f"A 1 before 4095 small numbers: you lose {off:.0f} steps, as adding in pairs does where each level "
-                "loses a little. At most the next neighbour is allowed.",
+                f"A 1 before {n - 1} small numbers: you lose {off:.0f} steps, as "
+                + (
+                    "adding in pairs does where each level "
+                    if n == 4096
+                    else "several running sums do if one "
+                )
+                + "loses a little. At most the next neighbour is allowed.",
             )
             require(
                 off <= 1.5,
