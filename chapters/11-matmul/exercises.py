@@ -104,15 +104,23 @@ class Count(Exercise):
                 f"{where} = {came}: that's only one product for each layer in backward. What does the "
                 "layer before it need?",
             )
+            require(
+                came != right - sum(layers),
+                f"{where} = {came}: that's backward only; forward has a product for each layer as well.",
+            )
+            require(
+                came == right or came != 3 * sum(layers) - layers[-1],
+                f"{where} = {came}: you leave out a product of the last layer. Which input needs no gradient?",
+            )
             expect(came, right, where)
 
 
 class Flags(Exercise):
     """Copy or flag
 
-    Write `how(x)` for a 2-d tensor `x` with at least 2 rows and 2 columns. Return `"N"` if BLAS can read it as
-    rows, `"T"` if it can read it as columns, and `"copy"` if neither works. It can read rows if the elements of
-    a row are neighbours and if the rows don't overlap; columns likewise.
+    Write `how(x)` for a 2-d tensor `x` of any dtype, with at least 2 rows and 2 columns. Return `"N"` if BLAS can
+    read it as rows, `"T"` if it can read it as columns, and `"copy"` if neither works. It can read rows if the
+    elements of a row are neighbours and if the rows don't overlap; columns likewise.
     """
 
     kind = "implement"
@@ -179,6 +187,7 @@ class Flags(Exercise):
         cases = {
             "a contiguous matrix": (big, "N"),
             "a transposed matrix": (big.t(), "T"),
+            "a float64 matrix": (big.double(), "N"),
             "a slice of columns": (big[:, 3:9], "N"),
             "a slice of a transposed matrix": (big.t()[2:7], "T"),
             "every second column": (big[:, ::2], "copy"),
@@ -282,6 +291,26 @@ class Gradients(Exercise):
             says="its shape must be that of w",
             why="That's the gradient of `w.t()`.",
         ),
+        Wrong(
+            """
+            def gradients(grad, x, w):
+                x.requires_grad_()
+                w.requires_grad_()
+                return torch.autograd.grad(x @ w, (x, w), grad)
+            """,
+            says="with products only",
+            why="Right, but here you are the engine.",
+        ),
+        Wrong(
+            """
+            def gradients(grad, x, w):
+                k, m = w.shape
+                return grad @ w.t(), x.view(-1, k).t() @ grad.view(-1, m)
+            """,
+            says="view",
+            why="`view` can't make one tall matrix of every batch, of a transposed one for example. `reshape` copies "
+            "where it must.",
+        ),
     ]
 
     def check(gradients):
@@ -290,14 +319,24 @@ class Gradients(Exercise):
         for _ in range(4):
             x_shape = tuple(draw.randint(1, 5) for _ in range(draw.randint(2, 4)))
             shapes.append((x_shape, draw.randint(1, 5)))
-        for x_shape, m in shapes:
-            x = torch.randn(x_shape, dtype=torch.float64, requires_grad=True)
+        shapes.append(((3, 2, 4), 5))  # with columns that lie along memory
+        for number, (x_shape, m) in enumerate(shapes, start=1):
+            x = torch.randn(x_shape, dtype=torch.float64)
+            x = (x if number < len(shapes) else columns_first(x)).requires_grad_()
             w = torch.randn(x_shape[-1], m, dtype=torch.float64, requires_grad=True)
             c = x @ w
             grad = torch.randn(c.shape, dtype=torch.float64)
+            grad = grad if number < len(shapes) else columns_first(grad)
             c.backward(grad)
-            came = gradients(grad.clone(), x.detach().clone(), w.detach().clone())
+            given = [grad.clone(), x.detach().clone(), w.detach().clone()]
+            with Noted() as noted:
+                came = gradients(*given)
             where = f"x of shape {x_shape}, w of shape {tuple(w.shape)}"
+            engine = sorted({"backward", "grad"}.intersection(noted.called))
+            require(not engine, f"It calls {', '.join(engine)}. Compute it with products only.")
+            kept = zip(("grad", "x", "w"), given, (grad, x, w), strict=True)
+            changed = [name for name, now, before in kept if not now.equal(before)]
+            require(not changed, f"You write into {', '.join(changed)}. Return new tensors.")
             require(
                 isinstance(came, tuple | list) and len(came) == 2,
                 "Return two tensors: the gradient of x and the gradient of w.",
@@ -331,13 +370,30 @@ class Gradients(Exercise):
             expect(of_w, w.grad, f"the gradient of w, with {where}", tolerance=1e-9)
 
 
+class Noted(torch.overrides.TorchFunctionMode):
+    """A mode that notes the names of the functions that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.called = set()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.called.add(getattr(func, "__name__", ""))
+        return func(*args, **(kwargs or {}))
+
+
+def columns_first(x):
+    """Return the same matrices, each with its columns along memory."""
+    return x.mT.contiguous().mT
+
+
 class Tiles(Exercise):
     """A product of tiles
 
     Memory for at most `size` × `size` numbers: write `tiled(a, b, size, multiply)`, the product of the matrices
     `a` and `b`. `multiply(x, y)` multiplies two tiles, and refuses those with a side longer than `size`. Use it
     for all products, and let each multiplication be done only once. The sides of `a` and `b` needn't be
-    multiples of `size`.
+    multiples of `size`; don't fill them up with zeros. The result has the dtype of `a`.
     """
 
     kind = "extend"
@@ -424,19 +480,37 @@ class Tiles(Exercise):
             says="your result is",
             why="The sums are kept in float32, so half of the digits are lost.",
         ),
+        Wrong(
+            """
+            def tiled(a, b, size, multiply):
+                (m, k), n = a.shape, b.shape[1]
+                for i in range(0, m, size):
+                    for j in range(0, n, size):
+                        for p in range(0, k, size):
+                            multiply(a[i : i + size, p : p + size], b[p : p + size, j : j + size])
+                return a @ b
+            """,
+            says="don't come from multiply",
+            why="`multiply` has done the work, and what it returned is thrown away.",
+        ),
     ]
 
     def check(tiled):
         draw = random.Random()
         cases = [(4, 4, 4, 2), (6, 6, 6, 3), (5, 7, 3, 2), (1, 1, 9, 4), (3, 3, 3, 8)]
         cases += [(*draw.choices(range(1, 10), k=3), draw.randint(1, 4)) for _ in range(6)]
-        for m, n, k, size in cases:
-            a, b = torch.randn(m, k, dtype=torch.float64), torch.randn(k, n, dtype=torch.float64)
+        for number, (m, n, k, size) in enumerate(cases):
+            dtype, near = (torch.float32, 1e-4) if number == 1 else (torch.float64, 1e-9)
+            a, b = torch.randn(m, k, dtype=dtype), torch.randn(k, n, dtype=dtype)
             where = f"({m}, {k}) @ ({k}, {n}) in tiles of {size}"
             done = []
 
             def multiply(x, y, size=size, where=where, done=done):
                 sides = (*x.shape, *y.shape)
+                require(
+                    x.dim() == y.dim() == 2,
+                    f"{where}: multiply takes two matrices, not shapes {tuple(x.shape)} and {tuple(y.shape)}.",
+                )
                 require(
                     max(sides) <= size,
                     f"{where}: a tile of {tuple(x.shape)} times one of {tuple(y.shape)} is too large.",
@@ -450,8 +524,8 @@ class Tiles(Exercise):
             require(a.equal(kept_a) and b.equal(kept_b), f"{where}: you write into a or b.")
             require(isinstance(came, torch.Tensor), f"{where}: return a tensor.")
             require(
-                came.dtype == torch.float64,
-                f"{where}: a and b are float64, and your result is {came.dtype}.",
+                came.dtype == dtype,
+                f"{where}: a and b are {dtype}, and your result is {came.dtype}.",
             )
             expect(tuple(came.shape), (m, n), f"the shape of {where}")
             start = k - 1 - (k - 1) % size
@@ -465,10 +539,16 @@ class Tiles(Exercise):
                 sum(done) >= whole or torch.allclose(came, right),
                 f"{where}: {sum(done)} of {whole} multiplications were done. Are the edges left out?",
             )
-            expect(came, right, where, tolerance=1e-9)
+            expect(came, right, where, tolerance=near)
+            more = " Is something multiplied twice, or filled up with zeros?" * (sum(done) > whole)
             require(
                 sum(done) == whole,
-                f"{where}: multiply was asked for {sum(done)} multiplications, expected {whole}.",
+                f"{where}: multiply was asked for {sum(done)} multiplications, expected {whole}.{more}",
+            )
+            doubled = tiled(a, b, size, lambda x, y: 2 * (x @ y))
+            require(
+                torch.allclose(doubled, 2 * right, rtol=near, atol=near),
+                f"{where}: the numbers of your result don't come from multiply.",
             )
 
 
