@@ -82,8 +82,9 @@ class Lines(Exercise):
     ]
 
     def check(lines):
-        cases = [(16, 1, 4, 64), (17, 1, 4, 64), (8, 2, 4, 64), (9, 4, 4, 64), (5, 16, 4, 64)]
-        cases += [(3, 100, 8, 64), (1, 15, 4, 64), (1, 1, 8, 128), (17, 2, 4, 64), (7, 24, 4, 64)]
+        cases = [(40, 3, 2, 32), (16, 1, 4, 64), (17, 1, 4, 64), (8, 2, 4, 64), (9, 4, 4, 64)]
+        cases += [(5, 16, 4, 64), (3, 100, 8, 64), (1, 15, 4, 64), (1, 1, 8, 128)]
+        cases += [(17, 2, 4, 64), (7, 24, 4, 64)]
         draw = random.Random()
         for _ in range(200):
             item = draw.choice([1, 2, 4, 8])
@@ -95,12 +96,13 @@ class Lines(Exercise):
             where = f"lines({n}, {stride}, {item}, {line})"
             require(came is not None, "lines returned None; return an int.")
             reach = (n - 1) * stride * item // line + 1
+            behind = n * stride * item // line + 1, -(-n * stride * item // line)
             require(
-                came == true or came != reach,
+                came == true or stride * item < line or came not in (reach, *behind),
                 f"{where}: you gave {came}, expected {true}. You counted lines that are jumped over.",
             )
             require(
-                came == true or came != -(-n * stride * item // line),
+                came == true or came not in behind,
                 f"{where}: you gave {came}, expected {true}. Nothing is read behind the last number.",
             )
             require(
@@ -200,6 +202,11 @@ class Blocks(Exercise):
             where = f"order({rows}, {columns}, {side})"
             came = order(rows, columns, side)
             require(came is not None, "order returned None; return a list of pairs.")
+            came = list(came)
+            require(
+                all(not isinstance(k, str) and k == int(k) for pair in came for k in pair),
+                f"{where}: an index is not a whole number.",
+            )
             came = [(int(i), int(j)) for i, j in came]
             wanted = {(i, j) for i in range(rows) for j in range(columns)}
             outside = [pair for pair in came if pair not in wanted]
@@ -312,6 +319,7 @@ class Padded(Exercise):
             (3, 40, 4, 2),
             (5, 9, 8, 1),
             (100, 1, 2, 1),
+            (96, 2, 2, 1),
         ]
         for _ in range(200):
             sets, ways = draw.choice([1, 2, 4, 8]), draw.choice([1, 2, 3])
@@ -320,16 +328,19 @@ class Padded(Exercise):
             cases.append((width, rows, sets, ways))
         for width, rows, sets, ways in cases:
             where = f"padded({width}, {rows}, {sets}, {ways})"
-            true = next(
-                (w for w in range(width, width + 16 * sets) if fits(w, rows, sets, ways)), None
+            true, counted = (
+                next(
+                    (w for w in range(width, width + 16 * sets) if fits(w, rows, sets, ways, kind)),
+                    None,
+                )
+                for kind in (set, list)
             )
             came = padded(width, rows, sets, ways)
             if true is None:
                 expect(came, None, where + ", which cannot fit at any width")
                 continue
-            counted = fits(true, rows, sets, ways, list)
             require(
-                counted or (came is not None and came <= true),
+                came == true or came != counted,
                 f"{where}: you gave {came}, expected {true}. Numbers in the same line need one place.",
             )
             require(came is not None, f"{where} returned None; at width {true} the column fits.")
@@ -400,6 +411,16 @@ class Ridge(Exercise):
         ),
         Wrong(
             """
+            from math import ceil
+
+            def smallest(peak, bandwidth, item):
+                return ceil(1.5 * (item / bandwidth) * peak)
+            """,
+            says="quotient rounded",
+            why="1.5 * (2 / 5) * 10 gives 6.000000000000001: a rounded quotient may be a little too large.",
+        ),
+        Wrong(
+            """
             def smallest(peak, bandwidth, item):
                 return max(1, -(-3 * 4 * peak // (2 * bandwidth)))
             """,
@@ -411,7 +432,9 @@ class Ridge(Exercise):
     def check(smallest):
         draw = random.Random()
         cases = [(100, 25, 4), (100, 25, 8), (101, 25, 4), (7, 7, 2), (1, 50, 4), (3, 2, 1)]
-        cases += [(5_000, 300, 2), (10**11, 25 * 10**9, 4), (2 * 10**13, 10**12, 4)]
+        cases += [(5_000, 300, 2), (10**11, 25 * 10**9, 4), (2 * 10**13, 10**12, 4), (900, 1, 8)]
+        equal = [(10, 5, 2), (105, 105, 2), (161, 1, 2), (85, 17, 4)]  # rounded quotients give more
+        cases += equal
         for _ in range(60):
             cases.append((draw.randint(1, 900), draw.randint(1, 300), draw.choice([1, 2, 4, 8])))
         for peak, bandwidth, item in cases:
@@ -431,6 +454,10 @@ class Ridge(Exercise):
             require(
                 came >= true,
                 f"{where}: at n = {came} the product still waits for memory; expected {true}.",
+            )
+            require(
+                came <= true or (peak, bandwidth, item) not in equal,
+                f"{where}: you gave {came}, but at {true} both limits are equal. Was a quotient rounded?",
             )
             require(came <= true, f"{where}: {came} is not the smallest; {true} is.")
             expect(int(came), true, where)
