@@ -378,7 +378,7 @@ class Merged(Exercise):
                 require(
                     list(map(str, merged(*before, given))) == list(map(str, state)),
                     "The same call twice gives different results. Keep nothing between calls: the arguments hold "
-                    "all that is needed.",
+                    "everything you need.",
                 )
             everything = torch.cat(batches)
             mean = everything.mean().item()
@@ -505,7 +505,7 @@ class Digits(Exercise):
         # A 1 and small numbers, such that adding in pairs loses half a step on every level.
         small = [2.0 ** -(24 + k) for k in range(12) for _ in range(2**k)]
         lists.append(list(torch.tensor([1.0, *small])))
-        # The same for running sums side by side: all that counts is added to the 1.
+        # The same for running sums side by side: what counts is added to the 1.
         strided = [2.0**-60 if i % 64 else 2.0**-24 for i in range(1, 4097)]
         lists.append(list(torch.tensor([1.0, *strided])))
         for x in lists:
