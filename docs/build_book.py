@@ -72,7 +72,7 @@ def build_draft(text):
 
 def build(again):
     run("table of contents", DOCS / "make_toc.py")
-    started = time.time()  # after it, or the first build's own table of contents would look like a change
+    started = time.time()  # what is written from here on counts as a change
     run("check of the texts", DOCS / "check_book.py", "texts")
     options = ["--toc", "docs/_toc.yml", "--path-output", "docs", "-W", "-n", "--keep-going"]
     run(
