@@ -12,8 +12,6 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 import build_book  # noqa: E402
 
-LATER = time.time() + 60
-
 
 @pytest.fixture
 def steps(tmp_path, monkeypatch):
@@ -66,7 +64,8 @@ def test_a_second_build_has_nothing_to_do_though_the_first_wrote_the_table_of_co
 def test_a_change_builds_what_depends_on_it(steps, tmp_path, changed, everything):
     build_book.main()
     steps.clear()
-    os.utime(tmp_path / changed, (LATER, LATER))
+    later = time.time() + 60
+    os.utime(tmp_path / changed, (later, later))
     build_book.main()
     assert "check of the pages" in steps
     assert ("everything" in steps) is everything
