@@ -4,7 +4,7 @@ import random
 from itertools import pairwise
 
 import tensorlab as torch
-from tensorlab.learn import BugHunt, Exercise, Wrong, expect, require
+from tensorlab.learn import BugHunt, Exercise, Wrong, called_names, expect, require
 
 IMPORTS = "import tensorlab as torch\n"
 
@@ -329,10 +329,10 @@ class Gradients(Exercise):
             grad = grad if number < len(shapes) else columns_first(grad)
             c.backward(grad)
             given = [grad.clone(), x.detach().clone(), w.detach().clone()]
-            with Noted() as noted:
+            with called_names() as names:
                 came = gradients(*given)
             where = f"x of shape {x_shape}, w of shape {tuple(w.shape)}"
-            engine = sorted({"backward", "grad"}.intersection(noted.called))
+            engine = sorted({"backward", "grad"} & names)
             require(not engine, f"It calls {', '.join(engine)}. Compute it with products only.")
             kept = zip(("grad", "x", "w"), given, (grad, x, w), strict=True)
             changed = [name for name, now, before in kept if not now.equal(before)]
@@ -368,18 +368,6 @@ class Gradients(Exercise):
                 f"{where}: the gradient of w is transposed; its shape must be that of w.",
             )
             expect(of_w, w.grad, f"the gradient of w, with {where}", tolerance=1e-9)
-
-
-class Noted(torch.overrides.TorchFunctionMode):
-    """A mode that notes the names of the functions that are called."""
-
-    def __init__(self):
-        super().__init__()
-        self.called = set()
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        self.called.add(getattr(func, "__name__", ""))
-        return func(*args, **(kwargs or {}))
 
 
 def columns_first(x):

@@ -12,7 +12,7 @@ What `exercises.py` of a chapter is written with is here too: see `tensorlab.lea
 
 from .excerpts import PACKAGE_FOLDER, Region, find_region, regions, source
 from .exercise import BugHunt, Exercise, ExerciseError, Wrong
-from .expect import expect, expect_error, require
+from .expect import called_names, expect, expect_error, require
 from .practise import check, hint, solution, status
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ExerciseError",
     "Region",
     "Wrong",
+    "called_names",
     "check",
     "expect",
     "expect_error",

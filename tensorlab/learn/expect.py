@@ -4,11 +4,13 @@ A check is plain Python.  What the reader's functions are called with, and what 
 behind its back, so that a failing `expect` can tell the reader which call went wrong.
 """
 
+import contextlib
 import functools
 import math
 import types
 
 from tensorlab._tensor import Tensor
+from tensorlab.overrides import TorchFunctionMode
 
 MOST_NUMBERS = 16  # a tensor up to this size is shown whole
 MOST_LETTERS = 240
@@ -53,6 +55,26 @@ def require(condition, remark, *, idea=None):
     """Raise Wrong with `remark` where `condition` is false."""
     if not condition:
         raise Wrong(remark, idea=idea)
+
+
+class NotesNames(TorchFunctionMode):
+    """A mode that notes the names of the functions that are called."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.names.add(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def called_names():
+    """Yield a set, which gets the name of each function of tensorlab that the block calls."""
+    names = set()
+    with NotesNames(names):
+        yield names
 
 
 def expect_error(error, function, *arguments, about="", idea=None):

@@ -8,6 +8,7 @@ import tensorlab
 from tensorlab.learn.expect import (
     Recorder,
     Wrong,
+    called_names,
     describe,
     expect,
     expect_error,
@@ -84,6 +85,16 @@ def test_require_and_expect_error_say_what_is_wrong():
     with pytest.raises(Wrong) as caught:
         expect_error(ValueError, lambda: 7)
     assert caught.value.came == "no error, but 7"
+
+
+def test_the_names_of_what_a_block_calls_are_noted_however_it_is_called():
+    x = tensorlab.rand(3, requires_grad=True)
+    with called_names() as names:
+        x.exp().sum().backward()
+        tensorlab.zeros_like(input=x)
+    x.sin()
+    assert {"exp", "sum", "backward", "zeros_like"} <= names
+    assert "sin" not in names
 
 
 def test_small_tensors_are_shown_whole_and_large_ones_by_their_shape():
