@@ -171,19 +171,6 @@ cdef bint channels_lie_last(TensorBase x) noexcept:
     return True
 
 
-cdef bint fits_channels_last(TensorBase x) noexcept:
-    """Do the elements lie in that order without gaps, whatever the strides of dimensions of size 1?"""
-    cdef ssize stride = 1
-    cdef int d, i
-    for i in range(x.ndim_):
-        d = 1 if i == 0 else 0 if i == x.ndim_ - 1 else x.ndim_ - i
-        if x.sizes[d] != 1:
-            if x.strides[d] != stride:
-                return False
-            stride *= x.sizes[d]
-    return True
-
-
 # ---------------------------------------------------------------- conv
 cdef Op CONV = Op("conv(Tensor x, Tensor weight, Tensor? bias, int[] out_shape, int[] stride, int[] padding, int[] dilation, "
                   "int groups) -> Tensor", node="ConvolutionBackward0", public={"x": "input"})
@@ -245,7 +232,7 @@ def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, di
 
 @CONV.derivative("weight")
 def conv_derivative_weight(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):      # the same
-    channels_last = channels_lie_last(weight) or (image_channels_lie_last(x) and not fits_channels_last(weight))
+    channels_last = channels_lie_last(weight) or image_channels_lie_last(x)
     return run_tuple(CONV_WEIGHT, (x, grad, make_size(weight.ndim_, weight.sizes), stride, padding, dilation, groups,
                                    bool(channels_last)))
 

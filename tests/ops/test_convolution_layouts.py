@@ -24,14 +24,14 @@ def layouts(T, shape, weight_shape, orders, groups):
 
 
 def random_case(rng, n):
-    """Sizes of 1 are left out: there the strides say less than which library PyTorch chose to call."""
+    """Batches of 1 are left out: there the strides say less than which library PyTorch chose to call."""
     groups = rng.choice([1, 1, 2])
-    inner, outer = groups * rng.randint(2, 3), groups * rng.randint(2, 3)
+    inner, outer = groups * rng.randint(1, 3), groups * rng.randint(1, 3)
     image = [rng.randint(3, 5) for _ in range(n)]
     last = [0, *range(2, n + 2), 1]  # channels last
     orders = [rng.choice([last, range(n + 2), rng.sample(range(n + 2), n + 2)]) for _ in range(2)]
     shape = (rng.randint(2, 3), inner, *image)
-    weight_shape = (outer, inner // groups, *[rng.randint(2, size - 1) for size in image])
+    weight_shape = (outer, inner // groups, *[rng.randint(1, size - 1) for size in image])
     return shape, weight_shape, [list(order) for order in orders], groups
 
 
@@ -39,7 +39,7 @@ def random_case(rng, n):
 def test_results_and_gradients_lie_as_in_pytorch(n):
     torch = require_torch()
     rng = random.Random(n)
-    for _ in range(60):
+    for _ in range(150):
         case = random_case(rng, n)
         assert layouts(tensorlab, *case) == layouts(torch, *case), case
 
