@@ -104,3 +104,14 @@ def test_memory_that_is_lent_leaves_nothing_behind(version):
             x.resize_(7, 7)
 
     assert growth(lend) < 8
+
+
+@counted
+@pytest.mark.parametrize("numbers", [4, 200_000], ids=["small", "large"])
+def test_an_emptied_cache_gives_its_blocks_back_to_the_system(numbers):
+    def fill_and_empty():
+        kept = [tensorlab.empty(numbers) for _ in range(20)]
+        del kept
+        tensorlab.empty_cache()
+
+    assert growth(fill_and_empty) < 8
