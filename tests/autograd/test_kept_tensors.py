@@ -70,6 +70,16 @@ def saved_tensors_stay_unless_told(M):
 
 
 @program
+def raw_saved_tensors_go_with_the_graph(M):
+    y = saving(M, lambda ctx, grad: grad).apply(leaf(M, 3.0))
+    y.backward(retain_graph=True)
+    length = len(y.grad_fn._raw_saved_tensors)
+    assert length == 1
+    y.backward()
+    return y.grad_fn._raw_saved_tensors
+
+
+@program
 def gradients_in_a_list(M):
     seen = []
 

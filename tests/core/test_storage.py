@@ -21,6 +21,24 @@ def test_statistics_return_to_where_they_were():
     assert T.memory_stats()["allocated_bytes"] == before
 
 
+@pytest.mark.parametrize(
+    ("asked", "taken"),
+    [
+        *((1, 64), (64, 64), (65, 128), (1000, 1024)),
+        *((2**20, 2**20), (2**20 + 1, 2**20 + 2**17), (2**21 - 1, 2**21)),  # an eighth of 2**20
+        *((2**21 + 1, 2**22), (2**24 + 1, 2**24 + 2**21), (2**25 + 1, 2**25 + 2**22)),  # huge pages
+    ],
+)
+def test_how_much_is_taken_for_what_is_asked(asked, taken):
+    before = T.memory_stats()
+    x = T.empty(asked, dtype=T.uint8)
+    after = T.memory_stats()
+    assert after["allocated_bytes"] - before["allocated_bytes"] == taken
+    assert after["allocations"] - before["allocations"] == 1
+    del x
+    assert T.memory_stats()["allocated_bytes"] == before["allocated_bytes"]
+
+
 def test_a_freed_large_block_is_used_again():
     address = T.empty(5_000_000).data_ptr()
     hits = T.memory_stats()["cache_hits"]
@@ -103,6 +121,15 @@ def test_resizing_a_storage_keeps_its_bytes():
     assert storage.tolist() == [0, 1, 2, 0, 0]
     with pytest.raises(RuntimeError, match="at least 0"):
         storage.resize_(-1)
+
+
+@pytest.mark.parametrize("numbers", [40, 3000, 400_000])
+def test_a_tensor_that_grows_keeps_its_numbers_and_adds_zeros(numbers):
+    x = T.arange(1, numbers + 1)
+    x.resize_(3 * numbers)
+    assert x.tolist() == [*range(1, numbers + 1), *[0] * (2 * numbers)]
+    x.resize_(numbers // 2)
+    assert x.tolist() == list(range(1, numbers // 2 + 1))
 
 
 # ---------------------------------------------------------------- memory of others

@@ -551,3 +551,12 @@ def test_an_activation_in_place_writes_over_its_input(name):
     found = getattr(nn, name)(inplace=True)(x)
     assert found is x
     assert x.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("spoiled", ["running_mean", "running_var"])
+def test_an_average_whose_places_share_memory_is_refused(spoiled):
+    averages = {"running_mean": tensorlab.zeros(3), "running_var": tensorlab.ones(3)}
+    averages[spoiled] = tensorlab.ones(1).expand(3)
+    with pytest.raises(RuntimeError, match="batch_norm: .*share"):
+        nn.functional.batch_norm(tensorlab.randn(4, 3), **averages, training=True)
+    assert averages[spoiled].tolist() == [1.0, 1.0, 1.0]

@@ -174,6 +174,9 @@ SAMPLES = [
         more=[
             [normal(4), booleans(3, 4)],
             [normal(3, 4), booleans(4)],
+            [normal(1, 4), booleans(3, 4)],
+            [normal(3, 4), booleans(3, 1)],
+            [normal(3, 1), booleans(1, 4)],
             [normal(), exactly(True)],
             [normal(0, 4), booleans(0, 4)],
             [normal(100, 70), booleans(100, 70)],
@@ -190,6 +193,11 @@ SAMPLES = [
         booleans(3, 4),
         normal(20),
         inplace=lambda T, x, m, src: x.masked_scatter_(m, src),
+        more=[
+            [normal(3, 4), booleans(1, 4), normal(12)],
+            [normal(3, 4), booleans(3, 1), normal(12)],
+            [normal(3, 4), booleans(4), normal(4, 3)],
+        ],
         bad=[
             lambda T, x, m, src: T.masked_scatter(x, m | True, src[:3]),
             lambda T, x, m, src: T.masked_scatter(x, m, src.float()),

@@ -22,6 +22,8 @@ BAD = {  # op: arguments, and a part of what it says to them
     "gather": [(MATRIX, 0, T.tensor([[2]])), "index 2 is out of range"],
     "gather_backward": [(MATRIX, 0, T.tensor([[2]]), (2, 3)), "index 2 is out of range"],
     "gather_backward source": [(T.zeros(1), 0, T.tensor([0, 0]), (2,)), "larger than the source"],
+    "getitem_select": [(MATRIX, 0), "the index must be a tuple, not int"],
+    "getitem_select kind": [(MATRIX, (INDEX,)), "make no view; give ints, slices"],
     "index": [(MATRIX, [None]), "at least one index tensor"],
     "index position": [(MATRIX, [T.tensor([2])]), "index 2 is out of range"],
     "index_backward": [(T.zeros(2), [INDEX], (2,)), "index 2 is out of range"],
