@@ -225,10 +225,11 @@ CONV.kernel = <void*>conv_kernel
 CONV.shape_rule = <void*>conv_result
 
 @CONV.derivative("x")
-def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):    # saves both, as PyTorch does
-    channels_last = image_channels_lie_last(x) or channels_lie_last(weight)
-    return run_tuple(CONV_INPUT, (grad, weight, make_size(x.ndim_, x.sizes), stride, padding, dilation, groups,
-                                  bool(channels_last)))
+def conv_derivative_x(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):
+    channels_last = bool(image_channels_lie_last(x) or channels_lie_last(weight))
+    x_shape = make_size(x.ndim_, x.sizes)
+    return run_tuple(CONV_INPUT, (grad, weight, x_shape, stride, padding, dilation, groups,
+                                  channels_last))
 
 @CONV.derivative("weight")
 def conv_derivative_weight(grad, TensorBase x, TensorBase weight, stride, padding, dilation, groups):      # the same

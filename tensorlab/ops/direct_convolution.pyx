@@ -118,8 +118,10 @@ cdef void add_lines(real* out, const real* lines, const ssize* starts, const rea
         to = out + begin
         memset(to, 0, size * sizeof(real))
         t = 0
-        while t + 3 <= taps:                            # three at a time, for fewer loads and stores of the sum
-            a, b, c = lines + starts[t] + begin, lines + starts[t + 1] + begin, lines + starts[t + 2] + begin
+        while t + 3 <= taps:                # three at a time, for fewer loads and stores of the sum
+            a = lines + starts[t] + begin
+            b = lines + starts[t + 1] + begin
+            c = lines + starts[t + 2] + begin
             for j in range(size):
                 to[j] += weights[t] * a[j] + weights[t + 1] * b[j] + weights[t + 2] * c[j]
             t += 3

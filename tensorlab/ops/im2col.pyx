@@ -32,6 +32,11 @@ cdef inline void inside(ssize size, ssize out, ssize stride, ssize start, ssize*
     end[0] = max(min(end[0], out), begin[0])
 
 
+cdef inline ssize row_start(Geometry* geometry, ssize channel, ssize depth, ssize height) noexcept nogil:
+    """Where a row of the image begins."""
+    return ((channel * geometry.sizes[0] + depth) * geometry.sizes[1] + height) * geometry.sizes[2]
+
+
 cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize first, ssize last) noexcept nogil:
     """Columns of the output rows `first` to `last` (rows of all planes counted through) of one image and group."""
     cdef ssize channel, a, b, c, row, i, depth, height, start, begin, end, width = geometry.out[2]
@@ -50,8 +55,7 @@ cdef void im2col(number* columns, const number* x, Geometry* geometry, ssize fir
                         if not (0 <= depth < geometry.sizes[0] and 0 <= height < geometry.sizes[1]):
                             memset(to, 0, width * sizeof(number))
                         else:
-                            line = x + ((channel * geometry.sizes[0] + depth) * geometry.sizes[1] + height) * geometry.sizes[2]
-                            line += start
+                            line = x + start + row_start(geometry, channel, depth, height)
                             for i in range(begin):
                                 to[i] = 0
                             if stride == 1:
@@ -81,8 +85,7 @@ cdef void col2im(number* x, const number* columns, Geometry* geometry, ssize fir
                         depth = row // geometry.out[1] * geometry.stride[0] + a * geometry.dilation[0] - geometry.padding[0]
                         height = row % geometry.out[1] * geometry.stride[1] + b * geometry.dilation[1] - geometry.padding[1]
                         if 0 <= depth < geometry.sizes[0] and 0 <= height < geometry.sizes[1]:
-                            line = x + ((channel * geometry.sizes[0] + depth) * geometry.sizes[1] + height) * geometry.sizes[2]
-                            line += start
+                            line = x + start + row_start(geometry, channel, depth, height)
                             if stride == 1:
                                 for i in range(begin, end):
                                     line[i] += source[i]
