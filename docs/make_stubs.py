@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / "docs")]
 
 from stub_types import argument_type, result_type, type_of_default  # noqa: E402
 
+from tensorlab import nn  # noqa: E402
 from tensorlab._missing import MissingAttribute  # noqa: E402
 
 # The modules that have a stub. A class stands in the first one that has it; the others import it from there.
@@ -106,8 +107,8 @@ def embedded_signature(function, name):
     match = re.fullmatch(rf"(?:\w+\.)*{re.escape(name)}(\(.*\)(?: -> .+)?)", first)
     if match:
         return match[1]
-    try:
-        return str(inspect.signature(function))
+    try:  # a default that is a function is printed as <function relu at 0x...>
+        return re.sub(r"=<[^>]*>", "=...", str(inspect.signature(function)))
     except (TypeError, ValueError):
         return None
 
@@ -341,6 +342,8 @@ def instance_attributes(cls, public_name, known):
                 continue
             if value.startswith("Parameter("):
                 found[name] = "Parameter"
+            elif value.partition("(")[0] in nn.__all__:  # made with an argument of its name
+                found[name] = "Module"
             elif name in names and name in value:
                 default = getattr(defaults.get(name), "value", None)
                 kind = argument_type(name, f"{public_name}.__init__", default)

@@ -14,7 +14,9 @@ from tensorlab import return_types
 ARGUMENTS = {
     "Tensor": """input mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
-        values b""",
+        values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
+        tgt_key_padding_mask memory_key_padding_mask out_proj_weight
+        q_proj_weight k_proj_weight v_proj_weight static_k static_v""",
     "Tensor | float": "other y exponent value end late test_elements q",
     "Tensor | float | None": "min max",
     "Tensor | Sequence[Tensor]": "out",
@@ -23,11 +25,12 @@ ARGUMENTS = {
         in_features out_features in_channels out_channels groups num_embeddings embedding_dim padding_idx num_features
         num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
-        upscale_factor""",
+        upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
+        num_encoder_layers num_decoder_layers dim_feedforward""",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
-        scale threshold correction min_val""",
-    "bool": "requires_grad copy retain_graph affine track_running_stats drop_last mode",
-    "bool | None": "foreach fused capturable differentiable",
+        scale threshold correction min_val dropout_p""",
+    "bool": "add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode",
+    "bool | None": "src_is_causal tgt_is_causal foreach fused capturable differentiable",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
     "dtype": "dtype d type1 type2",
     "_Device": "device",
@@ -44,11 +47,27 @@ ARGUMENTS = {
     "tuple[float, float]": "betas",
     "Callable[..., Any]": "hook func function",
     "Mapping[str, Any]": "state_dict",
-    "Module": "module",
+    "Module": "module encoder_layer decoder_layer custom_encoder custom_decoder",
     "dict[str, Any]": "group param_group defaults",
 }
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
+    **dict.fromkeys(
+        [
+            f"{name}.activation"
+            for name in ("Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
+        ],
+        "str | Callable[[Tensor], Tensor]",
+    ),
+    **dict.fromkeys([f"Transformer{name}.norm" for name in ("Encoder", "Decoder")], "Module"),
+    "TransformerEncoder.is_causal": "bool | None",
+    "MultiheadAttention.value": "Tensor",
+    "multi_head_attention_forward.value": "Tensor",
+    "multi_head_attention_forward.in_proj_weight": "Tensor | None",
+    "multi_head_attention_forward.in_proj_bias": "Tensor | None",
+    "multi_head_attention_forward.bias_k": "Tensor | None",
+    "multi_head_attention_forward.bias_v": "Tensor | None",
+    "multi_head_attention_forward.out_proj_bias": "Tensor | None",
     "DataParallel.device_ids": "Sequence[_Device]",
     "DataParallel.output_device": "_Device",
     "arange.*bounds": "float",
@@ -172,6 +191,9 @@ RESULTS = {
 }
 # The same for methods that differ from others of their name.
 RESULTS_OF = {
+    "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]",
+    "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
+    "generate_square_subsequent_mask": "Tensor",
     "UntypedStorage.check_memory": "None",
     "UntypedStorage.check_writable": "None",
     "UntypedStorage.clone": "Self",

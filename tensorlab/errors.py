@@ -5,7 +5,8 @@ PyTorch catches ours too.
 
     TensorlabError
     |-- ShapeError        (RuntimeError)         sizes that do not fit together
-    |   `-- TargetError      (ValueError)         a loss: a target that does not fit the prediction
+    |   |-- TargetError      (ValueError)         a loss: a target that does not fit the prediction
+    |   `-- AttentionError   (AssertionError)     multi-head attention: something that does not fit the rest
     |-- DTypeError        (RuntimeError)         an element type that an operation cannot take
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
     |-- DimensionError    (IndexError)           a dimension that a tensor does not have
@@ -34,6 +35,10 @@ class ShapeError(TensorlabError, RuntimeError):
 
 class TargetError(ShapeError, ValueError):
     """The target of a loss has not the size that the prediction asks for."""
+
+
+class AttentionError(ShapeError, AssertionError):
+    """What multi-head attention is given does not fit together, where PyTorch raises AssertionError."""
 
 
 class DTypeError(TensorlabError, RuntimeError):

@@ -70,6 +70,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "PairwiseDistance",
@@ -96,6 +97,11 @@ __all__ = [
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
     "ZeroPad1d",
     "ZeroPad2d",
@@ -673,6 +679,17 @@ class ModuleList(Module, Generic[_M]):
     def __repr__(self) -> str: ...
     def __len__(self) -> builtins.int: ...
 
+class MultiheadAttention(Module):
+    embed_dim: builtins.int
+    kdim: builtins.int | None
+    vdim: builtins.int | None
+    num_heads: builtins.int
+    dropout: builtins.float
+    batch_first: builtins.bool
+    add_zero_attn: builtins.bool
+    def __init__(self, embed_dim: builtins.int, num_heads: builtins.int, dropout: builtins.float=0.0, bias: builtins.bool=True, add_bias_kv: builtins.bool=False, add_zero_attn: builtins.bool=False, kdim: builtins.int | None=None, vdim: builtins.int | None=None, batch_first: builtins.bool=False, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None=None, need_weights: builtins.bool=True, attn_mask: Tensor | None=None, average_attn_weights: builtins.bool=True, is_causal: builtins.bool=False) -> tuple[Tensor, Tensor | None]: ...
+
 class NLLLoss(Module):
     ignore_index: builtins.int
     reduction: str
@@ -681,7 +698,7 @@ class NLLLoss(Module):
 
 class PReLU(Module):
     num_parameters: builtins.int
-    init: builtins.float
+    init: Module
     weight: Parameter
     def __init__(self, num_parameters: builtins.int=1, init: builtins.float=0.25, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
     def extra_repr(self) -> str: ...
@@ -841,6 +858,60 @@ class Threshold(Module):
     def __init__(self, threshold: builtins.float, value: Tensor | builtins.float, inplace: builtins.bool=False) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class Transformer(Module):
+    d_model: builtins.int
+    nhead: builtins.int
+    batch_first: builtins.bool
+    def __init__(self, d_model: builtins.int=512, nhead: builtins.int=8, num_encoder_layers: builtins.int=6, num_decoder_layers: builtins.int=6, dim_feedforward: builtins.int=2048, dropout: builtins.float=0.1, activation: str | Callable[[Tensor], Tensor]=..., custom_encoder: Module | None=None, custom_decoder: Module | None=None, layer_norm_eps: builtins.float=1e-05, batch_first: builtins.bool=False, norm_first: builtins.bool=False, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def forward(self, src: Tensor, tgt: Tensor, src_mask: Tensor | None=None, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, src_is_causal: builtins.bool | None=None, tgt_is_causal: builtins.bool | None=None, memory_is_causal: builtins.bool=False) -> Tensor: ...
+    @staticmethod
+    def generate_square_subsequent_mask(sz: builtins.int, device: _Device | None=None, dtype: _dtype | None=None) -> Tensor: ...
+
+class TransformerDecoder(Module):
+    num_layers: builtins.int
+    norm: Module | None
+    def __init__(self, decoder_layer: Module, num_layers: builtins.int, norm: Module | None=None) -> None: ...
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, tgt_is_causal: builtins.bool | None=None, memory_is_causal: builtins.bool=False) -> Tensor: ...
+
+class TransformerDecoderLayer(Module):
+    self_attn: Module
+    multihead_attn: Module
+    linear1: Module
+    dropout: Module
+    linear2: Module
+    norm_first: builtins.bool
+    norm1: Module
+    norm2: Module
+    norm3: Module
+    dropout1: Module
+    dropout2: Module
+    dropout3: Module
+    activation: str | Callable[[Tensor], Tensor]
+    def __init__(self, d_model: builtins.int, nhead: builtins.int, dim_feedforward: builtins.int=2048, dropout: builtins.float=0.1, activation: str | Callable[[Tensor], Tensor]=..., layer_norm_eps: builtins.float=1e-05, batch_first: builtins.bool=False, norm_first: builtins.bool=False, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, tgt_is_causal: builtins.bool | None=False, memory_is_causal: builtins.bool=False) -> Tensor: ...
+
+class TransformerEncoder(Module):
+    num_layers: builtins.int
+    norm: Module | None
+    enable_nested_tensor: builtins.bool
+    mask_check: builtins.bool
+    def __init__(self, encoder_layer: Module, num_layers: builtins.int, norm: Module | None=None, enable_nested_tensor: builtins.bool=True, mask_check: builtins.bool=True) -> None: ...
+    def forward(self, src: Tensor, mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool | None=None) -> Tensor: ...
+
+class TransformerEncoderLayer(Module):
+    self_attn: Module
+    linear1: Module
+    dropout: Module
+    linear2: Module
+    norm_first: builtins.bool
+    norm1: Module
+    norm2: Module
+    dropout1: Module
+    dropout2: Module
+    activation: str | Callable[[Tensor], Tensor]
+    def __init__(self, d_model: builtins.int, nhead: builtins.int, dim_feedforward: builtins.int=2048, dropout: builtins.float=0.1, activation: str | Callable[[Tensor], Tensor]=..., layer_norm_eps: builtins.float=1e-05, batch_first: builtins.bool=False, norm_first: builtins.bool=False, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def forward(self, src: Tensor, src_mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool=False) -> Tensor: ...
 
 class Unflatten(Module):
     dim: builtins.int

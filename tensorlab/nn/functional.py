@@ -28,6 +28,7 @@ from ..ops.convolution import (
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
+from ..ops.multi_head_attention import multi_head_attention_forward
 from ..ops.normalization import group_norm, layer_norm, rms_norm
 from ..ops.padding import pad
 from ..ops.pointwise import rectifiers
@@ -127,6 +128,7 @@ __all__ = [
     "max_pool2d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "nll_loss",
     "normalize",
     "one_hot",

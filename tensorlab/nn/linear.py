@@ -79,6 +79,10 @@ class Linear(Module):
         )
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear by another name: what an attention ends with, so that it is printed as in PyTorch."""
+
+
 class Embedding(Module):
     """Look up a learned vector for each index.
 
