@@ -1,7 +1,7 @@
 """Neural networks: modules that hold parameters, and the functions they call."""
 
 from .. import _missing
-from . import functional, init, parallel, utils
+from . import functional, grad, init, parallel, utils
 from .activation import (
     CELU,
     ELU,
@@ -188,6 +188,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "functional",
+    "grad",
     "init",
     "parallel",
     "utils",

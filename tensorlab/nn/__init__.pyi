@@ -3,6 +3,7 @@
 import builtins
 
 from tensorlab.nn import functional as functional
+from tensorlab.nn import grad as grad
 from tensorlab.nn import init as init
 from tensorlab.nn import parallel as parallel
 from tensorlab.nn import utils as utils
@@ -106,6 +107,7 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "functional",
+    "grad",
     "init",
     "parallel",
     "utils",

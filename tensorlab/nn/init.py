@@ -15,25 +15,41 @@ import numpy as np
 
 from .._core.arrays import from_numpy
 from ..autograd import no_grad
-from ..ops.creation import empty
+from ..ops.creation import empty, empty_like
+from ..ops.pointwise.selection import where
+from ..ops.random_factories import randperm
 
 __all__ = [
     "calculate_gain",
+    "constant",
     "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
     "eye_",
+    "kaiming_normal",
     "kaiming_normal_",
+    "kaiming_uniform",
     "kaiming_uniform_",
+    "normal",
     "normal_",
     "ones_",
+    "orthogonal",
     "orthogonal_",
+    "sparse",
+    "sparse_",
     "trunc_normal_",
+    "uniform",
     "uniform_",
+    "xavier_normal",
     "xavier_normal_",
+    "xavier_uniform",
     "xavier_uniform_",
     "zeros_",
 ]
 
-LINEAR = ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
+CONVOLUTIONS = tuple(f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3))
+LINEAR = ("linear", *CONVOLUTIONS, "sigmoid")
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -41,8 +57,8 @@ def calculate_gain(nonlinearity, param=None):
 
     Parameters
     ----------
-    nonlinearity : "linear", "conv1d", "conv2d", "conv3d", "sigmoid", "tanh", "relu", "leaky_relu"
-        or "selu"
+    nonlinearity : "linear", the name of a convolution such as "conv2d" or "conv_transpose2d", "sigmoid",
+        "tanh", "relu", "leaky_relu" or "selu"
     param : float, the negative slope of "leaky_relu" (0.01)
 
     Raises
@@ -234,20 +250,139 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor.mul_(gain)
 
 
+def dirac_(tensor, groups=1):
+    """Fill a convolution's weight so that it copies its input channels, as far as it has outputs.
+
+    Parameters
+    ----------
+    tensor : Tensor of 3 to 5 dimensions, (out, in / groups, kernel sizes...)
+    groups : int; each group of outputs copies its own inputs
+
+    Raises
+    ------
+    ValueError
+        If there are other dimensions, or the outputs cannot be split into the groups.
+    """
+    if tensor.dim() not in (3, 4, 5):
+        raise ValueError(
+            f"dirac_: only tensors with 3, 4, or 5 dimensions are supported, not {tensor.dim()}"
+        )
+    if tensor.size(0) % groups:
+        raise ValueError(
+            f"dirac_: dim 0 must be divisible by groups, but it is {tensor.size(0)} for {groups} groups"
+        )
+    outputs = tensor.size(0) // groups
+    middle = tuple(size // 2 for size in tensor.shape[2:])
+    with no_grad():
+        tensor.zero_()
+        for first in range(0, tensor.size(0), outputs):
+            for channel in range(min(outputs, tensor.size(1))):
+                tensor[(first + channel, channel, *middle)] = 1
+    return tensor
+
+
+def sparse_(tensor, sparsity, std=0.01, generator=None):
+    """Fill a matrix with normal numbers, and set a share of each column to 0.
+
+    Parameters
+    ----------
+    tensor : Tensor, shape (rows, columns)
+    sparsity : float from 0 to 1, the share of zeros, rounded up to whole elements
+    std : float
+    generator : Generator of the normal numbers; the places of zeros come from the default one, as in PyTorch
+
+    Raises
+    ------
+    ValueError
+        If the tensor is not a matrix.
+
+    Notes
+    -----
+    Source: Martens 2010, "Deep learning via Hessian-free optimization", section 5.
+    """
+    if tensor.dim() != 2:
+        raise ValueError(
+            f"sparse_: only tensors with 2 dimensions are supported, not {tensor.dim()}"
+        )
+    rows, columns = tensor.shape
+    zeros_in_column = math.ceil(sparsity * rows)
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[randperm(rows)[:zeros_in_column], column] = 0
+    return tensor
+
+
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Fill with normal numbers, none of which is outside [a, b].
 
-    A uniform number between the two tails' probabilities is put through the inverse distribution
-    function.  Warns if the mean is more than two deviations outside [a, b].
+    Numbers outside are drawn again. Where few would be inside, uniform candidates from [a, b] are kept with the
+    density as their probability instead. Warns if the mean is more than two deviations outside [a, b].
     """
+    if tensor.is_meta:
+        return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "trunc_normal_: the mean is more than 2 std from [a, b]; the distribution of values may "
             "be incorrect",
             stacklevel=2,
         )
-    low, high = (0.5 * (1 + math.erf((bound - mean) / std / math.sqrt(2))) for bound in (a, b))
+    below_a, below_b = ((1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b))
     with no_grad():
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_().mul_(std * math.sqrt(2)).add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if below_b - below_a > 0.3:
+            return _redrawn_outside(tensor, mean, std, a, b, generator)
+        return _kept_by_density(tensor, mean, std, a, b, generator)
+
+
+def _redrawn_outside(tensor, mean, std, a, b, generator):
+    low, high = (tensor.new_tensor(bound).item() for bound in (a, b))  # as the dtype rounds them
+    tensor.normal_(mean, std, generator=generator)
+    outside = (tensor < low) | (tensor > high)
+    while outside.any():
+        again = empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(where(outside, again, tensor))
+        outside = (tensor < low) | (tensor > high)
+    return tensor
+
+
+def _kept_by_density(tensor, mean, std, a, b, generator):
+    highest = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2  # log density at its peak in [a, b]
+    is_pending = None
+    while is_pending is None or is_pending.any():
+        candidates = empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(candidates if is_pending is None else where(is_pending, candidates, tensor))
+        log_density = candidates.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(highest)
+        is_refused = empty_like(tensor).uniform_(generator=generator).log_() > log_density
+        is_pending = is_refused if is_pending is None else is_pending & is_refused
+    return tensor
+
+
+def _older_name(function):
+    """Return a function under its name of before, without the underscore, that warns."""
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    def older(*args, **kwargs):
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = old
+    older.__doc__ = f"Deprecated name of `{new}`."
+    return older
+
+
+uniform = _older_name(uniform_)
+normal = _older_name(normal_)
+constant = _older_name(constant_)
+eye = _older_name(eye_)
+dirac = _older_name(dirac_)
+xavier_uniform = _older_name(xavier_uniform_)
+xavier_normal = _older_name(xavier_normal_)
+kaiming_uniform = _older_name(kaiming_uniform_)
+kaiming_normal = _older_name(kaiming_normal_)
+orthogonal = _older_name(orthogonal_)
+sparse = _older_name(sparse_)

@@ -122,3 +122,89 @@ def test_a_truncated_normal_start_stays_within_its_bounds():
         init.trunc_normal_(tensorlab.empty(2), mean=mean)
     with pytest.warns(UserWarning, match="more than 2 std"):
         init.trunc_normal_(tensorlab.empty(2), mean=10.0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "mean", "std"),
+    [
+        (-2.0, 2.0, 0.0, 1.0),
+        (-0.5, 1.0, 0.3, 1.0),
+        (0.0, 0.1, 0.0, 1.0),
+        (2.0, 3.0, 0.0, 1.0),
+        (-1, 1, 0.5, 5.0),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_truncated_normal_numbers_are_those_of_pytorch(a, b, mean, std, dtype):
+    torch = require_torch()
+    ours, theirs = (T.zeros(7, 9, dtype=getattr(T, dtype)) for T in (tensorlab, torch))
+    tensorlab.manual_seed(8)
+    assert init.trunc_normal_(ours, mean, std, a, b) is ours
+    torch.manual_seed(8)
+    torch.nn.init.trunc_normal_(theirs, mean, std, a, b)
+    assert_same_values(ours, theirs, 2e-6)
+    assert ours.min() >= a
+    assert ours.max() <= b
+
+
+def test_truncated_normal_numbers_far_from_the_mean_warn():
+    with pytest.warns(UserWarning, match="more than 2 std"):
+        init.trunc_normal_(tensorlab.zeros(3), 0.0, 1.0, 2.5, 3.0)
+    meta = tensorlab.empty(3, device="meta")
+    assert init.trunc_normal_(meta) is meta
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 2), (3, 5, 3, 4), (6, 2, 1, 2, 3), (6, 1, 3)])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_dirac_is_that_of_pytorch(shape, groups):
+    torch = require_torch()
+    if shape[0] % groups:
+        with pytest.raises(ValueError, match="divisible by groups"):
+            init.dirac_(tensorlab.ones(shape), groups)
+        return
+    ours, theirs = tensorlab.ones(shape), torch.ones(shape)
+    assert init.dirac_(ours, groups) is ours
+    assert_same_values(ours, torch.nn.init.dirac_(theirs, groups))
+
+
+@pytest.mark.parametrize("sparsity", [0.0, 0.1, 0.5, 1.0])
+def test_sparse_matrices_are_those_of_pytorch(sparsity):
+    torch = require_torch()
+    ours, theirs = tensorlab.ones(7, 5), torch.ones(7, 5)
+    tensorlab.manual_seed(4)
+    assert init.sparse_(ours, sparsity, 0.5) is ours
+    torch.manual_seed(4)
+    assert_same_values(ours, torch.nn.init.sparse_(theirs, sparsity, 0.5), 2e-6)
+
+
+def test_other_dimensions_are_refused():
+    with pytest.raises(ValueError, match="3, 4, or 5 dimensions"):
+        init.dirac_(tensorlab.ones(2, 2))
+    with pytest.raises(ValueError, match="2 dimensions are supported, not 3"):
+        init.sparse_(tensorlab.ones(2, 2, 2), 0.1)
+
+
+OLDER = [
+    "uniform",
+    "normal",
+    "eye",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+]
+
+
+@pytest.mark.parametrize("name", [*OLDER, "orthogonal", "constant", "dirac", "sparse"])
+def test_older_names_warn_and_do_the_same(name):
+    arguments = {"constant": (2.0,), "sparse": (0.5,)}.get(name, ())
+    shape = (4, 4, 3) if name == "dirac" else (4, 4)
+    tensorlab.manual_seed(1)
+    with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated"):
+        old = getattr(init, name)(tensorlab.zeros(shape), *arguments)
+    tensorlab.manual_seed(1)
+    assert tensorlab.equal(old, getattr(init, f"{name}_")(tensorlab.zeros(shape), *arguments))
+
+
+def test_transposed_convolutions_have_gain_1():
+    assert init.calculate_gain("conv_transpose2d") == 1

@@ -92,3 +92,26 @@ def test_gradients_of_odd_sizes_are_clipped_as_in_pytorch(value, refuses):
         return [str(number) for number in [total.item(), *parameter.grad.tolist()]]
 
     assert clip(tensorlab) == clip(require_torch())
+
+
+def test_gradients_are_scaled_by_a_norm_that_is_known():
+    torch = require_torch()
+    for most in (1.0, 100.0):
+        ours, theirs = with_gradients(tensorlab), with_gradients(torch)
+        nn.utils.clip_grads_with_norm_(ours, most, tensorlab.tensor(10.0))
+        torch.nn.utils.clip_grads_with_norm_(theirs, most, torch.tensor(10.0))
+        for x, y in zip(ours[:2], theirs[:2], strict=True):
+            assert_same_values(x.grad, y.grad, 1e-6)
+
+
+def test_the_older_name_of_clipping_warns():
+    parameters = with_gradients(tensorlab)
+    with pytest.warns(FutureWarning, match="in favor of `torch.nn.utils.clip_grad_norm_`"):
+        total = nn.utils.clip_grad_norm(parameters, 1.0, 1.0)
+    assert total.item() == pytest.approx(21.75)
+    assert sum(p.grad.abs().sum() for p in parameters[:2]).item() == pytest.approx(1.0, abs=1e-5)
+
+
+def test_clipping_an_empty_generator_warns():
+    with pytest.warns(UserWarning, match="empty generator"):
+        assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0

@@ -1,16 +1,39 @@
-"""Tools for the parameters of networks: clip their gradients, see them as one vector; pad sequences (`rnn`)."""
+"""Tools for the parameters of networks: clip their gradients, compute them from others, prune and fuse them;
+and sequences of different lengths (`rnn`)."""
 
 from ... import _missing
-from . import rnn
-from .gradients import clip_grad_norm_, clip_grad_value_, get_total_norm
+from . import parametrizations, parametrize, prune, rnn, stateless
+from .fusion import (
+    fuse_conv_bn_eval,
+    fuse_conv_bn_weights,
+    fuse_linear_bn_eval,
+    fuse_linear_bn_weights,
+)
+from .gradients import (
+    clip_grad_norm,
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
 from .vectors import parameters_to_vector, vector_to_parameters
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "fuse_conv_bn_eval",
+    "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval",
+    "fuse_linear_bn_weights",
     "get_total_norm",
     "parameters_to_vector",
+    "parametrizations",
+    "parametrize",
+    "prune",
     "rnn",
+    "stateless",
     "vector_to_parameters",
 ]
 

@@ -1,12 +1,21 @@
 """Clipping: keep gradients from becoming too large, all of them together or each by itself."""
 
+import types
+import warnings
+
 from ..._tensor import Tensor
 from ...autograd import no_grad
 from ...ops.creation import zeros
 from ...ops.joining import stack
 from ...ops.norms import norm
 
-__all__ = ["clip_grad_norm_", "clip_grad_value_", "get_total_norm"]
+__all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+]
 
 
 def gradients_of(parameters):
@@ -65,13 +74,43 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     >>> x.grad
     tensor([0.6000, 0.8000])
     """
-    gradients = gradients_of(parameters)
-    total = get_total_norm(gradients, float(norm_type), error_if_nonfinite)
-    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-    with no_grad():
-        for gradient in gradients:
-            gradient.mul_(scale)
+    if not isinstance(parameters, Tensor):
+        is_generator = isinstance(parameters, types.GeneratorType)
+        parameters = list(parameters)
+        if is_generator and not parameters:
+            warnings.warn(
+                "`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2
+            )
+    total = get_total_norm(gradients_of(parameters), float(norm_type), error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
     return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scale all gradients by `max_norm / total_norm`, but never up.
+
+    Parameters
+    ----------
+    parameters : iterable of Tensors, or one
+    max_norm : float
+    total_norm : Tensor, 0-d, as `get_total_norm` returns it
+    foreach : accepted for PyTorch's sake
+    """
+    with no_grad():
+        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for gradient in gradients_of(parameters):
+            gradient.mul_(scale)
+
+
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """Deprecated name of `clip_grad_norm_`."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+        "`torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):

@@ -1,0 +1,481 @@
+"""Pruning: multiply a parameter by a mask of zeros and ones before each forward.
+
+`l1_unstructured(layer, "weight", 0.3)` moves the parameter to `weight_orig`, keeps the mask as the
+buffer `weight_mask`, and lets a forward pre-hook set `weight` to their product.  Pruning again combines
+the masks: elements that are pruned stay so, and the amount counts among the others.  `remove` makes the
+product the parameter for good.
+"""
+
+import numbers
+from abc import ABC, abstractmethod
+
+from ...ops.creation import ones_like, zeros_like
+from ...ops.joining import cat
+from ...ops.random_factories import rand
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+# ------------------------------------------------------------ methods
+class BasePruningMethod(ABC):
+    """A way to choose which elements of a tensor are pruned.
+
+    A subclass defines `compute_mask(t, default_mask)`, and `PRUNING_TYPE`: "unstructured" (single elements, chosen
+    among those not pruned yet), "structured" (whole slices) or "global".
+    """
+
+    PRUNING_TYPE = "global"
+    _tensor_name = None
+
+    @abstractmethod
+    def compute_mask(self, t, default_mask):
+        """Return a mask of zeros and ones of the shape of `t`, the importance of the elements."""
+
+    def __call__(self, module, inputs):
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def apply_mask(self, module):
+        """Return the product of the original tensor and the mask of a pruned module."""
+        if self._tensor_name is None:
+            raise AssertionError(f"prune: module {module} has to be pruned first")
+        original = getattr(module, f"{self._tensor_name}_orig")
+        return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
+
+    @classmethod
+    def apply(cls, module, name, *args, importance_scores=None, **kwargs):
+        """Prune a parameter of a module.
+
+        Parameters
+        ----------
+        module : Module
+        name : str, of a parameter
+        *args, **kwargs : what the class is made with
+        importance_scores : Tensor of the parameter's shape, which decides instead of the parameter
+
+        Returns
+        -------
+        BasePruningMethod, the hook; a PruningContainer if the parameter was pruned before
+
+        Raises
+        ------
+        AssertionError
+            If the scores have another shape.
+        """
+        method, before = cls(*args, **kwargs), pruning_of(module, name)
+        method._tensor_name = name
+        tensor = getattr(module, name)
+        if importance_scores is None:
+            importance_scores = tensor
+        elif importance_scores.shape != tensor.shape:
+            raise AssertionError(
+                f"prune: importance_scores should have the same shape as parameter {name} of {module}, "
+                f"{tuple(tensor.shape)}, but they have {tuple(importance_scores.shape)}"
+            )
+        if before is None:
+            mask = method.compute_mask(importance_scores, default_mask=ones_like(tensor))
+            del module._parameters[name]
+            module.register_parameter(f"{name}_orig", tensor)
+        else:
+            hook_id, old = before
+            container = old if isinstance(old, PruningContainer) else PruningContainer(old)
+            container.add_pruning_method(method)
+            known = getattr(module, f"{name}_mask").detach().clone()
+            try:
+                mask = container.compute_mask(importance_scores, default_mask=known)
+            except Exception:
+                container._pruning_methods = container._pruning_methods[:-1]
+                raise
+            del module._forward_pre_hooks[hook_id]
+            method = container
+        module.register_buffer(f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t, default_mask=None, importance_scores=None):
+        """Return the pruned product of a tensor, no module being involved."""
+        if importance_scores is None:
+            importance_scores = t
+        elif importance_scores.shape != t.shape:
+            raise AssertionError(
+                f"prune: importance_scores should have the same shape as tensor t, {tuple(t.shape)}, but they have "
+                f"{tuple(importance_scores.shape)}"
+            )
+        known = ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(importance_scores, default_mask=known)
+
+    def remove(self, module):
+        """Make the pruned tensor the parameter for good: mask and original are dropped."""
+        name = self._tensor_name
+        pruned = self.apply_mask(module)
+        delattr(module, name)
+        original = getattr(module, f"{name}_orig")
+        original.data = pruned.data
+        delattr(module, f"{name}_orig")
+        delattr(module, f"{name}_mask")
+        setattr(module, name, original)
+
+
+def hook_of(entry):
+    """Return the function of a registered hook, which may be kept with its options."""
+    return entry[0] if isinstance(entry, tuple) else entry
+
+
+def pruning_of(module, name):
+    """Return (id, hook) of the pruning of a parameter, or None."""
+    for hook_id, entry in module._forward_pre_hooks.items():
+        hook = hook_of(entry)
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return hook_id, hook
+    return None
+
+
+class PruningContainer(BasePruningMethod):
+    """Several pruning methods of one parameter, one after the other."""
+
+    def __init__(self, *methods):
+        self._pruning_methods = ()
+        if methods:
+            self._tensor_name = methods[0]._tensor_name
+        for method in methods:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method):
+        """Add a method; raises TypeError or ValueError if it is none, or one of another parameter."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(
+                f"add_pruning_method: {type(method)} is not a BasePruningMethod subclass"
+            )
+        if self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "add_pruning_method: can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to this container, but found '{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self):
+        return len(self._pruning_methods)
+
+    def __iter__(self):
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index):
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t, default_mask):
+        """Return `default_mask` with what the newest method prunes besides."""
+        method, mask = self._pruning_methods[-1], default_mask.to(t.dtype).clone()
+        if method.PRUNING_TYPE == "global":
+            return method.compute_mask(t, default_mask=mask)
+        if method.PRUNING_TYPE == "unstructured":
+            kept = mask == 1
+            mask[kept] = method.compute_mask(t[kept], default_mask=mask[kept]).to(mask.dtype)
+            return mask
+        if method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.dim()
+            others = [d for d in range(t.dim()) if d != dim]
+            slices = (mask.sum(others) != 0).nonzero().flatten()
+            part = method.compute_mask(t.index_select(dim, slices), mask.index_select(dim, slices))
+            return mask.index_copy(dim, slices, part.to(mask.dtype))
+        raise ValueError(f"prune: unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+
+
+class Identity(BasePruningMethod):
+    """Prune nothing, but have mask and original."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t, default_mask):
+        return default_mask
+
+
+class RandomUnstructured(BasePruningMethod):
+    """Prune elements at random.
+
+    Parameters
+    ----------
+    amount : int, how many; or float from 0 to 1, which share
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        number = number_to_prune(self.amount, t.numel())
+        mask = default_mask.clone()
+        if number:
+            chosen = rand(t.shape, dtype=t.dtype).view(-1).topk(number).indices
+            mask.view(-1)[chosen] = 0
+        return mask
+
+
+class L1Unstructured(BasePruningMethod):
+    """Prune the elements of least absolute value.
+
+    Parameters
+    ----------
+    amount : int, how many; or float from 0 to 1, which share
+    """
+
+    PRUNING_TYPE = "unstructured"
+
+    def __init__(self, amount):
+        check_amount(amount)
+        self.amount = amount
+
+    def compute_mask(self, t, default_mask):
+        number = number_to_prune(self.amount, t.numel())
+        mask = default_mask.clone()
+        if number:
+            mask.view(-1)[t.abs().flatten().topk(number, largest=False).indices] = 0
+        return mask
+
+
+class RandomStructured(BasePruningMethod):
+    """Prune slices of a dimension at random.
+
+    Parameters
+    ----------
+    amount : int, how many; or float from 0 to 1, which share
+    dim : int
+    """
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, dim=-1):
+        check_amount(amount)
+        self.amount, self.dim = amount, dim
+
+    def compute_mask(self, t, default_mask):
+        check_is_structured(t)
+        check_dim(t, self.dim)
+        size = t.shape[self.dim]
+        number = number_to_prune(self.amount, size)
+        if not number:
+            return default_mask
+        threshold = rand(size)  # the slices with the smallest of these numbers go
+        return default_mask * mask_of_slices(t, self.dim, threshold.topk(size - number).indices)
+
+
+class LnStructured(BasePruningMethod):
+    """Prune the slices of a dimension that have the least norm.
+
+    Parameters
+    ----------
+    amount : int, how many; or float from 0 to 1, which share
+    n : int, float, inf or "fro", which norm
+    dim : int
+    """
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount, n, dim=-1):
+        check_amount(amount)
+        self.amount, self.n, self.dim = amount, n, dim
+
+    def compute_mask(self, t, default_mask):
+        check_is_structured(t)
+        check_dim(t, self.dim)
+        size = t.shape[self.dim]
+        number = number_to_prune(self.amount, size)
+        if not number:
+            return default_mask
+        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        norms = t.norm(p=self.n, dim=others)
+        return default_mask * mask_of_slices(t, self.dim, norms.topk(size - number).indices)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prune by a mask that the program made."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask):
+        self.mask = mask
+
+    def compute_mask(self, t, default_mask):
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(
+                f"prune: the mask has shape {tuple(self.mask.shape)}, and the tensor {tuple(default_mask.shape)}; "
+                "they must be equal"
+            )
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+# ------------------------------------------------------------ amounts and slices
+def check_amount(amount):
+    """Raise unless this is a number of elements or a share of them."""
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"prune: amount is {amount!r}; expected an int or a float")
+    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1):
+        raise ValueError(
+            f"prune: amount is {amount}; expected a float from 0 to 1, or an int from 0 up"
+        )
+
+
+def number_to_prune(amount, size):
+    """Return how many of `size` are pruned; raises ValueError if there are not so many."""
+    if isinstance(amount, numbers.Integral):
+        if amount > size:
+            raise ValueError(
+                f"prune: amount is {amount}, which should be smaller than the number of parameters to prune, {size}"
+            )
+        return int(amount)
+    return round(amount * size)
+
+
+def check_is_structured(t):
+    if t.dim() <= 1:
+        raise ValueError(
+            f"prune: structured pruning can only be applied to multidimensional tensors; found a {t.dim()}D tensor"
+        )
+
+
+def check_dim(t, dim):
+    if not -t.dim() <= dim < t.dim():
+        raise IndexError(f"prune: invalid dim {dim} for a tensor of shape {tuple(t.shape)}")
+
+
+def mask_of_slices(t, dim, kept):
+    """Return a mask with ones in the slices of these indices."""
+    mask = zeros_like(t)
+    return mask.index_fill(dim, kept, 1)
+
+
+# ------------------------------------------------------------ functions for users
+def identity(module, name):
+    """Give a parameter an original and a mask of ones; return the module."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module, name, amount):
+    """Prune `amount` elements (int) or this share of them (float) at random; return the module."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module, name, amount, importance_scores=None):
+    """Prune the elements of least absolute value, or of least score; return the module.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> layer = tensorlab.nn.Linear(4, 2)
+    >>> layer = tensorlab.nn.utils.prune.l1_unstructured(layer, "weight", 3)
+    >>> int((layer.weight == 0).sum()), list(dict(layer.named_buffers()))
+    (3, ['weight_mask'])
+    """
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module, name, amount, dim):
+    """Prune slices of a dimension at random; return the module."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module, name, amount, n, dim, importance_scores=None):
+    """Prune the slices of a dimension with the least n-norm; return the module."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module, name, mask):
+    """Prune by a given mask; return the module."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters, pruning_method, importance_scores=None, **kwargs):
+    """Prune the elements of several parameters together, so that they compete.
+
+    Parameters
+    ----------
+    parameters : iterable of (Module, name)
+    pruning_method : class of an unstructured method
+    importance_scores : dict of (Module, name) and Tensor
+    **kwargs : what the class is made with, such as `amount`
+
+    Raises
+    ------
+    TypeError
+        If the method is structured.
+    """
+    parameters = list(parameters)
+    if not parameters:
+        return
+    scores = importance_scores or {}
+    importance = [scores.get((m, name), getattr(m, name)).reshape(-1) for m, name in parameters]
+    masks = [getattr(m, f"{name}_mask", ones_like(getattr(m, name))) for m, name in parameters]
+    method = PruningContainer()
+    method._tensor_name = "temp"
+    method.add_pruning_method(unstructured(pruning_method, kwargs))
+    mask = method.compute_mask(cat(importance), cat([one.reshape(-1) for one in masks]))
+    start = 0
+    for module, name in parameters:
+        tensor = getattr(module, name)
+        part = mask[start : start + tensor.numel()].view_as(tensor)
+        custom_from_mask(module, name, part)
+        start += tensor.numel()
+
+
+def unstructured(pruning_method, kwargs):
+    method = pruning_method(**kwargs)
+    method._tensor_name = "temp"
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            'global_unstructured: only "unstructured" PRUNING_TYPE is supported for pruning_method, but '
+            f"{pruning_method.__name__} is of type {method.PRUNING_TYPE!r}"
+        )
+    return method
+
+
+def remove(module, name):
+    """Make the pruned values of a parameter permanent; return the module.
+
+    Raises
+    ------
+    ValueError
+        If the parameter is not pruned.
+    """
+    found = pruning_of(module, name)
+    if found is None:
+        raise ValueError(
+            f"prune.remove: parameter {name!r} of module {module} has to be pruned before pruning can be removed"
+        )
+    hook_id, method = found
+    method.remove(module)
+    del module._forward_pre_hooks[hook_id]
+    return module
+
+
+def is_pruned(module):
+    """Say whether a module, or one in it, has a pruned parameter."""
+    return any(
+        isinstance(hook_of(entry), BasePruningMethod)
+        for one in module.modules()
+        for entry in one._forward_pre_hooks.values()
+    )
