@@ -669,8 +669,8 @@ class LoadWhatFits(Exercise):
             now = model.state_dict()
             require(
                 now["0.weight"].equal(before["0.weight"]),
-                "`0.weight` in the state has as many numbers as the model's and another "
-                "shape; it doesn't fit.",
+                "`0.weight` in the state has as many numbers as the model's, but "
+                "rows and columns differ; it doesn't fit.",
             )
             require(
                 isinstance(came, list | tuple),
