@@ -14,7 +14,7 @@ cdef enum:
     MAX_INPUTS = 8              # differentiable parameters of an op
     MAX_ARGUMENTS = 16          # parameters of an op
     MAX_RESULTS = 1 << 30
-    MAX_SAVED = 8               # only so many arguments, the first ones, may be tensors that a formula needs
+    MAX_SAVED = 9               # only so many arguments, the first ones, may be tensors that a formula needs
 
 cdef enum:
     SAVES_OUTPUT = 1 << 31
@@ -24,6 +24,7 @@ cdef enum:
     SHAPE = -3
     DTYPE = -4
     GRADS = -5
+    WANTED = -6
 
 cdef class Op:
     cdef readonly str name              # "mul"
@@ -64,6 +65,7 @@ cdef class Op:
     cdef list formulas
     cdef list takes                     # a code for each parameter of the formula (see above)
     cdef bint takes_list                # the only differentiable parameter is a sequence of tensors
+    cdef bint is_joint                  # one formula makes the gradients of all differentiable parameters
     cdef unsigned int saved_once        # arguments that some formula needs,
     cdef unsigned int shared            # and those that several do
     cdef unsigned int wants_shape       # the derivatives whose formulas ask for their input's shape (a bit each)

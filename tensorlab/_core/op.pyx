@@ -12,6 +12,8 @@ Derivatives. A formula names what it needs, and exactly that is saved:
     out          the result, saved (for an op with one result)
     y            argument y, saved
     x_shape      shape of x, and x_dtype its type: known without saving x. Only for the formula's own parameter.
+    wanted       of a joint formula, `derivative("x", "y")`: for each of its parameters, whether this pass needs the gradient;
+                 None may be returned for the others
 
 It may return the broadcast shape and the promoted type: the engine sums and casts a gradient to the form of the
 input it belongs to (engine.validate_grad). It is written in tensor operations, so that it can be differentiated again; with
@@ -152,16 +154,17 @@ cdef class Op:
                         f"{self.schema}")
 
     # ------------------------------------------------------------ its derivatives
-    def derivative(self, str param, *, bint is_list=False):
+    def derivative(self, str param, *others, bint is_list=False):
         """Declare the formula of the gradient with respect to `param`; see the top of this file.
 
         With `is_list` the parameter is a sequence of tensors, the op's only differentiable one,
-        and the formula returns a list.
+        and the formula returns a list. With `others` the formula is joint: it returns the gradients
+        of all parameters that are named here, and the op has no other formula.
         """
         def declare(formula):
             cdef unsigned int saves = 0
             cdef list takes = []
-            cdef int position = self.params.index(param), code
+            cdef int code
             for name in formula.__code__.co_varnames[:formula.__code__.co_argcount]:
                 if name in ("grad", "grads"):
                     code = GRAD if name == "grad" else GRADS
@@ -180,21 +183,25 @@ cdef class Op:
                     self.wants_shape |= <unsigned int>1 << self.derivative_count
                 elif name == param + "_dtype":
                     code = DTYPE
+                elif name == "wanted" and others:
+                    code = WANTED
                 else:
                     raise ValueError(f"Op {self.name}: the derivative by {param} asks for "
                                      f"{name!r}, which is unknown")
                 takes.append(code)
-            if self.derivative_count == MAX_INPUTS:
-                raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")
-            self.shared |= saves & self.saved_once
-            self.saved_once |= saves
-            self.positions[self.derivative_count] = position
-            self.saves[self.derivative_count] = saves
-            self.formulas.append(formula)
-            self.takes.append(tuple(takes))
-            self.derivative_count += 1
+            for name in (param, *others):
+                if self.derivative_count == MAX_INPUTS:
+                    raise ValueError(f"Op {self.name}: more than {MAX_INPUTS} derivatives")
+                self.shared |= saves & self.saved_once
+                self.saved_once |= saves
+                self.positions[self.derivative_count] = self.params.index(name)
+                self.saves[self.derivative_count] = saves
+                self.formulas.append(formula)
+                self.takes.append(tuple(takes))
+                self.derivative_count += 1
+                self.derivatives[name] = formula
             self.takes_list = is_list
-            self.derivatives[param] = formula
+            self.is_joint = len(others) > 0
             return formula
         return declare
 

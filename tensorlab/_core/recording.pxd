@@ -15,6 +15,7 @@ cdef class OpNode(Node):
     cdef SavedTensor saved_output
     cdef bint wants_output      # some formula needs the output
     cdef bint is_released       # something that was saved is gone
+    cdef tuple apply_joint(self, object grad, GraphTask task)
     cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1
     cdef int check_saved(self) except -1
     cdef object call_formula(self, Py_ssize_t j, object grad)

@@ -30,7 +30,7 @@ from tensorlab._core.inplace cimport check_inplace, rebase_history
 from tensorlab._core.layers cimport show_recorders
 from tensorlab._core.modes cimport set_overrides_disabled, thread_state
 from tensorlab._core.no_instances cimport forbid_new
-from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, Op
+from tensorlab._core.op cimport DTYPE, GRAD, GRADS, OUT, SAVES_OUTPUT, SHAPE, WANTED, Op
 from tensorlab._core.operands cimport refuse_internal_overlap
 from tensorlab._core.saved cimport (
     SavedTensor,
@@ -70,6 +70,8 @@ cdef class OpNode(Node):
             return (None,) * n
         if op.takes_list:
             return tuple(list(self.call_formula(0, grad)))
+        if op.is_joint:
+            return self.apply_joint(grad, task)
         out = PyTuple_New(n)
         for j in range(n):
             one = None
@@ -78,6 +80,14 @@ cdef class OpNode(Node):
             Py_INCREF(one)
             PyTuple_SET_ITEM(out, j, one)
         return out
+
+    cdef tuple apply_joint(self, object grad, GraphTask task):
+        """The gradients that one formula makes of all inputs; it is told which are needed."""
+        cdef tuple wanted = tuple([is_wanted(task, edge) for edge in <tuple>self.edges])
+        if True not in wanted:
+            return (None,) * len(wanted)
+        takes = [wanted if code == WANTED else self.get(code, 0, grad) for code in <tuple>self.op.takes[0]]
+        return tuple(self.op.formulas[0](*takes))
 
     cdef int save_arguments(self, unsigned int mask, PyObject** arguments, int n) except -1:
         """Keep the arguments in `mask`; of a tensor also its version."""

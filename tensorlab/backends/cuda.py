@@ -1,4 +1,6 @@
-"""CUDA's switches: there is no CUDA, so they can be set and read, and change nothing."""
+"""CUDA's switches: there is no CUDA, so they can be set and read; only those of attention change something."""
+
+from ..ops import scaled_dot_product
 
 
 class Switches:
@@ -16,7 +18,6 @@ matmul = Switches(
     allow_fp16_reduced_precision_reduction=True,
     allow_bf16_reduced_precision_reduction=True,
 )
-_attention = {"flash": True, "mem_efficient": True, "math": True}
 
 
 def is_built():
@@ -26,29 +27,29 @@ def is_built():
 
 def flash_sdp_enabled():
     """Return what `enable_flash_sdp` was told."""
-    return _attention["flash"]
+    return scaled_dot_product.enabled["flash"]
 
 
 def enable_flash_sdp(enabled):
-    """Keep whether attention may use the flash kernel; here there is one way to compute it."""
-    _attention["flash"] = bool(enabled)
+    """Say whether attention may be computed in blocks, as PyTorch's flash kernel does; this holds on the CPU, too."""
+    scaled_dot_product.enabled["flash"] = bool(enabled)
 
 
 def mem_efficient_sdp_enabled():
     """Return what `enable_mem_efficient_sdp` was told."""
-    return _attention["mem_efficient"]
+    return scaled_dot_product.enabled["mem_efficient"]
 
 
 def enable_mem_efficient_sdp(enabled):
-    """Keep whether attention may use the kernel that saves memory; here there is one way."""
-    _attention["mem_efficient"] = bool(enabled)
+    """Say whether attention may be computed in blocks where `enable_flash_sdp` forbids it."""
+    scaled_dot_product.enabled["mem_efficient"] = bool(enabled)
 
 
 def math_sdp_enabled():
     """Return what `enable_math_sdp` was told."""
-    return _attention["math"]
+    return scaled_dot_product.enabled["math"]
 
 
 def enable_math_sdp(enabled):
-    """Keep whether attention may be computed from other operators; here it always is."""
-    _attention["math"] = bool(enabled)
+    """Say whether attention may be computed by the formula, from other operators."""
+    scaled_dot_product.enabled["math"] = bool(enabled)

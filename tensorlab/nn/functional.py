@@ -15,7 +15,6 @@ from ..ops.composite import (
     normalize,
     pairwise_distance,
     pixel_shuffle,
-    scaled_dot_product_attention,
 )
 from ..ops.convolution import (
     conv1d,
@@ -78,6 +77,7 @@ from ..ops.pooling import (
     max_pool1d,
     max_pool2d,
 )
+from ..ops.scaled_dot_product import scaled_dot_product_attention
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -6,12 +6,9 @@ from tensorlab._core.device import contiguous_format
 from tensorlab._core.operands import result_type
 from tensorlab.errors import ShapeError
 from tensorlab.ops.batch_norm import batch_norm
-from tensorlab.ops.creation import ones
-from tensorlab.ops.dropout import dropout
 from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.norms import norm
 from tensorlab.ops.pointwise.division import div
-from tensorlab.ops.softmax import softmax
 
 
 # ------------------------------------------------------------------------------ lengths and angles
@@ -146,67 +143,3 @@ def pixel_shuffle(input, upscale_factor):
     moved = parts.movedim((-4, -3), (-3, -1))  # c, i, a, j, b
     copied = moved.clone(memory_format=contiguous_format)
     return copied.view(*batch, channels, height * r, width * r)
-
-
-# ------------------------------------------------------------------------------ attention
-def scaled_dot_product_attention(
-    query,
-    key,
-    value,
-    attn_mask=None,
-    dropout_p=0.0,
-    is_causal=False,
-    scale=None,
-    enable_gqa=False,
-):
-    """softmax(query @ key^T * scale + mask) @ value: each query's mean of the values of similar keys.
-
-    Parameters
-    ----------
-    query : Tensor, shape (*, queries, features)
-    key : Tensor, shape (*, keys, features)
-    value : Tensor, shape (*, keys, value_features)
-    attn_mask : Tensor, broadcast to (*, queries, keys): bool, True where a query may look, or
-        floating, added to the scores
-    dropout_p : float, the probability with which a weight becomes 0; give 0 in evaluation
-    is_causal : bool; query i looks at keys 0 to i
-    scale : float, 1 / sqrt(features) unless given
-    enable_gqa : bool; several heads of the query, dimension -3, share one of key and value
-
-    Returns
-    -------
-    Tensor, shape (*, queries, value_features)
-
-    Raises
-    ------
-    RuntimeError
-        If both `attn_mask` and `is_causal` are given.
-
-    Notes
-    -----
-    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1.
-    """
-    if is_causal and attn_mask is not None:
-        raise RuntimeError(
-            "scaled_dot_product_attention: both attn_mask and is_causal are given; put the causal "
-            "mask into attn_mask"
-        )
-    dtype = query.dtype
-    if dtype.itemsize == 2:  # scores in float32: the result alone is rounded to half
-        query, key, value = query.float(), key.float(), value.float()
-    if enable_gqa:
-        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
-        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
-    if scale is None:
-        scale = 1 / math.sqrt(max(1, query.size(-1)))  # without features, all scores are 0
-    scores = query @ key.transpose(-2, -1) * scale
-    if is_causal:
-        attn_mask = ones(query.size(-2), key.size(-2), dtype=bool, device=query.device).tril()
-    if attn_mask is not None and not attn_mask.dtype.is_floating_point:
-        weights = softmax(scores.masked_fill(~attn_mask, -math.inf), -1)
-        weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)  # a query that sees nothing
-    else:
-        weights = softmax(scores if attn_mask is None else scores + attn_mask, -1)
-    if dropout_p > 0.0:
-        weights = dropout(weights, dropout_p, True)
-    return (weights @ value).to(dtype)

@@ -13,12 +13,12 @@ import warnings
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab.errors import AttentionError, DTypeError, ShapeError
-from tensorlab.ops.composite import scaled_dot_product_attention
 from tensorlab.ops.creation import zeros, zeros_like
 from tensorlab.ops.dropout import dropout
 from tensorlab.ops.joining import cat
 from tensorlab.ops.linalg.affine import linear
 from tensorlab.ops.padding import pad
+from tensorlab.ops.scaled_dot_product import scaled_dot_product_attention
 from tensorlab.ops.softmax import softmax
 
 BOOL = DTYPES[0]

@@ -125,6 +125,12 @@ EDGES = [
 ]
 
 
+def attention_backward(T, grad, q, k, v):
+    """The gradients of attention in blocks, which are computed where they are not differentiated again."""
+    out, _, logsumexp = REGISTRY["attention"](q, k, v, None, True, 0.5)
+    return REGISTRY["attention_backward"](grad, q, k, v, None, True, 0.5, out, logsumexp)
+
+
 def stepped(T, name, x, **options):
     """A parameter after a step of an optimizer, with its own values as gradient."""
     parameter = T.nn.Parameter(x * 1)
@@ -148,6 +154,15 @@ INSIDE = [
         lambda T, x, y: REGISTRY["binary_cross_entropy_of_probabilities"](x, y),
         uniform(0.1, 0.9, 3, 4),
         uniform(0, 1, 3, 4),
+        derivatives=0,
+    ),
+    Sample(
+        "attention_backward",
+        attention_backward,
+        normal(2, 3, 5),
+        normal(2, 3, 4),
+        normal(2, 6, 4),
+        normal(2, 6, 5),
         derivatives=0,
     ),
     Sample("rsub of tensors", lambda T, x, y: REGISTRY["rsub"](x, y), normal(3, 4), normal(4)),

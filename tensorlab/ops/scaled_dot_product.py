@@ -1,0 +1,175 @@
+"""scaled_dot_product_attention: it reads its options and chooses what computes, blocks or the formula."""
+
+import math
+
+from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.tensor import TensorBase
+from tensorlab.errors import DTypeError, ShapeError
+from tensorlab.ops.attention import attention
+from tensorlab.ops.attention_formula import attention_by_formula
+from tensorlab.ops.meshgrid import broadcast_shapes
+
+NAME = "scaled_dot_product_attention"
+BOOL, FLOAT32, FLOAT64 = DTYPES[0], DTYPES[-2], DTYPES[-1]
+
+# Which of PyTorch's ways may be used, as `backends.cuda` and `nn.attention.sdpa_kernel` say. The first two are one
+# here: blocks.
+enabled = {"flash": True, "mem_efficient": True, "math": True}
+
+
+def scaled_dot_product_attention(
+    query,
+    key,
+    value,
+    attn_mask=None,
+    dropout_p=0.0,
+    is_causal=False,
+    *,
+    scale=None,
+    enable_gqa=False,
+):
+    """softmax(query @ key^T * scale + mask) @ value: each query's mean of the values of similar keys.
+
+    Parameters
+    ----------
+    query : Tensor, shape (*, queries, features), floating
+    key : Tensor, shape (*, keys, features)
+    value : Tensor, shape (*, keys, value_features)
+    attn_mask : Tensor, broadcast to (*, queries, keys): bool, True where a query may look, or
+        floating, added to the scores
+    dropout_p : float, the probability with which a weight becomes 0; give 0 in evaluation
+    is_causal : bool; query i looks at keys 0 to i
+    scale : float, 1 / sqrt(features) unless given
+    enable_gqa : bool; several heads of the query, dimension -3, share one of key and value
+
+    Returns
+    -------
+    Tensor, shape (*, queries, value_features); 0 for a query that may look at no key
+
+    Raises
+    ------
+    RuntimeError
+        If both `attn_mask` and `is_causal` are given, or `sdpa_kernel` allows no way to compute this.
+    ShapeError, DTypeError
+        If shapes or types do not fit together.
+
+    Notes
+    -----
+    Memory grows with the length, not with its square, unless weights are dropped, the mask needs a
+    gradient, or the gradient is differentiated again.
+    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.2.1.
+
+    >>> import tensorlab
+    >>> query, key = tensorlab.tensor([[1., 0.]]), tensorlab.eye(2)
+    >>> tensorlab.nn.functional.scaled_dot_product_attention(query, key, key * 3, scale=50.)
+    tensor([[3., 0.]])
+    """
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if not isinstance(x, TensorBase):
+            raise TypeError(f"{NAME}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+    if enable_gqa:
+        key, value = _for_each_head(key, query, "key"), _for_each_head(value, query, "value")
+    _check(query, key, value, attn_mask)
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            f"{NAME}: both attn_mask and is_causal are given; put the causal mask into attn_mask"
+        )
+    if scale is None:
+        scale = 1 / math.sqrt(max(1, query.shape[-1]))  # without features, all scores are 0
+    dtype = query.dtype
+    if dtype.itemsize == 2:  # computed in float32: the result alone is rounded to half
+        query, key, value = query.float(), key.float(), value.float()
+    if attn_mask is not None and attn_mask.dtype not in (BOOL, query.dtype):
+        attn_mask = attn_mask.to(query.dtype)
+    if _goes_in_blocks(query, attn_mask, dropout_p):
+        query, key, value = _in_one_batch(query, key, value)
+        if attn_mask is not None:
+            attn_mask = attn_mask.expand(*query.shape[:-1], key.shape[-2])
+        return attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
+    return attention_by_formula(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
+
+
+def _goes_in_blocks(query, mask, dropout_p):
+    """Whether attention.pyx is to compute it; raises if nothing may that could."""
+    learns_mask = mask is not None and mask.requires_grad and is_grad_enabled()
+    is_possible = not (dropout_p > 0.0 or learns_mask) and query.dtype in (FLOAT32, FLOAT64)
+    if is_possible and (enabled["flash"] or enabled["mem_efficient"]):
+        return True
+    if not enabled["math"]:
+        raise RuntimeError(
+            f"{NAME}: no backend that sdpa_kernel allows can compute this; allow SDPBackend.MATH"
+            + (
+                ""
+                if is_possible
+                else ", which alone can drop weights, learn masks and take other types"
+            )
+        )
+    return False
+
+
+def _check(query, key, value, mask):
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        raise ShapeError(
+            f"{NAME}: query has {query.dim()} dimensions, key {key.dim()} and value {value.dim()}; expected "
+            "(*, length, features)"
+        )
+    if not query.dtype == key.dtype == value.dtype:
+        raise DTypeError(
+            f"{NAME}: query has type {query.dtype}, key {key.dtype} and value {value.dtype}; they must be equal, "
+            f"convert them with .to()"
+        )
+    if not query.dtype.is_floating_point:
+        raise DTypeError(
+            f"{NAME}: query has type {query.dtype}; expected a floating type, convert it with .float()"
+        )
+    batch = _batch(query, key, value)
+    if mask is None:
+        return
+    if mask.dtype not in (BOOL, FLOAT32, query.dtype):
+        raise DTypeError(
+            f"{NAME}: attn_mask has type {mask.dtype}; expected bool, float32 or {query.dtype}, that of query"
+        )
+    scores = (*batch, query.shape[-2], key.shape[-2])
+    if not _can_be_broadcast(mask.shape, scores):
+        raise ShapeError(
+            f"{NAME}: attn_mask has shape {tuple(mask.shape)}; expected one that can be broadcast to {scores}"
+        )
+
+
+def _batch(query, key, value):
+    """The common batch; raises unless the matrices fit, too."""
+    try:
+        batch = tuple(broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
+    except RuntimeError:
+        batch = None
+    if batch is None or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ShapeError(
+            f"{NAME}: query has shape {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}; "
+            "expected (*, queries, features), (*, keys, features) and (*, keys, value_features)"
+        )
+    return batch
+
+
+def _can_be_broadcast(shape, wider):
+    return len(shape) <= len(wider) and all(
+        n in (1, m) for n, m in zip(reversed(shape), reversed(wider), strict=False)
+    )
+
+
+def _in_one_batch(*tensors):
+    """Query, key and value with equal batches: views, expanded where they are broadcast."""
+    batch = _batch(*tensors)
+    return [x if x.shape[:-2] == batch else x.expand(*batch, *x.shape[-2:]) for x in tensors]
+
+
+def _for_each_head(x, query, name):
+    """Keys or values of fewer heads, repeated for each head of the query."""
+    if x.dim() < 3 or query.dim() < 3:
+        return x
+    if query.shape[-3] % max(1, x.shape[-3]):
+        raise ShapeError(
+            f"{NAME}: query has shape {tuple(query.shape)} and {name} {tuple(x.shape)}; with enable_gqa, heads are "
+            f"dimension -3, and those of {name} must divide those of query"
+        )
+    return x.repeat_interleave(query.shape[-3] // max(1, x.shape[-3]), -3)
