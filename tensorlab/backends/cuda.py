@@ -27,29 +27,29 @@ def is_built():
 
 def flash_sdp_enabled():
     """Return what `enable_flash_sdp` was told."""
-    return scaled_dot_product.enabled["flash"]
+    return "flash" in scaled_dot_product.ways
 
 
 def enable_flash_sdp(enabled):
     """Say whether attention may be computed in blocks, as PyTorch's flash kernel does; this holds on the CPU, too."""
-    scaled_dot_product.enabled["flash"] = bool(enabled)
+    scaled_dot_product.switch("flash", enabled)
 
 
 def mem_efficient_sdp_enabled():
     """Return what `enable_mem_efficient_sdp` was told."""
-    return scaled_dot_product.enabled["mem_efficient"]
+    return "mem_efficient" in scaled_dot_product.ways
 
 
 def enable_mem_efficient_sdp(enabled):
     """Say whether attention may be computed in blocks where `enable_flash_sdp` forbids it."""
-    scaled_dot_product.enabled["mem_efficient"] = bool(enabled)
+    scaled_dot_product.switch("mem_efficient", enabled)
 
 
 def math_sdp_enabled():
     """Return what `enable_math_sdp` was told."""
-    return scaled_dot_product.enabled["math"]
+    return "math" in scaled_dot_product.ways
 
 
 def enable_math_sdp(enabled):
     """Say whether attention may be computed by the formula, from other operators."""
-    scaled_dot_product.enabled["math"] = bool(enabled)
+    scaled_dot_product.switch("math", enabled)

@@ -1,7 +1,7 @@
 """Neural networks: modules that hold parameters, and the functions they call."""
 
 from .. import _missing
-from . import functional, grad, init, parallel, utils
+from . import attention, functional, grad, init, parallel, utils
 from .activation import (
     CELU,
     ELU,
@@ -187,6 +187,7 @@ __all__ = [
     "Unflatten",
     "ZeroPad1d",
     "ZeroPad2d",
+    "attention",
     "functional",
     "grad",
     "init",

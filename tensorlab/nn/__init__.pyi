@@ -2,6 +2,7 @@
 
 import builtins
 
+from tensorlab.nn import attention as attention
 from tensorlab.nn import functional as functional
 from tensorlab.nn import grad as grad
 from tensorlab.nn import init as init
@@ -106,6 +107,7 @@ __all__ = [
     "Unflatten",
     "ZeroPad1d",
     "ZeroPad2d",
+    "attention",
     "functional",
     "grad",
     "init",

@@ -11,11 +11,22 @@ from tensorlab.ops.attention_formula import attention_by_formula
 from tensorlab.ops.meshgrid import broadcast_shapes
 
 NAME = "scaled_dot_product_attention"
-BOOL, FLOAT32, FLOAT64 = DTYPES[0], DTYPES[-2], DTYPES[-1]
+BOOL, FLOAT32 = DTYPES[0], DTYPES[-2]
 
-# Which of PyTorch's ways may be used, as `backends.cuda` and `nn.attention.sdpa_kernel` say. The first two are one
-# here: blocks.
-enabled = {"flash": True, "mem_efficient": True, "math": True}
+# PyTorch's ways, by the names of its switches, in the order in which they are tried; the first two are one here: in
+# blocks.
+WAYS = ("flash", "mem_efficient", "math")
+ways = list(WAYS)  # those that are allowed
+
+
+def allow(names):
+    """Let attention be computed in these ways only, in this order."""
+    ways[:] = names
+
+
+def switch(name, is_on):
+    """Allow or forbid one way, as `backends.cuda` does."""
+    allow([way for way in WAYS if (is_on if way == name else way in ways)])
 
 
 def scaled_dot_product_attention(
@@ -37,7 +48,7 @@ def scaled_dot_product_attention(
     key : Tensor, shape (*, keys, features)
     value : Tensor, shape (*, keys, value_features)
     attn_mask : Tensor, broadcast to (*, queries, keys): bool, True where a query may look, or
-        floating, added to the scores
+        floating, added to the scores; or a `nn.attention.bias.CausalBias`
     dropout_p : float, the probability with which a weight becomes 0; give 0 in evaluation
     is_causal : bool; query i looks at keys 0 to i
     scale : float, 1 / sqrt(features) unless given
@@ -62,12 +73,14 @@ def scaled_dot_product_attention(
 
     >>> import tensorlab
     >>> query, key = tensorlab.tensor([[1., 0.]]), tensorlab.eye(2)
-    >>> tensorlab.nn.functional.scaled_dot_product_attention(query, key, key * 3, scale=50.)
+    >>> tensorlab.nn.functional.scaled_dot_product_attention(query, key, key * 3, scale=1000.)
     tensor([[3., 0.]])
     """
     for name, x in (("query", query), ("key", key), ("value", value)):
         if not isinstance(x, TensorBase):
             raise TypeError(f"{NAME}: argument {name!r} must be a Tensor, not {type(x).__name__}")
+    if hasattr(attn_mask, "options"):  # a CausalBias, which says what it stands for
+        attn_mask, is_causal = attn_mask.options(is_causal, query.device)
     if enable_gqa:
         key, value = _for_each_head(key, query, "key"), _for_each_head(value, query, "value")
     _check(query, key, value, attn_mask)
@@ -93,19 +106,14 @@ def scaled_dot_product_attention(
 def _goes_in_blocks(query, mask, dropout_p):
     """Whether attention.pyx is to compute it; raises if nothing may that could."""
     learns_mask = mask is not None and mask.requires_grad and is_grad_enabled()
-    is_possible = not (dropout_p > 0.0 or learns_mask) and query.dtype in (FLOAT32, FLOAT64)
-    if is_possible and (enabled["flash"] or enabled["mem_efficient"]):
-        return True
-    if not enabled["math"]:
-        raise RuntimeError(
-            f"{NAME}: no backend that sdpa_kernel allows can compute this; allow SDPBackend.MATH"
-            + (
-                ""
-                if is_possible
-                else ", which alone can drop weights, learn masks and take other types"
-            )
-        )
-    return False
+    is_possible = not (dropout_p > 0.0 or learns_mask)
+    for way in ways:
+        if way == "math" or is_possible:
+            return way != "math"
+    raise RuntimeError(
+        f"{NAME}: no backend that sdpa_kernel allows can compute this; allow SDPBackend.MATH"
+        + ("" if is_possible else ", which alone can drop weights and learn masks")
+    )
 
 
 def _check(query, key, value, mask):

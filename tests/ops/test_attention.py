@@ -8,7 +8,7 @@ import pytest
 
 import tensorlab
 from tensorlab.nn import functional as F
-from tensorlab.ops import scaled_dot_product
+from tensorlab.nn.attention import SDPBackend, sdpa_kernel
 from tests.oracle import assert_same_values, require_torch
 
 INF = math.inf
@@ -26,11 +26,8 @@ def leaf(values, package=tensorlab):
 
 def by_formula(call):
     """What a call gives where blocks are not allowed."""
-    scaled_dot_product.enabled.update(flash=False, mem_efficient=False)
-    try:
+    with sdpa_kernel(SDPBackend.MATH):
         return call()
-    finally:
-        scaled_dot_product.enabled.update(flash=True, mem_efficient=True)
 
 
 def differentiated(arrays, attend, grad_seed=9):
