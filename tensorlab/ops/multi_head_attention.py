@@ -75,9 +75,22 @@ def _check_shape(name, x, shape, error):
         raise error(f"{NAME}: {name} has shape {tuple(x.shape)}; expected {tuple(shape)}")
 
 
-def _by_head(mask, batch, heads):
-    """A mask of scores, (queries, keys) or (batch * heads, queries, keys), in four dimensions."""
-    return mask.unflatten(0, (batch, heads)) if mask.dim() == 3 else mask
+def _merged_mask(attn_mask, key_padding_mask, scores, added_keys):
+    """One mask for scores of shape (batch, heads, queries, keys), or None. All see the added keys, the last ones."""
+    batch, heads, _, keys = scores
+
+    def widened(mask):
+        return pad(mask, (0, added_keys)) if added_keys else mask
+
+    if attn_mask is not None:
+        by_head = attn_mask.unflatten(0, (batch, heads)) if attn_mask.dim() == 3 else attn_mask
+        attn_mask = widened(by_head)
+    if key_padding_mask is None:
+        return attn_mask
+    padding = widened(key_padding_mask)
+    _check_shape("key_padding_mask", padding, (batch, keys), AttentionError)
+    padding = padding.view(batch, 1, 1, keys)
+    return padding if attn_mask is None else attn_mask + padding
 
 
 # ---------------------------------------------------------------- projections
@@ -127,6 +140,28 @@ def _split_heads(x, heads):
     return x.unflatten(-1, (heads, x.shape[-1] // heads)).permute(1, 2, 0, 3)
 
 
+def _check_features(query, key, value, expected, heads, allows_others):
+    """Raise unless features can be split into heads, and key and value fit one another.
+
+    With `allows_others` these may have other features than the query.
+    """
+    features = query.shape[-1]
+    if features != expected:
+        raise AttentionError(
+            f"{NAME}: query has {features} features; expected {expected}, embed_dim_to_check"
+        )
+    if features % heads:
+        raise AttentionError(
+            f"{NAME}: {features} features cannot be split into {heads} heads; expected a divisor"
+        )
+    fits = slice(0, 2) if allows_others else slice(None)
+    if key.shape[fits] != value.shape[fits]:
+        raise AttentionError(
+            f"{NAME}: key has shape {tuple(key.shape)} and value {tuple(value.shape)}; they must be equal"
+            + (" but for the features" if allows_others else "")
+        )
+
+
 def _static_heads(x, name, batch, heads, features):
     """What is given instead of a projection, (batch * heads, length, head_features), in four dimensions."""
     _check_shape(name, x, (batch * heads, x.shape[1], features // heads), AttentionError)
@@ -136,6 +171,17 @@ def _static_heads(x, name, batch, heads, features):
 def _with_zero(x):
     """Heads with one more key, all zeros, for a query that wants to see nothing."""
     return cat([x, zeros((*x.shape[:2], 1, x.shape[3]), dtype=x.dtype, device=x.device)], 2)
+
+
+def _keys_of_heads(x, learned, static, name, heads, adds_zero):
+    """Projected keys or values, or those that are given instead, by head; at the end what is added to them."""
+    _, batch, features = x.shape
+    if static is not None:
+        x = _static_heads(static, name, batch, heads, features)
+    else:
+        x = x if learned is None else cat([x, learned.repeat(1, batch, 1)])
+        x = _split_heads(x, heads)
+    return _with_zero(x) if adds_zero else x
 
 
 # ---------------------------------------------------------------- attention with its weights
@@ -232,7 +278,7 @@ def multi_head_attention_forward(
     if not is_batched:
         query, key, value = once_for_each(lambda x: x.unsqueeze(1), query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    queries, batch, features = query.shape
+    queries, batch, _ = query.shape
 
     if is_causal and attn_mask is None:
         raise RuntimeError(
@@ -245,20 +291,7 @@ def multi_head_attention_forward(
     is_causal = is_causal and key_padding_mask is None and not need_weights
     attn_mask = None if is_causal else canonical_mask(attn_mask, "attn_mask", None, "", query.dtype)
 
-    if features != embed_dim_to_check:
-        raise AttentionError(
-            f"{NAME}: query has {features} features; expected {embed_dim_to_check}, embed_dim_to_check"
-        )
-    if features % num_heads:
-        raise AttentionError(
-            f"{NAME}: {features} features cannot be split into {num_heads} heads; expected a divisor"
-        )
-    fits = slice(0, 2) if use_separate_proj_weight else slice(None)
-    if key.shape[fits] != value.shape[fits]:
-        raise AttentionError(
-            f"{NAME}: key has shape {tuple(key.shape)} and value {tuple(value.shape)}; they must be equal"
-            + (" but for the features" if use_separate_proj_weight else "")
-        )
+    _check_features(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     if use_separate_proj_weight:
         weights = _separate_weights(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight)
         q, k, v = _project_each((query, key, value), weights, in_proj_bias)
@@ -272,40 +305,18 @@ def multi_head_attention_forward(
     if attn_mask is not None:
         in_batch = (batch * num_heads,) if attn_mask.dim() == 3 else ()
         _check_shape("attn_mask", attn_mask, (*in_batch, queries, len(key)), ShapeError)
-        attn_mask = _by_head(attn_mask, batch, num_heads)
-
-    added_keys = 0
     if (bias_k is None) != (bias_v is None):
         raise AttentionError(f"{NAME}: one of bias_k and bias_v is None; give both or neither")
-    if bias_k is not None:
-        if static_k is not None or static_v is not None:
-            raise AttentionError(
-                f"{NAME}: bias_k and bias_v cannot be added to static_k or static_v; leave one of them out"
-            )
-        k = cat([k, bias_k.repeat(1, batch, 1)])
-        v = cat([v, bias_v.repeat(1, batch, 1)])
-        added_keys += 1
+    if bias_k is not None and not (static_k is None and static_v is None):
+        raise AttentionError(
+            f"{NAME}: bias_k and bias_v cannot be added to static_k or static_v; leave one of them out"
+        )
     q = _split_heads(q, num_heads)
-    k = (
-        _split_heads(k, num_heads)
-        if static_k is None
-        else _static_heads(static_k, "static_k", batch, num_heads, features)
-    )
-    v = (
-        _split_heads(v, num_heads)
-        if static_v is None
-        else _static_heads(static_v, "static_v", batch, num_heads, features)
-    )
-    if add_zero_attn:
-        k, v = _with_zero(k), _with_zero(v)
-        added_keys += 1
-
-    mask = attn_mask if attn_mask is None or not added_keys else pad(attn_mask, (0, added_keys))
-    if key_padding_mask is not None:
-        padding = pad(key_padding_mask, (0, added_keys)) if added_keys else key_padding_mask
-        _check_shape("key_padding_mask", padding, (batch, k.shape[2]), AttentionError)
-        padding = padding.view(batch, 1, 1, k.shape[2])
-        mask = padding if mask is None else mask + padding
+    k = _keys_of_heads(k, bias_k, static_k, "static_k", num_heads, add_zero_attn)
+    v = _keys_of_heads(v, bias_v, static_v, "static_v", num_heads, add_zero_attn)
+    added_keys = (bias_k is not None) + bool(add_zero_attn)
+    scores = (batch, num_heads, queries, k.shape[2])
+    mask = _merged_mask(attn_mask, key_padding_mask, scores, added_keys)
 
     dropout_p = dropout_p if training else 0.0
     weights = None

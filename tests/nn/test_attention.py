@@ -238,6 +238,8 @@ def test_masks_of_two_types_are_deprecated():
             layer(x, x, x, key_padding_mask=padding, attn_mask=mask != 0)
 
 
+SEPARATE = dict.fromkeys(["q_proj_weight", "k_proj_weight", "v_proj_weight"], (6, 6))
+SEPARATE["use_separate_proj_weight"] = True
 FORWARD = {
     "embed_dim_to_check": FEATURES,
     "num_heads": HEADS,
@@ -279,6 +281,8 @@ FORWARD = {
         ((5, 2, 6), (5, 2, 6), (5, 2, 6), {"in_proj_weight": None}),
         ((5, 2, 6), (5, 2, 6), (5, 2, 6), {"use_separate_proj_weight": True}),
         ((5, 2, 6), (5, 3, 6), (5, 2, 6), {"use_separate_proj_weight": True}),
+        ((5, 2, 6), (5, 1, 6), (5, 2, 6), SEPARATE),
+        ((5, 2, 6), (4, 2, 6), (5, 2, 6), SEPARATE),
         (
             (5, 2, 6),
             (5, 2, 6),

@@ -200,6 +200,29 @@ def test_any_layout_is_taken_and_the_result_lies_in_memory_as_in_pytorch(layout)
         assert_same_values(one, other, 1e-5)
 
 
+@pytest.mark.parametrize(
+    "overlap",
+    [
+        lambda x: x[:, :1].expand(2, 140, 4),
+        lambda x: x[:, :, :1].expand(2, 140, 4),
+        lambda x: x[:1].expand(2, 140, 4),
+        lambda x: x.as_strided((2, 140, 4), (560, 1, 1)),
+        lambda x: x.as_strided((2, 140, 4), (560, 3, 1)),
+    ],
+)
+def test_rows_that_overlap_in_memory_are_copied_first(overlap):
+    x, weight = leaf(normal(2, 140, 4)), tensorlab.tensor(normal(2, 140, 4, seed=1))
+    for place in range(3):
+        found, expected = [], []
+        for grads, copied in ((found, lambda y: y), (expected, tensorlab.Tensor.contiguous)):
+            inputs = [x, x * 2, x * 3]
+            inputs[place] = copied(overlap(x))
+            out = F.scaled_dot_product_attention(*inputs)
+            grads += [out, *tensorlab.autograd.grad((out * weight).sum(), x)]
+        for one, other in zip(found, expected, strict=True):
+            assert one.allclose(other, 1e-10, 1e-12)
+
+
 def test_a_gradient_that_is_one_number_everywhere_is_taken():
     leaves = [leaf(normal(2, 3, 4, seed=i)) for i in range(3)]
     out = F.scaled_dot_product_attention(*leaves)
@@ -406,6 +429,13 @@ REFUSED = [
     lambda T, F, x: F(ones(T, 1, 3, 3, 4), x[None], x[None], enable_gqa=True),
     lambda T, F, x: F(x, x, x, None, 0.0, False, 0.5),
 ]
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4, 3, 3), (5, 2, 3, 3), (2, 2, 3)])
+def test_a_mask_of_another_shape_is_refused_by_name(shape):
+    x = tensorlab.ones(2, 3, 4)
+    with pytest.raises(RuntimeError, match=r"attn_mask has shape .* broadcast to \(2, 3, 3\)"):
+        F.scaled_dot_product_attention(x, x, x, tensorlab.ones(shape))
 
 
 @pytest.mark.parametrize("which", range(len(REFUSED)))
