@@ -5,9 +5,9 @@ Switches for libraries that are not here can be set and read, and change nothing
 
 from tensorlab import _missing
 
-from . import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
+from . import cpu, cuda, cudnn, mha, mkl, mkldnn, mps, openmp
 
-__all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp"]
 
 
 def __getattr__(name):

@@ -14,6 +14,7 @@ import math
 import warnings
 
 from .._core.modes import is_grad_enabled
+from ..backends import mha
 from ..ops.creation import full
 from ..ops.multi_head_attention import additive, canonical_mask
 from . import functional as F
@@ -242,7 +243,7 @@ class TransformerEncoder(Module):
         if (
             padding is None
             or mask is not None
-            or not self.use_nested_tensor
+            or not (self.use_nested_tensor and mha.get_fastpath_enabled())
             or first.training
             or src.dim() != 3
             or (

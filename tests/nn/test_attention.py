@@ -558,6 +558,67 @@ def test_padding_at_the_end_becomes_zero_in_evaluation_without_gradients(
         assert not outs[0].allclose(outs[2])  # with gradients, padding stays
 
 
+END, MIDDLE = [False, False, False, True, True], [False, True, False, False, True]
+SITUATIONS = [
+    {"padding": None},
+    {"padding": MIDDLE},
+    {"mask": True},
+    {"training": True},
+    {"is_batched": False},
+    {"grads": "enabled"},
+    {"grads": "enabled", "needed": "source"},
+    {"grads": "enabled", "needed": "parameters"},
+    {"needed": "source"},
+    {"needed": "parameters"},
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("situation", SITUATIONS, ids=str)
+def test_padding_is_cut_off_in_the_situations_in_which_pytorch_does(situation):
+    outs = []
+    for package in both():
+        stack = stacked(
+            package, "Encoder", enable_nested_tensor=True, layer_options={"batch_first": True}
+        ).train(situation.get("training", False))
+        stack.requires_grad_(situation.get("needed") == "parameters")
+        x = package.tensor(normal(1, LENGTH, FEATURES).tolist())
+        x.requires_grad_(situation.get("needed") == "source")
+        options = {}
+        if (padding := situation.get("padding", END)) is not None:
+            options["src_key_padding_mask"] = package.tensor([padding])
+        if "mask" in situation:
+            options["mask"] = package.tensor(causal(LENGTH).tolist())
+        if not situation.get("is_batched", True):
+            x, options["src_key_padding_mask"] = x[0], options["src_key_padding_mask"][0]
+        with package.set_grad_enabled("grads" in situation):
+            outs.append(stack(x, **options))
+    assert_same_values(*outs, 2e-5)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_padding_stays_where_the_fast_path_is_switched_off():
+    outs = []
+    for package in both():
+        switch = package.backends.mha
+        assert switch.get_fastpath_enabled() is True
+        stack = stacked(
+            package, "Encoder", enable_nested_tensor=True, layer_options={"batch_first": True}
+        ).eval()
+        x = package.tensor(normal(1, LENGTH, FEATURES).tolist())
+        padding = package.arange(LENGTH).view(1, LENGTH) > 2
+        with package.no_grad():
+            cut = stack(x, src_key_padding_mask=padding)
+            switch.set_fastpath_enabled(False)
+            try:
+                assert switch.get_fastpath_enabled() is False
+                outs += [stack(x, src_key_padding_mask=padding)]
+            finally:
+                switch.set_fastpath_enabled(True)
+        assert not cut.allclose(outs[-1])
+    assert_same_values(*outs, 2e-5)
+
+
 @pytest.mark.parametrize(
     ("layer_options", "heads"),
     [
