@@ -62,8 +62,6 @@ def test_every_module_refuses_a_missing_name(module):
     ("name", "message"),
     [
         ("compile", " yet; it is planned with chapter 47, capture-and-guards"),
-        ("register_full_backward_hook", " yet; it is planned with chapter 25"),
-        ("register_state_dict_pre_hook", " yet; it is planned with chapter 37"),
         ("share_memory", " yet; it is planned with chapter 36"),
         ("xpu", ": there is one device"),
         ("wieght", "$"),

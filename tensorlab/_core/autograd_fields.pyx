@@ -10,6 +10,7 @@ from tensorlab._core.graph cimport Node, NodeExtras, bump_version, extras_of, gr
 from tensorlab._core.layout cimport shape_text
 from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport Op, inplace_op
+from tensorlab._core.operands cimport same_numbers
 from tensorlab._core.storage cimport BORROWED
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, VersionCounter, alias, is_meta, note_borrower, set_layout
 
@@ -284,7 +285,8 @@ cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
     check_device("data", "its new data", x, source)
     if needs_grad(x) and not is_differentiable(source.dtype_):
         raise DTypeError(f"data: the tensor requires grad, so its data must be floating, not {dtype_object(source.dtype_)}")
-    has_other_form = x.dtype_ != source.dtype_ or x.shape != source.shape
+    has_other_form = (x.dtype_ != source.dtype_ or x.ndim_ != source.ndim_
+                      or not same_numbers(x.ndim_, x.sizes, source.sizes))
     if has_other_form:
         x.accumulator = NULL            # gradients will have another form from now on
     if is_data_watched() or (has_other_form and x.counter is not None):

@@ -86,6 +86,9 @@ class _NumberedModules(Module):
     def __iadd__(self, modules):
         return self.extend(modules)
 
+    def __reversed__(self):
+        return reversed(self._items())
+
 
 class Sequential(_NumberedModules):
     """Call modules one after the other, each on what the one before returned.
@@ -123,10 +126,59 @@ class Sequential(_NumberedModules):
         names = list(self._module_names)[index]
         return type(self)({name: self.__dict__[name] for name in names})
 
+    def insert(self, index, module):
+        """Insert a module before the one at `index`; return self.
+
+        Raises
+        ------
+        IndexError
+            If the index is not from -len(self) to len(self).
+        AssertionError
+            If it is not a Module.
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(
+                f"Sequential.insert: module should be of type: {Module}, not {type(module)}"
+            )
+        if not -len(self) <= operator.index(index) <= len(self):
+            raise IndexError(
+                f"Sequential.insert: index {index} is out of range for {len(self)} modules"
+            )
+        return super().insert(index, module)
+
     def __add__(self, other):
         if not isinstance(other, Sequential):
             return NotImplemented
         return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                f"Sequential +=: only a Sequential can be added, not a {type(other).__name__}"
+            )
+        return self.extend(other)
+
+    def __mul__(self, times):
+        check_times(times)
+        return Sequential(*(self._items() * times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times):
+        check_times(times)
+        return self.extend(self._items() * (times - 1))
+
+
+def check_times(times):
+    """Raise unless a Sequential can be repeated so many times."""
+    if not isinstance(times, int):
+        raise TypeError(
+            f"unsupported operand type(s) for *: {Sequential} and {type(times)}; expected an int"
+        )
+    if times <= 0:
+        raise ValueError(
+            f"Non-positive multiplication factor {times} for {Sequential}; expected 1 or more"
+        )
 
 
 class ModuleList(_NumberedModules):

@@ -13,8 +13,8 @@ So there is one place where a value is, and `self.weight` in a forward costs wha
 costs (docs/decisions/0010-module-attributes.md).  `_parameters`, `_buffers` and `_modules`, which
 programs written for PyTorch use, are live views of the registered attributes.
 
-What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hooks.py.
-Left out: hooks on gradients and lazy modules.
+What `state_dict` and `load_state_dict` do is in state.py, what hooks do in hooks.py and
+backward_hooks.py; modules that find out their sizes by themselves are in lazy.py.
 """
 
 from collections import OrderedDict
@@ -24,12 +24,14 @@ from .. import _missing
 from .._core.device import check_device, device
 from .._tensor import Tensor
 from ..ops.creation import empty, empty_like
-from . import hooks, state
-from .parameter import Buffer, Parameter, clear_gradients
+from .hooks import Hooked, no_hooks, registered
+from .parameter import Buffer, Parameter, clear_gradients, is_lazy
+from .state import HOOKS, Stateful
 
 __all__ = ["Module"]
 
 REGISTRIES = ("_parameter_names", "_buffer_names", "_module_names")
+WORDS = dict(zip(REGISTRIES, ("parameter", "buffer", "module"), strict=True))
 
 
 class RegisteredAttributes(MutableMapping):
@@ -62,7 +64,7 @@ class RegisteredAttributes(MutableMapping):
         return repr(dict(self))
 
 
-class Module:
+class Module(Hooked, Stateful):
     """Base class of layers, models and losses.
 
     A subclass calls `super().__init__()`, assigns its parts to attributes, and defines `forward`;
@@ -76,6 +78,7 @@ class Module:
     """
 
     training = True
+    dump_patches = False
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):
@@ -84,8 +87,9 @@ class Module:
         attributes["_parameter_names"] = {}
         attributes["_buffer_names"] = {}
         attributes["_module_names"] = {}
-        attributes["_forward_pre_hooks"] = OrderedDict()
-        attributes["_forward_hooks"] = OrderedDict()
+        attributes.update(no_hooks())
+        for name in HOOKS:
+            attributes[name] = OrderedDict()
 
     # ------------------------------------------------------------ calling
     def forward(self, *args, **kwargs):
@@ -94,28 +98,11 @@ class Module:
             f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
         )
 
-    def __call__(self, *args, **kwargs):
-        if self._forward_pre_hooks or self._forward_hooks:
-            return hooks.call_with_hooks(self, args, kwargs)
-        return self.forward(*args, **kwargs)
-
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, args)` before each forward; what it returns replaces `args`.
-
-        With `with_kwargs` it is called as `hook(module, args, kwargs)` and returns None or both.
-        Returns a handle whose `remove()` takes the hook out.
-        """
-        return hooks.add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
-
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
-        """Call `hook(module, args, result)` after each forward; what it returns is the new result.
-
-        With `with_kwargs` it is called as `hook(module, args, kwargs, result)`.
-        Returns a handle whose `remove()` takes the hook out.
-        """
-        return hooks.add_hook(self._forward_hooks, hook, prepend, with_kwargs)
-
     # ------------------------------------------------------------ registration
+    @property
+    def _non_persistent_buffers_set(self):
+        return {name for name, is_persistent in self._buffer_names.items() if not is_persistent}
+
     @property
     def _parameters(self):
         return RegisteredAttributes(self.__dict__, self._parameter_names)
@@ -197,6 +184,8 @@ class Module:
     def _register(self, kind, name, value, persistent=True):
         """Store a value as an attribute of this kind, and of no other."""
         attributes = self.__dict__
+        if value is not None:
+            value = registered(WORDS[kind], self, name, value)
         for other in REGISTRIES:
             if other != kind:
                 attributes[other].pop(name, None)
@@ -332,6 +321,34 @@ class Module:
             module = module._get_registered(name, "_module_names", "a Module")
         return module
 
+    def set_submodule(self, target, module, strict=False):
+        """Put a module in the place of a dotted name.
+
+        Parameters
+        ----------
+        target : str, not empty
+        module : Module
+        strict : bool, whether there must be a module of that name already
+
+        Raises
+        ------
+        ValueError
+            If the name is empty, or `module` is not a Module.
+        AttributeError
+            If the module that should hold it does not exist, or with `strict` it itself.
+        """
+        if not target:
+            raise ValueError("set_submodule: the name is empty; expected that of a submodule")
+        if not isinstance(module, Module):
+            raise ValueError(
+                f"set_submodule: module is a {type(module).__name__}; expected a Module"
+            )
+        owner, _, name = target.rpartition(".")
+        parent = self.get_submodule(owner)
+        if strict or hasattr(parent, name):
+            parent._get_registered(name, "_module_names", "a Module")
+        setattr(parent, name, module)
+
     def get_parameter(self, target):
         """Return the parameter of a dotted name; raises as `get_submodule` does."""
         owner, _, name = target.rpartition(".")
@@ -347,38 +364,6 @@ class Module:
             return self.__dict__[name]
         problem = "is not " + expected if hasattr(self, name) else "does not exist"
         raise AttributeError(f"{type(self).__name__}: attribute {name!r} {problem}")
-
-    # ------------------------------------------------------------ state
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
-        """Return parameters and persistent buffers by dotted name, detached but not copied.
-
-        Parameters
-        ----------
-        destination : dict to fill, a new OrderedDict if not given
-        prefix : str put before each name
-        keep_vars : bool, whether to return the parameters themselves instead of detached aliases
-        """
-        return state.collect(self, destination, prefix, keep_vars)
-
-    def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copy values from a state dict into this module; on an error nothing is changed.
-
-        Parameters
-        ----------
-        state_dict : mapping of dotted name to Tensor
-        strict : bool, whether missing and unexpected names are errors
-        assign : bool, whether to take the given tensors themselves, as they are
-
-        Returns
-        -------
-        named tuple (missing_keys, unexpected_keys)
-
-        Raises
-        ------
-        RuntimeError
-            If shapes differ, a value is not a tensor, or (strict) names do.
-        """
-        return state.load(self, state_dict, strict, assign)
 
     # ------------------------------------------------------------ modes and gradients
     def train(self, mode=True):
@@ -432,8 +417,11 @@ class Module:
             if parameter.grad is not None:
                 parameter.grad.data = fn(parameter.grad.data)
         for name in self._buffer_names:
-            if attributes[name] is not None:
-                attributes[name] = fn(attributes[name])
+            buffer = attributes[name]
+            if is_lazy(buffer):
+                buffer.data = fn(buffer.data)
+            elif buffer is not None:
+                attributes[name] = fn(buffer)
         return self
 
     def to(self, *args, **kwargs):

@@ -1,10 +1,10 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
-from .._core.overrides import disabled_tensor_function
+from .._core.overrides import DisableTorchFunctionSubclass, disabled_tensor_function
 from .._tensor import Tensor
 from ..ops.creation import empty
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
 def _rebuild(cls, data, requires_grad, attributes):
@@ -109,6 +109,98 @@ def _data_of(cls, data):
             "which tensorlab.tensor(data) makes"
         )
     return data
+
+
+# ------------------------------------------------------------ without a shape yet
+class _Uninitialized:
+    """A parameter or buffer of a lazy module: dtype and device, but no shape and no values yet."""
+
+    allowed = frozenset(  # attributes, hashing and conversions
+        "__get__ __set__ __hash__ size copy_ is_floating_point is_complex to half float double".split()  # noqa: SIM905
+    )
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Get memory for a shape, without values, and become an ordinary Parameter or Buffer.
+
+        Parameters
+        ----------
+        shape : tuple of int
+        device, dtype : those of this tensor unless given
+        """
+        data = self.data
+        self.data = empty(
+            tuple(shape), device=device or data.device, dtype=data.dtype if dtype is None else dtype
+        )
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError(
+            f"{type(self).__name__}: can't access the shape of an uninitialized parameter or buffer; call forward "
+            "once to initialize it. In load_state_dict, an initialized module cannot load an uninitialized one"
+        )
+
+    def share_memory_(self):
+        raise RuntimeError(
+            f"{type(self).__name__}: can't share memory on an uninitialized parameter or buffer; call forward once "
+            "to initialize it"
+        )
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            data = self.data
+            memo[id(self)] = type(self)(self.requires_grad, data.device, data.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        data = self.data
+        return type(self), (self.requires_grad, str(data.device), data.dtype)
+
+    @classmethod
+    def __tensor_function__(cls, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", str(func))
+        if name not in cls.allowed:
+            raise ValueError(
+                f"Attempted to use an uninitialized parameter in {name}: a lazy module's parameters have values after "
+                "its first forward; call the model with a batch before"
+            )
+        with DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A Parameter whose shape is not known yet.
+
+    Parameters
+    ----------
+    requires_grad : bool
+    device, dtype : of the Parameter that it becomes
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(_Uninitialized, Buffer):
+    """A Buffer whose shape is not known yet; arguments as for UninitializedParameter."""
+
+    cls_to_become = Buffer
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        data = empty(0, device=device, dtype=dtype)
+        buffer = Tensor._make_subclass(cls, data, requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+
+def is_lazy(tensor):
+    """Say whether this is a parameter or buffer that has no shape yet."""
+    return isinstance(tensor, _Uninitialized)
 
 
 def clear_gradients(parameters, set_to_none=True):

@@ -8,11 +8,18 @@ import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
+from .._core.hooks import RemovableHandle
 from .._tensor import Tensor
 from ..autograd import no_grad
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
+HOOKS = (
+    "_state_dict_pre_hooks",
+    "_state_dict_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -28,6 +35,14 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
+class PlannedState(OrderedDict):
+    """A state dict that is being loaded, with the list of what is to be written."""
+
+    def __init__(self, items, plan):
+        super().__init__(items)
+        self.plan = plan
+
+
 def own_state(module):
     """Yield (name, value) of a module's own parameters, then its persistent buffers."""
     for name, parameter in module._parameters.items():
@@ -39,89 +54,332 @@ def own_state(module):
             yield name, buffer
 
 
-def owners(module, prefix):
-    """Yield (prefix with its dot, module) for a module and all below, a shared one each time."""
-    for name, owner in module.named_modules(prefix=prefix.rstrip("."), remove_duplicate=False):
-        yield (f"{name}." if name else ""), owner
+class Stateful:
+    """What saves and loads a module's tensors; Module inherits it."""
 
+    # ------------------------------------------------------------ saving
+    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+        """Return parameters and persistent buffers by dotted name, detached but not copied.
 
-def collect(module, destination, prefix, keep_vars):
-    """Return the state dict of a module; see Module.state_dict."""
-    if destination is None:
-        destination = OrderedDict()
-        destination._metadata = OrderedDict()
-    metadata = getattr(destination, "_metadata", {})
-    for start, owner in owners(module, prefix):
-        metadata[start[:-1]] = {"version": owner._version}
-        for name, value in own_state(owner):
-            destination[start + name] = value if keep_vars else value.detach()
-        if hasattr(owner, "get_extra_state"):
-            destination[start + EXTRA_STATE] = owner.get_extra_state()
-    return destination
+        Parameters
+        ----------
+        destination : dict to fill, a new OrderedDict if not given
+        prefix : str put before each name
+        keep_vars : bool, whether to return the parameters themselves instead of detached aliases
+        """
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead: destination=, prefix=, keep_vars=",
+                FutureWarning,
+                stacklevel=2,
+            )
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = local_metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(
+                    destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars
+                )
+        for hook, may_replace in self._state_dict_hooks.values():
+            changed = hook(self, destination, prefix, local_metadata)
+            if changed is not None and not may_replace:
+                raise RuntimeError(
+                    "state_dict post-hook must return None; change the dict in place"
+                )
+            destination = destination if changed is None else changed
+        return destination
 
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        """Put this module's own tensors into a dict; a subclass may save others or under other names."""
+        for name, value in own_state(self):
+            destination[prefix + name] = value if keep_vars or is_lazy(value) else value.detach()
+        if has_extra_state(self, "get_extra_state"):
+            destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
-def load(module, state_dict, strict, assign):
-    """Copy a state dict into a module; see Module.load_state_dict."""
-    if not isinstance(state_dict, Mapping):
-        raise TypeError(
-            f"load_state_dict: state_dict is of type {type(state_dict).__name__}; expected a dict "
-            "of names and tensors, as state_dict() returns"
+    def get_extra_state(self):
+        """Return what else is to be saved, anything; a subclass defines it, and `set_extra_state`."""
+        raise RuntimeError(
+            f"{type(self).__name__}: reached a code path of get_extra_state that should be defined by the subclass"
         )
-    tensors, extras, missing, problems = compare(module, state_dict)
-    known = {name for _, _, name in (*tensors, *extras)}
-    unexpected = [name for name in state_dict if name not in known]
-    if strict and unexpected:
-        problems.insert(0, f"Unexpected key(s) in state_dict: {quoted(unexpected)}. ")
-    if strict and missing:
-        problems.insert(0, f"Missing key(s) in state_dict: {quoted(missing)}. ")
+
+    def set_extra_state(self, state):
+        """Take what `get_extra_state` returned out of a state dict."""
+        raise RuntimeError(
+            f"{type(self).__name__}: reached a code path of set_extra_state that should be defined by the subclass"
+        )
+
+    # ------------------------------------------------------------ loading
+    def load_state_dict(self, state_dict, strict=True, assign=False):
+        """Copy values from a state dict into this module; on an error nothing is changed.
+
+        Parameters
+        ----------
+        state_dict : mapping of dotted name to Tensor
+        strict : bool, whether missing and unexpected names are errors
+        assign : bool, whether to take the given tensors themselves, as they are
+
+        Returns
+        -------
+        named tuple (missing_keys, unexpected_keys)
+
+        Raises
+        ------
+        RuntimeError
+            If shapes differ, a value is not a tensor, or (strict) names do.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: state_dict is of type {type(state_dict).__name__}; expected a dict "
+                "of names and tensors, as state_dict() returns"
+            )
+        missing, unexpected, problems, plan, visited = [], [], [], [], []
+        metadata = getattr(state_dict, "_metadata", None) or {}
+
+        def compare(module, state, prefix):
+            local_metadata = dict(metadata.get(prefix[:-1], {}))
+            if assign:
+                local_metadata["assign_to_params_buffers"] = True
+            module._load_from_state_dict(
+                state, prefix, local_metadata, True, missing, unexpected, problems
+            )
+            for name, child in module._modules.items():
+                if child is not None:
+                    start = f"{prefix}{name}."
+                    part = {key: value for key, value in state.items() if key.startswith(start)}
+                    compare(child, PlannedState(part, plan), start)
+            visited.append(module)
+
+        compare(self, PlannedState(state_dict, plan), "")
+        names = _IncompatibleKeys(missing, unexpected)
+        hooks = [(m, h) for m in visited for h in m._load_state_dict_post_hooks.values()]
+        if problems or not hooks:  # hooks may still take names off the lists
+            check(self, names, problems, strict)
+        before = [step.current_values() for step in plan] if hooks else []
+        for step in plan:
+            step.write()
+        try:
+            for module, hook in hooks:
+                if hook(module, names) is not None:
+                    raise AssertionError(
+                        "load_state_dict post-hook: a hook is not expected to return a value; if incompatible_keys "
+                        "need to be modified, do it in place"
+                    )
+            check(self, names, problems, strict)
+        except Exception:
+            for step, values in zip(plan, before, strict=True):
+                step.restore(values)
+            raise
+        return names
+
+    def _load_from_state_dict(
+        self,
+        state_dict,
+        prefix,
+        local_metadata,
+        strict,
+        missing_keys,
+        unexpected_keys,
+        error_msgs,
+    ):
+        """Compare this module's own tensors with a state dict, and plan to copy; a subclass may rename or add.
+
+        Parameters
+        ----------
+        state_dict : dict that may be changed; called with one that `load_state_dict` did not make, this method
+            writes at once
+        prefix : str in front of this module's names
+        local_metadata : dict with "version", if the state dict has it
+        strict : bool, whether to note what is missing and unexpected
+        missing_keys, unexpected_keys, error_msgs : lists to add to
+        """
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(
+                state_dict,
+                prefix,
+                local_metadata,
+                strict,
+                missing_keys,
+                unexpected_keys,
+                error_msgs,
+            )
+        own = dict(own_state(self))
+        assigns = local_metadata.get("assign_to_params_buffers", False)
+        steps = []
+        for name, current in own.items():
+            key = prefix + name
+            if key in state_dict:
+                step = TensorStep(self, name, key, state_dict[key], assigns)
+                problem = step.problem(current)
+                error_msgs.append(problem) if problem else steps.append(step)
+            elif strict:
+                missing_keys.append(key)
+        extra = prefix + EXTRA_STATE
+        if has_extra_state(self, "set_extra_state"):
+            if extra in state_dict:
+                steps.append(ExtraStep(self, state_dict[extra]))
+            elif strict:
+                missing_keys.append(extra)
+        elif strict and extra in state_dict:
+            unexpected_keys.append(extra)
+        if strict:
+            unexpected_keys += (
+                key
+                for key in state_dict
+                if key.startswith(prefix)
+                and key != extra
+                and not leads_on(self, own, key[len(prefix) :])
+            )
+        if hasattr(state_dict, "plan"):
+            state_dict.plan.extend(steps)
+        else:
+            for step in steps:
+                step.write()
+
+    # ------------------------------------------------------------ hooks
+    def register_state_dict_pre_hook(self, hook):
+        """Call `hook(module, prefix, keep_vars)` before `state_dict` collects; return a handle."""
+        return add_hook(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Call `hook(module, state_dict, prefix, local_metadata)` after it collected; return a handle.
+
+        The hook changes the dict in place and returns None.
+        """
+        return add_hook(self._state_dict_hooks, (hook, False))
+
+    def _register_state_dict_hook(self, hook):
+        """The same; what the hook returns takes the place of the dict."""
+        return add_hook(self._state_dict_hooks, (hook, True))
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Call `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)` before a state dict is loaded; it may change the dict.  Returns a handle.
+        """
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        """The same, without the module as first argument unless `with_module`."""
+
+        def call(*args):
+            return hook(self, *args) if with_module else hook(*args)
+
+        return add_hook(self._load_state_dict_pre_hooks, call)
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Call `hook(module, incompatible_keys)` after loading; it may take names off. Returns a handle."""
+        return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+def add_hook(hooks, hook):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def has_extra_state(module, method):
+    return getattr(type(module), method) is not getattr(Stateful, method)
+
+
+def leads_on(module, own, name):
+    """Say whether a name is a module's own tensor, or begins with the name of a module in it."""
+    first, dot, _ = name.partition(".")
+    return first in module._module_names if dot else first in own
+
+
+def check(module, names, problems, strict):
+    """Raise if a state dict does not fit."""
+    problems = list(problems)
+    if strict and names.unexpected_keys:
+        problems.insert(0, f"Unexpected key(s) in state_dict: {quoted(names.unexpected_keys)}. ")
+    if strict and names.missing_keys:
+        problems.insert(0, f"Missing key(s) in state_dict: {quoted(names.missing_keys)}. ")
     if problems:
         lines = "\n\t".join(problems)
         raise RuntimeError(
             f"load_state_dict: Error(s) in loading state_dict for {module._get_name()}:\n\t{lines}"
         )
-    with no_grad():
-        for owner, name, key in tensors:
-            if assign:
-                assign_tensor(owner, name, state_dict[key])
-            else:
-                current = owner.__dict__[name]
-                if current.is_meta and not state_dict[key].is_meta:
-                    warnings.warn(
-                        f"load_state_dict: {key} is on 'meta', where values cannot be copied to; "
-                        f"call to_empty(device='cpu') before, or load with assign=True",
-                        stacklevel=4,
-                    )
-                current.copy_(state_dict[key])
-    for owner, _, key in extras:
-        owner.set_extra_state(state_dict[key])
-    return _IncompatibleKeys(missing, unexpected)
 
 
-def compare(module, state_dict):
-    """Return what can be loaded, as (owner, attribute, key), missing keys, and what is wrong."""
-    tensors, extras, missing, problems = [], [], [], []
-    for start, owner in owners(module, ""):
-        for name, current in own_state(owner):
-            key = start + name
-            if key not in state_dict:
-                missing.append(key)
-                continue
-            tensors.append((owner, name, key))
-            given = state_dict[key]
-            if not isinstance(given, Tensor):
-                problems.append(
-                    f'While copying the parameter named "{key}", expected a Tensor '
-                    f"from checkpoint but received {type(given)}"
-                )
-            elif given.shape != current.shape:
-                problems.append(
-                    f"size mismatch for {key}: copying a param with shape {given.shape} from "
-                    f"checkpoint, the shape in current model is {current.shape}."
-                )
-        if hasattr(owner, "set_extra_state"):
-            key = start + EXTRA_STATE
-            extras.append((owner, None, key)) if key in state_dict else missing.append(key)
-    return tensors, extras, missing, problems
+class TensorStep:
+    """One tensor to write: a parameter or buffer, and what it gets."""
+
+    def __init__(self, owner, name, key, given, assigns):
+        self.owner, self.name, self.key, self.given, self.assigns = owner, name, key, given, assigns
+
+    def problem(self, current):
+        """Say why the given value does not fit; "" if it does."""
+        given = self.given
+        if not isinstance(given, Tensor):
+            return (
+                f'While copying the parameter named "{self.key}", expected a Tensor '
+                f"from checkpoint but received {type(given)}"
+            )
+        if is_lazy(current) or is_lazy(given):
+            return (
+                ""
+                if is_lazy(current)
+                else f"{self.key}: the tensor in the checkpoint is not initialized"
+            )
+        if current.dim() == 0 and given.shape == (1,):  # as older versions saved numbers
+            given = self.given = given[0]
+        if given.shape != current.shape:
+            return (
+                f"size mismatch for {self.key}: copying a param with shape {given.shape} from "
+                f"checkpoint, the shape in current model is {current.shape}."
+            )
+        return ""
+
+    def current_values(self):
+        current = self.owner.__dict__[self.name]
+        return current if self.assigns or is_lazy(current) else current.detach().clone()
+
+    def write(self):
+        """Copy the value, or make it the parameter."""
+        if self.assigns:
+            assign_tensor(self.owner, self.name, self.given)
+            return
+        current = self.owner.__dict__[self.name]
+        if is_lazy(current):
+            return
+        if current.is_meta and not self.given.is_meta:
+            warnings.warn(
+                f"load_state_dict: {self.key} is on 'meta', where values cannot be copied to; "
+                f"call to_empty(device='cpu') before, or load with assign=True",
+                stacklevel=3,
+            )
+        with no_grad():
+            current.copy_(self.given)
+
+    def restore(self, values):
+        if self.assigns:
+            self.owner.__dict__[self.name] = values
+        elif not is_lazy(values):
+            with no_grad():
+                self.owner.__dict__[self.name].copy_(values)
+
+
+class ExtraStep:
+    """The extra state of a module to set."""
+
+    def __init__(self, owner, state):
+        self.owner, self.state = owner, state
+
+    def current_values(self):
+        return None
+
+    def write(self):
+        self.owner.set_extra_state(self.state)
+
+    def restore(self, values):
+        """What a module's own code set cannot be undone."""
 
 
 def assign_tensor(owner, name, given):

@@ -109,3 +109,146 @@ def test_containers_print_as_in_pytorch():
         return nn.ModuleDict({"a": nested, "b": nn.ModuleList([nested, nested])})
 
     assert repr(build(tensorlab)) == repr(build(require_torch()))
+
+
+# ---------------------------------------------------------------- as PyTorch's
+def both(program):
+    """Run a program on both packages; an error counts as its class."""
+    found = []
+    for T in (tensorlab, require_torch()):
+        try:
+            found.append(program(T))
+        except Exception as error:
+            found.append(type(error).__mro__[-3])
+    assert found[0] == found[1]
+    return found[0]
+
+
+def sizes(model):
+    return [layer.in_features for layer in model]
+
+
+@pytest.mark.parametrize("index", [-4, -3, -1, 0, 2, 3, 4])
+def test_inserting_into_a_sequential_is_as_in_pytorch(index):
+    def program(T):
+        model = T.nn.Sequential(*(T.nn.Linear(i, 1) for i in (1, 2, 3)))
+        model.insert(index, T.nn.Linear(9, 1))
+        return sizes(model), keys(model)
+
+    assert (both(program) is IndexError) == (index in (-4, 4)) or both(program)
+
+
+@pytest.mark.parametrize("times", [-1, 0, 1, 3, 2.0, "2"])
+def test_repeating_a_sequential_is_as_in_pytorch(times):
+    def program(T):
+        model = T.nn.Sequential(T.nn.Linear(1, 1), T.nn.Linear(2, 1))
+        made = model * times
+        model *= times
+        return sizes(made), sizes(model), sizes(2 * made), made[0] is model[0]
+
+    both(program)
+
+
+def test_sequentials_are_added_in_place():
+    def program(T):
+        model = T.nn.Sequential(T.nn.Linear(1, 1))
+        model += T.nn.Sequential(T.nn.Linear(2, 1))
+        first = sizes(model)
+        model += [T.nn.Linear(3, 1)]
+        return first
+
+    both(program)
+    with pytest.raises(AssertionError, match="module should be of type"):
+        nn.Sequential().insert(0, 3)
+    assert next(reversed(nn.Sequential(*layers(3)))).in_features == 3
+
+
+# ---------------------------------------------------------------- parameters
+def described(parameters):
+    return [
+        (type(p).__name__, p.tolist(), p.requires_grad) if hasattr(p, "tolist") else p
+        for p in parameters
+    ]
+
+
+def test_a_parameter_list_is_that_of_pytorch():
+    def program(T):
+        P = T.nn.Parameter
+        made = T.nn.ParameterList([T.ones(2), P(T.zeros(1, 3)), "text"])
+        made.append(T.full((2,), 3.0))
+        made += [P(T.ones(1), requires_grad=False)]
+        made[-2] = T.tensor([5.0])
+        names = [name for name, _ in made.named_parameters()]
+        return (
+            described(made),
+            described(made[1:4:2]),
+            described([made[-1]]),
+            len(made),
+            names,
+            repr(made).replace("torch.", "tensorlab."),
+            list(made.state_dict()),
+        )
+
+    both(program)
+    for index in (3, -4):
+        with pytest.raises(IndexError, match=f"index {index} is out of range for 3 values"):
+            nn.ParameterList(["a", "b", "c"])[index]
+    for wrong in (3, tensorlab.ones(2)):
+        with pytest.raises(TypeError, match="should be called with an iterable"):
+            nn.ParameterList(wrong)
+    with pytest.raises(RuntimeError, match="should not be called"):
+        nn.ParameterList()()
+
+
+def test_a_parameter_dict_is_that_of_pytorch():
+    def program(T):
+        made = T.nn.ParameterDict({"b": T.ones(2), "a": T.nn.Parameter(T.zeros(1))})
+        made["c"] = "text"
+        made.update([("d", T.full((1,), 4.0))])
+        made.update(T.nn.ParameterDict({"a": T.full((1,), 7.0)}))
+        joined = made | {"e": T.ones(1)}
+        popped = described([made.pop("b")])
+        last = made.popitem()
+        return (
+            list(made),
+            list(joined),
+            list(reversed(joined)),
+            popped,
+            last[0],
+            described(made.values()),
+            [key for key, _ in made.items()],
+            list(made.keys()),
+            "a" in made,
+            "b" in made,
+            made.get("zz", 3),
+            made.setdefault("a").tolist(),
+            made.setdefault("f", T.ones(1)).tolist(),
+            type(made["f"]).__name__,
+            list(made.copy()),
+            list(made.fromkeys(["x", "y"], T.ones(1))),
+            list({"q": T.ones(1)} | made),
+            len(made),
+            repr(made).replace("torch.", "tensorlab."),
+            [name for name, _ in made.named_parameters()],
+        )
+
+    both(program)
+    made = nn.ParameterDict({"a": tensorlab.ones(1)})
+    made |= {"b": tensorlab.ones(1)}
+    assert list(made) == ["a", "b"]
+    made.clear()
+    assert len(made) == 0
+    assert list(made.parameters()) == []
+    with pytest.raises(KeyError, match="zz"):
+        made["zz"]
+
+
+@pytest.mark.parametrize(
+    ("error", "wrong"),
+    [(TypeError, 3), (TypeError, {3: 1}), (TypeError, [3]), (ValueError, [("a", 1, 2)])],
+)
+def test_a_parameter_dict_refuses_what_is_no_dict(error, wrong):
+    with pytest.raises(error, match="ParameterDict"):
+        nn.ParameterDict(wrong)
+    with pytest.raises(error):
+        require_torch().nn.ParameterDict(wrong)

@@ -16,6 +16,7 @@ from .gradients import (
     clip_grads_with_norm_,
     get_total_norm,
 )
+from .skip import skip_init
 from .vectors import parameters_to_vector, vector_to_parameters
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "parametrize",
     "prune",
     "rnn",
+    "skip_init",
     "stateless",
     "vector_to_parameters",
 ]

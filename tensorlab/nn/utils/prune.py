@@ -134,15 +134,9 @@ class BasePruningMethod(ABC):
         setattr(module, name, original)
 
 
-def hook_of(entry):
-    """Return the function of a registered hook, which may be kept with its options."""
-    return entry[0] if isinstance(entry, tuple) else entry
-
-
 def pruning_of(module, name):
     """Return (id, hook) of the pruning of a parameter, or None."""
-    for hook_id, entry in module._forward_pre_hooks.items():
-        hook = hook_of(entry)
+    for hook_id, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return hook_id, hook
     return None
@@ -475,7 +469,7 @@ def remove(module, name):
 def is_pruned(module):
     """Say whether a module, or one in it, has a pruned parameter."""
     return any(
-        isinstance(hook_of(entry), BasePruningMethod)
+        isinstance(hook, BasePruningMethod)
         for one in module.modules()
-        for entry in one._forward_pre_hooks.values()
+        for hook in one._forward_pre_hooks.values()
     )
