@@ -340,7 +340,7 @@ def instance_attributes(cls, public_name, known):
             name, value = line.targets[0].attr, ast.unparse(line.value)
             if name.startswith("_") or name in found:
                 continue
-            if value.startswith("Parameter("):
+            if value.startswith(("Parameter(", "UninitializedParameter(")):
                 found[name] = "Parameter"
             elif value.partition("(")[0] in nn.__all__:  # made with an argument of its name
                 found[name] = "Module"

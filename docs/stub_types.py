@@ -52,6 +52,37 @@ ARGUMENTS = {
 }
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
+    "set_submodule.target": "str",
+    **dict.fromkeys(
+        [f"register_full_backward_{kind}.prepend" for kind in ("hook", "pre_hook")], "bool"
+    ),
+    **dict.fromkeys([f"Sequential.__{name}__.times" for name in ("mul", "rmul", "imul")], "int"),
+    **dict.fromkeys(
+        [f"ParameterList.{name}.index" for name in ("__getitem__", "__setitem__")], "int"
+    ),
+    **dict.fromkeys(
+        [f"ParameterList.{name}.values" for name in ("__init__", "__iadd__", "extend")],
+        "Iterable[Tensor]",
+    ),
+    **dict.fromkeys(
+        [
+            f"ParameterDict.{name}.key"
+            for name in ("__getitem__", "__setitem__", "__delitem__", "get", "pop", "setdefault")
+        ],
+        "str",
+    ),
+    **dict.fromkeys(
+        [f"ParameterDict.{name}.default" for name in ("get", "setdefault", "fromkeys")], "Tensor"
+    ),
+    **dict.fromkeys(
+        [f"ParameterDict.{name}.other" for name in ("__or__", "__ror__", "__ior__")],
+        "ParameterDict | Mapping[str, Tensor]",
+    ),
+    **dict.fromkeys(
+        [f"ParameterDict.{name}.parameters" for name in ("__init__", "update")],
+        "ParameterDict | Mapping[str, Tensor] | Iterable[tuple[str, Tensor]]",
+    ),
+    "ParameterDict.fromkeys.keys": "Iterable[str]",
     **dict.fromkeys(
         [
             f"{name}.activation"
@@ -156,12 +187,14 @@ RESULTS = {
         set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_rng_state
         set_warn_always use_deterministic_algorithms register_parameter register_buffer add_module register_module
         reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
-        vector_to_parameters clip_grad_value_ set_rates set_state register_scale""",
+        vector_to_parameters clip_grad_value_ set_rates set_state register_scale initialize_parameters set_submodule
+        set_extra_state materialize share_memory_""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
         is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned
         is_same_size is_set_to is_shared is_signed is_storage is_leaf is_meta is_sparse is_quantized requires_grad
         retains_grad __bool__ __contains__ can_cast is_foreign set_flush_denormal are_deterministic_algorithms_enabled
-        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled is_better""",
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled is_better
+        has_uninitialized_params""",
     "int": """numel nelement dim ndimension element_size data_ptr storage_offset get_device __len__ __index__ __int__
         __hash__ itemsize nbytes ndim output_nr initial_seed get_num_threads get_num_interop_threads
         get_deterministic_debug_mode seed live_tensors""",
@@ -181,7 +214,9 @@ RESULTS = {
     "UntypedStorage": "untyped_storage",
     "Any": """tolist numpy __array__ __array_namespace__ __array_ufunc__ __array_wrap__ __dlpack__ to_dlpack
         __torch_function__ __tensor_function__""",
-    "_RemovableHandle": "register_hook register_prehook register_post_accumulate_grad_hook",
+    "_RemovableHandle": """register_hook register_prehook register_post_accumulate_grad_hook register_backward_hook
+        register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook
+        register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook""",
     "dict[str, int]": "memory_stats",
     "return_types.mode": "mode",
     "return_types.aminmax": "aminmax",
@@ -191,6 +226,27 @@ RESULTS = {
 }
 # The same for methods that differ from others of their name.
 RESULTS_OF = {
+    **dict.fromkeys([f"Sequential.__{name}__" for name in ("mul", "rmul", "imul")], "Sequential"),
+    **dict.fromkeys(
+        [f"{name}.__reversed__" for name in ("Sequential", "ModuleList")], "Iterator[Module]"
+    ),
+    **dict.fromkeys([f"ParameterList.{name}" for name in ("__iadd__", "append", "extend")], "Self"),
+    "ParameterList.__getitem__": "Tensor",
+    "Tensor.share_memory_": "Tensor",
+    **dict.fromkeys(
+        [f"ParameterDict.{name}" for name in ("__or__", "__ror__", "__ior__", "copy", "fromkeys")],
+        "ParameterDict",
+    ),
+    **dict.fromkeys(
+        [f"ParameterDict.{name}" for name in ("__getitem__", "pop", "setdefault")], "Tensor"
+    ),
+    "ParameterDict.get": "Tensor | None",
+    "ParameterDict.keys": "Iterable[str]",
+    "ParameterDict.values": "list[Tensor]",
+    "ParameterDict.items": "list[tuple[str, Tensor]]",
+    "ParameterDict.popitem": "tuple[str, Tensor]",
+    "ParameterDict.update": "None",
+    "ParameterDict.__reversed__": "Iterator[str]",
     "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]",
     "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
     "generate_square_subsequent_mask": "Tensor",

@@ -85,6 +85,9 @@ FREE = {
         "type",
         "cuda",
     ),
+    *("initialize_parameters", "get_extra_state", "set_extra_state", "register_backward_hook"),
+    *(f"register_full_backward_{kind}hook" for kind in ("", "pre_")),
+    *(f"register_{of}state_dict_{when}_hook" for of in ("", "load_") for when in ("pre", "post")),
 }
 
 

@@ -227,8 +227,8 @@ OPS_AND_MODULES = [
     Bug(
         "loading with strict lets dotted names pass",
         "tensorlab/nn/state.py",
-        "unexpected = [name for name in state_dict if name not in known]",
-        'unexpected = [name for name in state_dict if name not in known and "." not in name]',
+        "return first in module._module_names if dot else first in own",
+        "return bool(dot) or first in own",
     ),
     Bug(
         "alpha dropout in place shifts the wrong way",

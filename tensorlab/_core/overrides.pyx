@@ -88,10 +88,11 @@ cdef str hook_name(object cls):
 
 
 def register_subclass(cls):
-    """Register a new class that inherits Tensor; enable interception if it has a hook."""
+    """Register a new class that inherits Tensor, or one that got a hook later; enable interception if it has one."""
     if hook_name(cls) is None:
         plain_classes.add(cls)
     else:
+        plain_classes.discard(cls)
         enable_interception()
 
 

@@ -296,7 +296,9 @@ def add_to_all_backward(hook, is_full):
 
 
 # ------------------------------------------------------------ hooks of registration
-REGISTRATION = {kind: OrderedDict() for kind in ("parameter", "buffer", "module")}
+REGISTRATION: dict[str, OrderedDict] = {
+    kind: OrderedDict() for kind in ("parameter", "buffer", "module")
+}
 
 
 def registered(kind, module, name, value):

@@ -50,7 +50,7 @@ class LazyModuleMixin:
     first forward, and says in `cls_to_become` which class an instance is of afterwards.
     """
 
-    cls_to_become = None
+    cls_to_become: type | None = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -1,6 +1,10 @@
 """Tensors that a module treats as its own: Parameter (learned) and Buffer (kept, not learned)."""
 
-from .._core.overrides import DisableTorchFunctionSubclass, disabled_tensor_function
+from .._core.overrides import (
+    DisableTorchFunctionSubclass,
+    disabled_tensor_function,
+    register_subclass,
+)
 from .._tensor import Tensor
 from ..ops.creation import empty
 
@@ -160,7 +164,8 @@ class _Uninitialized:
         return type(self), (self.requires_grad, str(data.device), data.dtype)
 
     @classmethod
-    def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    def _refuse(cls, func, types, args=(), kwargs=None):
+        """What becomes `__tensor_function__` once there is such a tensor."""
         name = getattr(func, "__name__", str(func))
         if name not in cls.allowed:
             raise ValueError(
@@ -169,6 +174,15 @@ class _Uninitialized:
             )
         with DisableTorchFunctionSubclass():
             return func(*args, **(kwargs or {}))
+
+
+def _made(cls, data, requires_grad):
+    """Make such a tensor. The first one enables interception: programs without lazy modules don't pay for it."""
+    if "__tensor_function__" not in _Uninitialized.__dict__:
+        _Uninitialized.__tensor_function__ = _Uninitialized.__dict__["_refuse"]
+        for one in (UninitializedParameter, UninitializedBuffer):
+            register_subclass(one)
+    return Tensor._make_subclass(cls, data, requires_grad)
 
 
 class UninitializedParameter(_Uninitialized, Parameter):
@@ -183,7 +197,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        return _made(cls, empty(0, device=device, dtype=dtype), requires_grad)
 
 
 class UninitializedBuffer(_Uninitialized, Buffer):
@@ -192,8 +206,7 @@ class UninitializedBuffer(_Uninitialized, Buffer):
     cls_to_become = Buffer
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        data = empty(0, device=device, dtype=dtype)
-        buffer = Tensor._make_subclass(cls, data, requires_grad)
+        buffer = _made(cls, empty(0, device=device, dtype=dtype), requires_grad)
         buffer.persistent = persistent
         return buffer
 

@@ -73,7 +73,10 @@ class Stateful:
                 FutureWarning,
                 stacklevel=2,
             )
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            options = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+            return self.state_dict(
+                **{"destination": destination, "prefix": prefix, "keep_vars": keep_vars, **options}
+            )
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()

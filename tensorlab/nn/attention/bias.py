@@ -4,6 +4,7 @@ import enum
 import warnings
 
 from ... import _missing
+from ..._core.overrides import disabled_tensor_function
 from ..._tensor import Tensor
 from ...ops.creation import ones
 
@@ -34,6 +35,8 @@ class CausalBias(Tensor):
     AssertionError
         If `variant` is no CausalVariant.
     """
+
+    __tensor_function__ = disabled_tensor_function  # results of ops are plain tensors
 
     def __new__(cls, variant, seq_len_q, seq_len_kv):
         if not isinstance(variant, CausalVariant):

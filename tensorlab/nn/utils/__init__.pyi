@@ -9,6 +9,7 @@ from tensorlab.nn.utils import rnn as rnn
 from tensorlab.nn.utils import stateless as stateless
 from collections.abc import Iterable, Sequence
 from typing import Any
+from tensorlab.nn import Module
 from tensorlab import Tensor
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "parametrize",
     "prune",
     "rnn",
+    "skip_init",
     "stateless",
     "vector_to_parameters",
 ]
@@ -40,4 +42,5 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Tensor: ...
 def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: Any, bn_w: Any, bn_b: Any) -> Tensor: ...
 def get_total_norm(tensors: Sequence[Tensor] | Tensor, norm_type: builtins.float=2.0, error_if_nonfinite: builtins.bool=False, foreach: builtins.bool | None=None) -> Tensor: ...
 def parameters_to_vector(parameters: Tensor | Iterable[Tensor]) -> Tensor: ...
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Module: ...
 def vector_to_parameters(vec: Tensor, parameters: Tensor | Iterable[Tensor]) -> None: ...
