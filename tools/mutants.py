@@ -70,7 +70,7 @@ FAMILIES = {
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
     "attention": ("ops/multi_head_attention.py ops/attention.pyx ops/attention_formula.py "
-                  "ops/scaled_dot_product.py", [*OPS, "tests/nn"]),
+                  "ops/scaled_dot_product.pyx", [*OPS, "tests/nn"]),
     "linalg": ("ops/linalg/*.pyx", OPS),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),

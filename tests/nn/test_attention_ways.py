@@ -139,6 +139,19 @@ def test_a_causal_bias_masks_as_pytorchs(name, sizes):
         assert_same_values(one, other, 1e-5)
 
 
+def test_what_is_computed_with_a_bias_is_a_plain_tensor():
+    assert type(bias.causal_upper_left(2, 2) + 1) is tensorlab.Tensor
+
+
+def test_a_bias_does_not_make_other_classes_slower_or_plain():
+    class Named(tensorlab.Tensor):
+        pass
+
+    named = tensorlab.ones(1, 2, 2).as_subclass(Named)
+    assert type(named + 1) is Named
+    assert type(F.scaled_dot_product_attention(named, named, named)) is Named
+
+
 def test_a_bias_that_lets_queries_see_nothing_warns():
     for wide, is_warned in ((4, False), (2, True), (3, False)):
         for make in (bias.causal_lower_right, bias.causal_upper_left):

@@ -2,16 +2,17 @@
 
 import math
 
+from tensorlab._core.tensor cimport TensorBase
+
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.modes import is_grad_enabled
-from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.attention import attention
 from tensorlab.ops.attention_formula import attention_by_formula
 from tensorlab.ops.meshgrid import broadcast_shapes
 
 NAME = "scaled_dot_product_attention"
-BOOL, FLOAT32 = DTYPES[0], DTYPES[-2]
+BOOL, FLOAT32 = DTYPES[0], DTYPES[8]
 
 # PyTorch's ways, by the names of its switches, in the order in which they are tried; the first two are one here: in
 # blocks.
@@ -30,9 +31,9 @@ def switch(name, is_on):
 
 
 def scaled_dot_product_attention(
-    query,
-    key,
-    value,
+    TensorBase query not None,
+    TensorBase key not None,
+    TensorBase value not None,
     attn_mask=None,
     dropout_p=0.0,
     is_causal=False,
@@ -76,9 +77,6 @@ def scaled_dot_product_attention(
     >>> tensorlab.nn.functional.scaled_dot_product_attention(query, key, key * 3, scale=1000.)
     tensor([[3., 0.]])
     """
-    for name, x in (("query", query), ("key", key), ("value", value)):
-        if not isinstance(x, TensorBase):
-            raise TypeError(f"{NAME}: argument {name!r} must be a Tensor, not {type(x).__name__}")
     if hasattr(attn_mask, "options"):  # a CausalBias, which says what it stands for
         attn_mask, is_causal = attn_mask.options(is_causal, query.device)
     if enable_gqa:
@@ -89,7 +87,7 @@ def scaled_dot_product_attention(
             f"{NAME}: both attn_mask and is_causal are given; put the causal mask into attn_mask"
         )
     if scale is None:
-        scale = 1 / math.sqrt(max(1, query.shape[-1]))  # without features, all scores are 0
+        scale = 1 / math.sqrt(max(1, query.size(-1)))  # without features, all scores are 0
     dtype = query.dtype
     if dtype.itemsize == 2:  # computed in float32: the result alone is rounded to half
         query, key, value = query.float(), key.float(), value.float()
@@ -98,7 +96,7 @@ def scaled_dot_product_attention(
     if _goes_in_blocks(query, attn_mask, dropout_p):
         query, key, value = _in_one_batch(query, key, value)
         if attn_mask is not None:
-            attn_mask = attn_mask.expand(*query.shape[:-1], key.shape[-2])
+            attn_mask = attn_mask.expand(*query.shape[:-1], key.size(-2))
         return attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
     return attention_by_formula(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
 
@@ -138,7 +136,7 @@ def _check(query, key, value, mask):
         raise DTypeError(
             f"{NAME}: attn_mask has type {mask.dtype}; expected bool, float32 or {query.dtype}, that of query"
         )
-    scores = (*batch, query.shape[-2], key.shape[-2])
+    scores = (*batch, query.size(-2), key.size(-2))
     if not _can_be_broadcast(mask.shape, scores):
         raise ShapeError(
             f"{NAME}: attn_mask has shape {tuple(mask.shape)}; expected one that can be broadcast to {scores}"
@@ -151,7 +149,7 @@ def _batch(query, key, value):
         batch = tuple(broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
     except RuntimeError:
         batch = None
-    if batch is None or query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+    if batch is None or query.size(-1) != key.size(-1) or key.size(-2) != value.size(-2):
         raise ShapeError(
             f"{NAME}: query has shape {tuple(query.shape)}, key {tuple(key.shape)} and value {tuple(value.shape)}; "
             "expected (*, queries, features), (*, keys, features) and (*, keys, value_features)"
@@ -175,9 +173,9 @@ def _for_each_head(x, query, name):
     """Keys or values of fewer heads, repeated for each head of the query."""
     if x.dim() < 3 or query.dim() < 3:
         return x
-    if query.shape[-3] % max(1, x.shape[-3]):
+    if query.size(-3) % max(1, x.size(-3)):
         raise ShapeError(
             f"{NAME}: query has shape {tuple(query.shape)} and {name} {tuple(x.shape)}; with enable_gqa, heads are "
             f"dimension -3, and those of {name} must divide those of query"
         )
-    return x.repeat_interleave(query.shape[-3] // max(1, x.shape[-3]), -3)
+    return x.repeat_interleave(query.size(-3) // max(1, x.size(-3)), -3)
