@@ -92,6 +92,7 @@ HOT_MODULES = (
     "tensorlab.ops.pointwise_losses",
     "tensorlab.ops.products",
     "tensorlab.ops.reduction_iterator",
+    "tensorlab.ops.recurrent",
     "tensorlab.ops.reductions",
     "tensorlab.ops.inner_loops",
     "tensorlab.ops.scans",

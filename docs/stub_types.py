@@ -16,7 +16,10 @@ ARGUMENTS = {
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
-        q_proj_weight k_proj_weight v_proj_weight static_k static_v""",
+        q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh""",
+    "Tensor | None": "batch_sizes permutation",
+    "Tensor | tuple[Tensor, Tensor]": "hidden hx",
+    "tuple[int, int, int]": "expected_hidden_size",
     "Tensor | float": "other y exponent value end late test_elements q",
     "Tensor | float | None": "min max",
     "Tensor | Sequence[Tensor]": "out",
@@ -26,7 +29,7 @@ ARGUMENTS = {
         num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
         upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
-        num_encoder_layers num_decoder_layers dim_feedforward""",
+        num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size""",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val dropout_p""",
     "bool": "add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode",
@@ -171,6 +174,8 @@ ARGUMENTS_OF = {
     "uniform_.b": "float",
     "trunc_normal_.a": "float",
     "trunc_normal_.b": "float",
+    "RNNBase.mode": "str",
+    "RNNCellBase.bias": "bool",
     "LambdaLR.lr_lambda": "Callable[[int], float] | Sequence[Callable[[int], float]]",
     "MultiStepLR.milestones": "Sequence[int]",
     "SequentialLR.milestones": "Sequence[int]",
@@ -187,6 +192,7 @@ RESULTS = {
         set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_rng_state
         set_warn_always use_deterministic_algorithms register_parameter register_buffer add_module register_module
         reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
+        check_forward_args check_hidden_size check_input flatten_parameters
         vector_to_parameters clip_grad_value_ set_rates set_state register_scale initialize_parameters set_submodule
         set_extra_state materialize share_memory_""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
@@ -206,7 +212,10 @@ RESULTS = {
     "device": "device get_default_device",
     "layout": "layout",
     "tuple[Tensor, ...]": "chunk tensor_split hsplit vsplit dsplit broadcast_tensors meshgrid unravel_index gradient",
-    "tuple[Tensor, Tensor]": "std_mean var_mean frexp",
+    "tuple[Tensor, Tensor]": "std_mean var_mean frexp gru rnn_tanh rnn_relu lstm_cell",
+    "tuple[Tensor, Tensor, Tensor]": "lstm",
+    "tuple[int, int, int]": "get_expected_hidden_size get_expected_cell_size",
+    "list[list[Parameter]]": "all_weights",
     "tuple[int, ...]": "dim_order",
     "tuple[int, int]": "__dlpack_device__",
     "Iterator[Tensor]": "__iter__",
@@ -248,6 +257,10 @@ RESULTS_OF = {
     "ParameterDict.update": "None",
     "ParameterDict.__reversed__": "Iterator[str]",
     "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]",
+    "RNNBase.forward": "tuple[Tensor, Tensor | tuple[Tensor, Tensor]]",
+    "RNNBase.permute_hidden": "Tensor | tuple[Tensor, Tensor]",
+    "LSTM.permute_hidden": "tuple[Tensor, Tensor]",
+    "LSTMCell.forward": "tuple[Tensor, Tensor]",
     "multi_head_attention_forward": "tuple[Tensor, Tensor | None]",
     "generate_square_subsequent_mask": "Tensor",
     "UntypedStorage.check_memory": "None",

@@ -332,6 +332,16 @@ from tensorlab.ops.pointwise.trigonometry import (
 )
 from tensorlab.ops.pointwise.weighted_sums import addcdiv, addcmul, lerp
 from tensorlab.ops.products import all, any, prod
+from tensorlab.ops.recurrent.functions import (
+    gru,
+    gru_cell,
+    lstm,
+    lstm_cell,
+    rnn_relu,
+    rnn_relu_cell,
+    rnn_tanh,
+    rnn_tanh_cell,
+)
 from tensorlab.ops.reductions import count_nonzero, mean, nanmean, nansum, sum
 from tensorlab.ops.dimensions import (
     adjoint,

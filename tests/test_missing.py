@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab", "complex64", "there are no complex types"),
         ("tensorlab", "zero_like", "did you mean 'zeros_like'"),
         ("tensorlab", "nothing_like_it", "$"),
-        ("tensorlab.nn", "LSTMCell", "planned with chapter 32, sequences"),
+        ("tensorlab.nn", "Upsample", "planned with chapter 31"),
         ("tensorlab.nn", "Linaer", "did you mean 'Linear'"),
         ("tensorlab.nn.functional", "interpolate", "planned with chapter 31"),
         ("tensorlab.optim", "Adagrad", "planned with chapter 33, optimizers"),

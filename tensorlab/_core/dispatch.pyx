@@ -225,8 +225,8 @@ cdef int record_call(Op op, PyObject** arguments, int n, object out) except -1:
     node = begin_record(op, everything, count)
     if node is None:
         return 0
-    if op.differentiable == 1 and not isinstance(out, TensorBase):
-        out = out[0]
+    if not isinstance(out, TensorBase):
+        out = out[0] if op.differentiable == 1 else out[:op.differentiable]
     end_record(node, out)
     if op.differentiable > 1 and (op.saved_once & ~<unsigned int>SAVES_OUTPUT) >> n:
         save_results(op, node, n, out)

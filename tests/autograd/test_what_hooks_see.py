@@ -17,6 +17,8 @@ SEES_OTHERS = {
         (
             *(
                 "glu",
+                *("lstm", "gru", "rnn_tanh", "rnn_relu"),
+                *("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
                 "matmul",
                 "addbmm",
                 "addr",

@@ -35,6 +35,9 @@ COMPOSED = {
         "kron",
         "scaled_dot_product_attention",
     ),
+    # a layer is one op here, and several of each step there
+    *("lstm", "gru", "rnn_tanh", "rnn_relu"),
+    *("lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"),
     *("cross_entropy", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "pairwise_distance"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits", "group_norm"),
     *(
