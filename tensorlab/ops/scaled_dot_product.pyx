@@ -96,7 +96,7 @@ def scaled_dot_product_attention(
     if _goes_in_blocks(query, attn_mask, dropout_p):
         query, key, value = _in_one_batch(query, key, value)
         if attn_mask is not None:
-            attn_mask = attn_mask.expand(*query.shape[:-1], key.size(-2))
+            attn_mask = attn_mask.expand(*_batch_of(query), query.size(-2), key.size(-2))
         return attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
     return attention_by_formula(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
 
@@ -143,10 +143,15 @@ def _check(query, key, value, mask):
         )
 
 
+def _batch_of(x):
+    """The sizes of a tensor but for its last two."""
+    return tuple(x.shape)[: x.dim() - 2]
+
+
 def _batch(query, key, value):
     """The common batch; raises unless the matrices fit, too."""
     try:
-        batch = tuple(broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2]))
+        batch = tuple(broadcast_shapes(_batch_of(query), _batch_of(key), _batch_of(value)))
     except RuntimeError:
         batch = None
     if batch is None or query.size(-1) != key.size(-1) or key.size(-2) != value.size(-2):
@@ -166,7 +171,9 @@ def _can_be_broadcast(shape, wider):
 def _in_one_batch(*tensors):
     """Query, key and value with equal batches: views, expanded where they are broadcast."""
     batch = _batch(*tensors)
-    return [x if x.shape[:-2] == batch else x.expand(*batch, *x.shape[-2:]) for x in tensors]
+    return [
+        x if _batch_of(x) == batch else x.expand(*batch, x.size(-2), x.size(-1)) for x in tensors
+    ]
 
 
 def _for_each_head(x, query, name):
