@@ -360,6 +360,11 @@ def test_what_does_not_fit_is_refused(case):
         call(tensorlab)
 
 
+def test_the_classes_have_the_path_of_pytorch():
+    assert nn.modules.rnn.LSTMCell is nn.LSTMCell
+    assert nn.modules.rnn.RNNCellBase in nn.LSTMCell.__mro__
+
+
 def test_dropout_of_a_single_layer_is_warned_of():
     with pytest.warns(UserWarning, match="between layers only") as found:
         nn.GRU(5, 6, dropout=0.5)

@@ -35,6 +35,7 @@ PATHS = {
     "padding": ("padding", {}),
     "pixelshuffle": ("flatten", {}),
     "pooling": ("pooling", {}),
+    "rnn": ("recurrent", {}),
     "sparse": ("linear", {}),
     "transformer": ("transformer", {}),
 }
