@@ -17,7 +17,7 @@ ARGUMENTS = {
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
         q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh""",
-    "Tensor | None": "batch_sizes permutation",
+    "Tensor | None": "batch_sizes permutation _random_samples",
     "Tensor | tuple[Tensor, Tensor]": "hidden hx",
     "tuple[int, int, int]": "expected_hidden_size",
     "Tensor | float": "other y exponent value end late test_elements q",
@@ -31,7 +31,8 @@ ARGUMENTS = {
         upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
         num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size""",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
-        scale threshold correction min_val dropout_p""",
+        scale threshold correction min_val dropout_p norm_type""",
+    "float | Sequence[float] | None": "output_ratio",
     "bool": "add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode",
     "bool | None": "src_is_causal tgt_is_causal foreach fused capturable differentiable",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
@@ -94,6 +95,7 @@ ARGUMENTS_OF = {
         "str | Callable[[Tensor], Tensor]",
     ),
     **dict.fromkeys([f"Transformer{name}.norm" for name in ("Encoder", "Decoder")], "Module"),
+    **{f"max_unpool{n}d.indices": "Tensor" for n in (1, 2, 3)},
     "TransformerEncoder.is_causal": "bool | None",
     "MultiheadAttention.value": "Tensor",
     "multi_head_attention_forward.value": "Tensor",
@@ -212,7 +214,10 @@ RESULTS = {
     "device": "device get_default_device",
     "layout": "layout",
     "tuple[Tensor, ...]": "chunk tensor_split hsplit vsplit dsplit broadcast_tensors meshgrid unravel_index gradient",
-    "tuple[Tensor, Tensor]": "std_mean var_mean frexp gru rnn_tanh rnn_relu lstm_cell",
+    "tuple[Tensor, Tensor]": """std_mean var_mean frexp gru rnn_tanh rnn_relu lstm_cell
+        max_pool1d_with_indices max_pool2d_with_indices
+        max_pool3d_with_indices adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
+        adaptive_max_pool3d_with_indices fractional_max_pool2d_with_indices fractional_max_pool3d_with_indices""",
     "tuple[Tensor, Tensor, Tensor]": "lstm",
     "tuple[int, int, int]": "get_expected_hidden_size get_expected_cell_size",
     "list[list[Parameter]]": "all_weights",

@@ -206,7 +206,7 @@ HOOKS_AND_FUNCTIONS = [
 OPS_AND_MODULES = [
     Bug(
         "a last window that begins behind the image is kept",
-        "tensorlab/ops/pooling.pyx",
+        "tensorlab/ops/pooling/windows.pyx",
         "    if ceil_mode and (n - 1) * stride >= size + padding:",
         "    if False:",
     ),

@@ -66,7 +66,7 @@ FAMILIES = {
               "ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
-    "pooling": ("ops/pooling.pyx", OPS),
+    "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
     "attention": ("ops/multi_head_attention.py ops/attention.pyx ops/attention_formula.py "

@@ -38,6 +38,10 @@ SEES_OTHERS = {
         ),
         IN_OTHER_OPS,
     ),
+    **dict.fromkeys(
+        ("max_unpool1d", "max_unpool2d", "max_unpool3d"),
+        "a scatter saves its index, one row for a plane",
+    ),
     "layer_norm": "mean and rstd have no dimensions of size 1",
     "cross_entropy smoothed": "the target is not viewed with more dimensions",
 }

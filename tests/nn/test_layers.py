@@ -89,6 +89,17 @@ LAYERS = [
     ("MaxPool1d", (3, 2, 1), {"ceil_mode": True}, (3, 8)),
     ("MaxPool2d", (2,), {}, (2, 3, 7, 6)),
     ("MaxPool2d", ((3, 2), 2, 1), {"dilation": (1, 2)}, (2, 3, 7, 6)),
+    ("MaxPool3d", (2,), {"stride": 1}, (2, 3, 4, 3, 5)),
+    ("MaxPool3d", ((3, 2, 2), 2, 1), {"dilation": (1, 2, 1), "ceil_mode": True}, (2, 5, 6, 5)),
+    ("AvgPool3d", ((2, 1, 3),), {}, (2, 3, 4, 3, 5)),
+    ("AvgPool3d", (3, 2, 1, True, False, 5), {}, (3, 4, 3, 5)),
+    ("LPPool1d", (2, 3), {}, (2, 3, 7)),
+    ("LPPool2d", (4, (2, 3), 1), {}, (2, 3, 7, 6)),
+    ("LPPool3d", (2, 2, 3), {"ceil_mode": True}, (2, 3, 4, 3, 5)),
+    ("AdaptiveAvgPool3d", ((2, None, 1),), {}, (2, 3, 4, 3, 5)),
+    ("AdaptiveMaxPool1d", (3,), {}, (2, 3, 7)),
+    ("AdaptiveMaxPool2d", ((None, 4),), {}, (2, 3, 7, 6)),
+    ("AdaptiveMaxPool3d", (2,), {}, (2, 3, 4, 3, 5)),
     ("AvgPool1d", (3, 2, 1), {"count_include_pad": False}, (2, 3, 7)),
     ("AvgPool2d", (2,), {}, (2, 3, 7, 6)),
     ("AvgPool2d", (3, 2, 1, True, False), {}, (3, 7, 6)),
@@ -270,6 +281,8 @@ def test_every_layer_is_compared():
     elsewhere |= {"ParameterList", "ParameterDict"}  # tests/nn/test_container.py
     elsewhere |= {name for name in nn.__all__ if name.startswith("Lazy")}  # tests/nn/test_lazy.py
     elsewhere |= {"MultiheadAttention"} | {name for name in nn.__all__ if "Transformer" in name}
+    # tests/ops/test_pooling.py
+    elsewhere |= {name for name in nn.__all__ if name.startswith(("MaxUnpool", "FractionalMax"))}
     compared = {name for name, *_ in [*LAYERS, *LOSSES, *PAIRS]} | elsewhere
     public = {name: getattr(nn, name) for name in nn.__all__}
     layers = {

@@ -100,7 +100,7 @@ def pool(x, reduce, kernel, stride=None, padding=0, fill=0.0, ceil_mode=False):
     return out
 
 
-def adaptive_mean(x, *sizes):
+def adaptive_mean(x, *sizes, reduce=np.mean):
     """Window i of n reaches from floor(i * size / n) to ceil((i + 1) * size / n)."""
     out = np.zeros((*x.shape[: -len(sizes)], *sizes))
     for place in itertools.product(*map(range, sizes)):
@@ -109,11 +109,29 @@ def adaptive_mean(x, *sizes):
             slice(i * size // n, -(-(i + 1) * size // n))
             for i, n, size in zip(place, sizes, given, strict=True)
         ]
-        out[(..., *place)] = x[(..., *ends)].mean(tuple(range(-len(sizes), 0)))
+        out[(..., *place)] = reduce(x[(..., *ends)], tuple(range(-len(sizes), 0)))
     return out
 
 
+def unpool(x, places, *sizes):
+    """Put each number at its place of a plane of zeros."""
+    out = np.zeros((*x.shape[:2], np.prod(sizes)))
+    np.put_along_axis(out, places, x, -1)
+    return out.reshape(*x.shape[:2], *sizes)
+
+
 REFERENCES |= {
+    "max_pool3d": lambda x: pool(x, np.max, (2, 2, 2)),
+    "avg_pool3d": lambda x: pool(x, np.mean, (2, 2, 2)),
+    "avg_pool3d divisor": lambda x: pool(x, np.sum, (2, 2, 2)) / 3,
+    "adaptive_avg_pool3d": lambda x: adaptive_mean(x, 2, 1, 3),
+    "adaptive_max_pool1d": lambda x: adaptive_mean(x, 4, reduce=np.max),
+    "lp_pool1d": lambda x: pool(abs(x) ** 3, np.sum, (3,), 2) ** (1 / 3),
+    "lp_pool2d": lambda x: pool(x**2, np.sum, (3, 2), 1) ** 0.5,
+    "lp_pool3d": lambda x: pool(x**2, np.sum, (2, 1, 2)) ** 0.5,
+    "max_unpool1d": lambda x, places: unpool(x, places, 11),
+    "max_unpool2d": lambda x, places: unpool(x, places, 8, 1),
+    "max_unpool3d": lambda x, places: unpool(x, places, 8, 2, 2),
     "max_pool2d": lambda x: pool(x, np.max, (2, 2)),
     "max_pool1d": lambda x: pool(x, np.max, (3,), 2, 1, -np.inf),
     "avg_pool2d": lambda x: pool(x, np.mean, (2, 2)),

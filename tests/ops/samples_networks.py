@@ -1,5 +1,7 @@
 """Samples of pooling, padding, attention and other functions of networks that tests/nn does not differentiate twice."""
 
+import numpy as np
+
 from tests.ops.samples import ALL_DTYPES, FLOATING_DTYPES, Sample, booleans, normal
 
 
@@ -11,6 +13,19 @@ def network(name, call, *inputs, **options):
 
 
 IMAGE = normal(2, 3, 7, 6)
+VOLUME = normal(2, 2, 4, 3, 5)
+WIDE = ["float32"]
+
+
+def draws(x, axes):
+    """For each plane one number for each axis, as fractional pooling draws them, and not quite at random."""
+    return (x.detach().flatten(2)[..., :axes] > 0).to(x.dtype) * 0.5 + 0.25
+
+
+def places(rng):
+    """Four of the first eight places of each plane."""
+    return rng.permuted(np.tile(np.arange(8), (2, 3, 1)), axis=-1)[..., :4]
+
 
 SAMPLES = [
     network("max_pool2d", lambda F, x: F.max_pool2d(x, 2), IMAGE, more=[[normal(3, 4, 4)]]),
@@ -26,6 +41,73 @@ SAMPLES = [
     network("adaptive_avg_pool2d", lambda F, x: F.adaptive_avg_pool2d(x, (3, 4)), IMAGE),
     network("adaptive_avg_pool2d all", lambda F, x: F.adaptive_avg_pool2d(x, 1), IMAGE),
     network("adaptive_avg_pool1d", lambda F, x: F.adaptive_avg_pool1d(x, 4), normal(2, 3, 9)),
+    network("adaptive_avg_pool3d", lambda F, x: F.adaptive_avg_pool3d(x, (2, 1, 3)), VOLUME),
+    network(
+        "max_pool2d of integers",
+        lambda F, x: F.max_pool2d(x, (2, 3), 1, 1, return_indices=True),
+        IMAGE,
+        derivatives=0,
+        dtypes=["uint8", "int8", "int16", "int32", "int64"],
+    ),
+    network("max_pool3d", lambda F, x: F.max_pool3d(x, 2), VOLUME, more=[[normal(3, 4, 2, 2)]]),
+    network("max_pool3d windows", lambda F, x: F.max_pool3d(x, (3, 2, 2), 1, 1, (1, 2, 1)), VOLUME),
+    network(
+        "max_pool3d indices",
+        lambda F, x: F.max_pool3d(x, 2, (2, 1, 3), return_indices=True),
+        VOLUME,
+    ),
+    network("avg_pool3d", lambda F, x: F.avg_pool3d(x, 2), VOLUME, dtypes=WIDE),
+    network(
+        "avg_pool3d padded",
+        lambda F, x: F.avg_pool3d(x, (3, 2, 2), (2, 1, 3), (1, 0, 1), True, False),
+        VOLUME,
+        dtypes=WIDE,
+    ),
+    network(
+        "avg_pool3d divisor",
+        lambda F, x: F.avg_pool3d(x, 2, None, 0, False, True, 3),
+        VOLUME,
+        dtypes=WIDE,
+    ),
+    network("adaptive_max_pool1d", lambda F, x: F.adaptive_max_pool1d(x, 4), normal(2, 3, 9)),
+    network("adaptive_max_pool2d", lambda F, x: F.adaptive_max_pool2d(x, (3, 4), True), IMAGE),
+    network("adaptive_max_pool3d", lambda F, x: F.adaptive_max_pool3d(x, (2, 1, 3), True), VOLUME),
+    network(
+        "fractional_max_pool2d",
+        lambda F, x: F.fractional_max_pool2d(x, (2, 3), (4, 3), None, True, draws(x, 2)),
+        IMAGE,
+        dtypes=WIDE,
+    ),
+    network(
+        "fractional_max_pool3d",
+        lambda F, x: F.fractional_max_pool3d(x, (1, 2, 1), (3, 1, 3), None, True, draws(x, 3)),
+        VOLUME,
+        dtypes=WIDE,
+    ),
+    network("lp_pool1d", lambda F, x: F.lp_pool1d(x.abs(), 3, 3, 2), normal(2, 3, 9), dtypes=WIDE),
+    network("lp_pool2d", lambda F, x: F.lp_pool2d(x, 2, (3, 2), 1), IMAGE, dtypes=WIDE),
+    network("lp_pool3d", lambda F, x: F.lp_pool3d(x, 2, (2, 1, 2)), VOLUME, dtypes=WIDE),
+    network(
+        "max_unpool1d",
+        lambda F, x, i: F.max_unpool1d(x, i, 2, 3),
+        normal(2, 3, 4),
+        places,
+        dtypes=WIDE,
+    ),
+    network(
+        "max_unpool2d",
+        lambda F, x, i: F.max_unpool2d(x[..., None], i[..., None], (2, 3), 2, (0, 1)),
+        normal(2, 3, 4),
+        places,
+        dtypes=WIDE,
+    ),
+    network(
+        "max_unpool3d",
+        lambda F, x, i: F.max_unpool3d(x[..., None, None], i[..., None, None], 2),
+        normal(2, 3, 4),
+        places,
+        dtypes=WIDE,
+    ),
     network("pad", lambda F, x: F.pad(x, (1, 2), value=0.5), normal(2, 3), dtypes=["float32"]),
     network("pad cut", lambda F, x: F.pad(x, (-1, 2, 0, -1)), normal(3, 4)),
     network("pad reflect", lambda F, x: F.pad(x, (2, 1, 0, 3), "reflect"), normal(2, 4, 4)),

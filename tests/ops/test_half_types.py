@@ -24,6 +24,7 @@ ROUNDED_TWICE = {
     "cross_entropy": 1.5,  # the terms of a smoothed target are
     "binary_cross_entropy_with_logits": 1.5,  # the loss is rounded, then multiplied by the weight
     "binary_cross_entropy": 1,  # the same
+    **dict.fromkeys(("lp_pool1d", "lp_pool2d", "lp_pool3d"), 2),  # powers and their mean are
     "gradient": 6,  # differences and their quotients are, one by one
     "smooth_l1_loss": 1,  # the piece near 0 is rounded, then divided
 }
@@ -31,6 +32,7 @@ ROUNDED_TWICE = {
 COMPOSED = {
     *("addr", "cosine_similarity", "cumulative_trapezoid", "diff", "einsum", "histogram"),
     *("index_add", "kl_div", "normalize", "pairwise_distance", "pow of negative numbers", "put"),
+    *("lp_pool1d", "lp_pool2d", "lp_pool3d"),
     *("poisson_nll_loss", "softsign", "tanhshrink", "trapezoid"),
 }
 # Samples that compute before they call the op, such as 1e7 x: that is rounded to a half first.

@@ -119,7 +119,182 @@ def test_arguments_out_of_range_are_named(name, arguments, message):
         getattr(tensorlab.nn.functional, name)(tensorlab.ones(1, 4, 4), *arguments)
 
 
-@pytest.mark.parametrize("kernel", [(1, 2, 3), "2", 1.5, (2, 1.5)])
-def test_a_kernel_size_that_is_no_int_or_pair_is_refused(kernel):
-    with pytest.raises(TypeError):
+@pytest.mark.parametrize(
+    ("kernel", "error"),
+    [((1, 2, 3), RuntimeError), ("2", TypeError), (1.5, TypeError), ((2, 1.5), TypeError)],
+)
+def test_a_kernel_size_that_is_no_int_or_pair_is_refused(kernel, error):
+    with pytest.raises(error, match="^max_pool2d: kernel_size must be an int or 2 of them"):
         tensorlab.nn.functional.max_pool2d(tensorlab.ones(1, 4, 4), kernel)
+
+
+# ------------------------------------------------------------------------------ drawn windows, and the way back
+PLANES = {1: (2, 3, 11), 2: (2, 3, 7, 6), 3: (2, 3, 5, 6, 7)}
+
+
+def planes(T, axes):
+    """Distinct numbers of both signs."""
+    shape = PLANES[axes]
+    return (T.arange(float(math.prod(shape))) * 7.3).cos().view(shape).requires_grad_()
+
+
+def with_gradient(T, x, out):
+    """The result, and its gradient by x."""
+    weights = T.arange(1.0, out.numel() + 1).view(out.shape)
+    return out.tolist(), T.autograd.grad((out * weights).sum(), x)[0].tolist()
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize("batched", [True, False])
+def test_fractional_pooling_draws_the_windows_that_pytorch_draws(axes, batched):
+    def program(T):
+        x = planes(T, axes)
+        images = x if batched else x[1]
+        layer = getattr(T.nn, f"FractionalMaxPool{axes}d")
+        results = []
+        for options in [
+            {"output_size": 3},
+            {"output_ratio": (0.5,) * axes},
+            {"output_size": 1},
+            {"output_size": (2, 4, 3)[:axes]},
+        ]:
+            T.manual_seed(5)
+            out, indices = layer(2, return_indices=True, **options)(images)
+            results.append((with_gradient(T, x, out), indices.tolist()))
+            T.manual_seed(5)
+            results.append(layer((1, 3, 2)[:axes], **options)(images).tolist())
+        return results
+
+    agree(program, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_unpooling_puts_numbers_back(axes):
+    def program(T):
+        x = planes(T, axes)
+        function = getattr(T.nn.functional, f"max_unpool{axes}d")
+        layer = getattr(T.nn, f"MaxUnpool{axes}d")
+        found, at = getattr(T.nn.functional, f"max_pool{axes}d")(x, 3, 2, 1, return_indices=True)
+        whole = layer(3, 2, 1)(found, at, x.shape)
+        pairs = getattr(T.nn.functional, f"max_pool{axes}d")(x, 2, return_indices=True)
+        return [
+            with_gradient(T, x, whole),
+            layer(2)(*pairs, output_size=x.shape[2:]).tolist(),
+            function(*pairs, 2, output_size=[size // 2 * 2 for size in x.shape[2:]]).tolist(),
+            function(pairs[0][0], pairs[1][0], (2,) * axes, 2).tolist(),
+            repr(layer(2)),
+        ]
+
+    agree(program, tolerance=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda F, x, at: F.max_unpool2d(x, at + 99, 2),
+            RuntimeError,
+            "found an invalid max index",
+        ),
+        (
+            lambda F, x, at: F.max_unpool2d(x, at - 99, 2),
+            RuntimeError,
+            "found an invalid max index",
+        ),
+        (lambda F, x, at: F.max_unpool2d(x, at[:1], 2), RuntimeError, "the indices have shape"),
+        (lambda F, x, at: F.max_unpool2d(x, at.int(), 2), RuntimeError, "the indices are"),
+        (lambda F, x, at: F.max_unpool2d(x, at, 2, output_size=(4, 6)), ValueError, "out of reach"),
+        (lambda F, x, at: F.max_unpool2d(x, at, 2, output_size=(8, 6)), ValueError, "out of reach"),
+        (lambda F, x, at: F.max_unpool2d(x, at, 2, output_size=(6,)), ValueError, "has 1 numbers"),
+        (lambda F, x, at: F.max_unpool2d(x.long(), at, 2), NotImplementedError, "not implemented"),
+        (
+            lambda F, x, at: F.max_unpool2d(x[0, 0], at[0, 0], 2),
+            RuntimeError,
+            "the input has shape",
+        ),
+    ],
+)
+def test_what_unpooling_refuses(call, error, message):
+    def refused(T):
+        F = T.nn.functional
+        found, at = F.max_pool2d(planes(T, 2), 2, return_indices=True)
+        with pytest.raises(error) as caught:
+            call(F, found, at)
+        return str(caught.value)
+
+    assert refused(tensorlab).startswith("max_unpool2d: ")
+    assert message in refused(tensorlab)
+    agree(lambda T: bool(refused(T)))
+
+
+@pytest.mark.parametrize("axes", [2, 3])
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({}, ValueError),
+        ({"output_size": 99}, RuntimeError),
+        ({"output_size": 3, "output_ratio": 0.5}, ValueError),
+        ({"output_ratio": 1.5}, ValueError),
+        ({"output_ratio": 1}, ValueError),
+        ({"output_ratio": 0}, ValueError),
+    ],
+)
+def test_fractional_layers_refuse_what_makes_no_windows(axes, options, error):
+    def refused(T):
+        with pytest.raises(error):
+            getattr(T.nn, f"FractionalMaxPool{axes}d")(2, **options)(planes(T, axes))
+        return True
+
+    agree(refused)
+
+
+def test_random_samples_are_of_the_inputs_type_and_shape():
+    x = tensorlab.ones(2, 3, 5, 5)
+    pooled = tensorlab.nn.functional.fractional_max_pool2d
+    for samples, message in [
+        (tensorlab.zeros(2, 3, 2).double(), "must be of one type"),
+        (tensorlab.zeros(1, 3, 2), "the random samples have shape"),
+        (tensorlab.zeros(2, 2, 2), "the random samples have shape"),
+        (tensorlab.zeros(2, 3, 3), "the random samples have shape"),
+    ]:
+        with pytest.raises(RuntimeError, match=f"^fractional_max_pool2d: .*{message}"):
+            pooled(x, 2, 3, _random_samples=samples)
+    assert pooled(x, 2, 3, _random_samples=tensorlab.zeros(4, 3, 2)).shape == (2, 3, 3, 3)
+
+
+# ------------------------------------------------------------------------------ corners
+def test_a_window_of_padding_alone_holds_the_lowest_number():
+    """With a dilation, the elements of a window can lie on both sides of a small signal."""
+    agree(lambda T: T.nn.functional.max_pool1d(T.ones(1, 1, 3), 2, 1, 1, 4).tolist())
+    for name in ("uint8", "int8", "int16", "int32", "int64"):
+        agree(
+            lambda T, name=name: T.nn.functional.max_pool2d(
+                T.ones(1, 3, 3, dtype=getattr(T, name)), 2, 1, 1, 4
+            ).tolist()
+        )
+    x = tensorlab.ones(1, 3, 3, requires_grad=True)
+    out, at = tensorlab.nn.functional.max_pool2d(x, 2, 1, 1, (2, 4), return_indices=True)
+    assert at.tolist() == [[[9], [9], [9]]]
+    out.sum().backward()
+    assert x.grad.tolist() == [[[0.0] * 3] * 3]
+
+
+def test_integers_are_pooled_and_their_means_rounded_towards_0():
+    def program(T):
+        x = (T.arange(2.0 * 60).cos() * 100).long().view(2, 3, 4, 5)
+        found = T.nn.functional.max_pool2d(x, 2, return_indices=True)
+        return [one.tolist() for one in (*found, T.nn.functional.avg_pool2d(x, (2, 3), 1))]
+
+    agree(program)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("name", ["max_pool", "avg_pool", "adaptive_avg_pool", "adaptive_max_pool"])
+def test_only_a_batch_may_be_empty_and_the_function_is_named(name, axes):
+    F, sizes = tensorlab.nn.functional, (4,) * axes
+    call = getattr(F, f"{name}{axes}d")
+    assert call(tensorlab.ones(0, 2, *sizes), 2).shape == (0, 2, *(2,) * axes)
+    assert call(tensorlab.ones(2, 2, *sizes, device="meta"), 2).shape == (2, 2, *(2,) * axes)
+    for wrong in [(2, 2, 0, *sizes[1:]), sizes, (1, 1, 1, *sizes)]:
+        with pytest.raises(RuntimeError, match=f"^{name}{axes}d: "):
+            call(tensorlab.ones(*wrong), 2)

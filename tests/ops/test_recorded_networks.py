@@ -54,11 +54,22 @@ BAD_CALLS = {
     "cross_entropy": lambda: (rows(), tensorlab.tensor([0, 3])),
     "max_pool2d": lambda: (rows(), (2, 2), (1, 1), (0, 0), (1, 1), False),
     "avg_pool2d": lambda: (rows(), (2, 2), (1, 1), (0, 0), False, True, None),
-    "avg_pool2d_backward": lambda: (
+    "avg_pool_backward": lambda: (
         *(tensorlab.ones(1, 4, 4), (4, 4), (2, 2), (2, 2), (0, 0), False, True, None),
     ),
     "adaptive_avg_pool2d": lambda: (tensorlab.ones(1, 4, 4), (-1, 2)),
-    "adaptive_avg_pool2d_backward": lambda: (tensorlab.ones(1, 4, 4), (4, 4), (2, 2)),
+    "max_pool3d": lambda: (rows(), (2,) * 3, (1,) * 3, (0,) * 3, (1,) * 3, False),
+    "avg_pool3d": lambda: (rows(), (2,) * 3, (1,) * 3, (0,) * 3, False, True, None),
+    "adaptive_avg_pool3d": lambda: (tensorlab.ones(1, 4, 4, 4), (-1, 2, 2)),
+    "adaptive_max_pool2d": lambda: (tensorlab.ones(1, 4, 4), (-1, 2)),
+    "adaptive_max_pool3d": lambda: (tensorlab.ones(1, 4, 4, 4), (-1, 2, 2)),
+    "fractional_max_pool2d": lambda: (
+        *(tensorlab.ones(1, 4, 4), (2, 2), (3,), tensorlab.zeros(1, 1, 2)),
+    ),
+    "fractional_max_pool3d": lambda: (
+        *(tensorlab.ones(1, 4, 4, 4), (2,) * 3, (4, 3, 3), tensorlab.zeros(1, 1, 3)),
+    ),
+    "adaptive_avg_pool_backward": lambda: (tensorlab.ones(1, 4, 4), (4, 4), (2, 2)),
     "layer_norm": lambda: (rows(), (2,)),
     "layer_norm_backward": lambda: (
         *(rows(), rows(), (3,), None, 1e-5, tensorlab.ones(1), tensorlab.ones(2)),

@@ -1,0 +1,260 @@
+"""Average pooling: the mean of each window, and how its gradient is spread over the window."""
+
+from libc.stdint cimport int64_t
+
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, kernel_dtype, real
+from tensorlab._core.layout cimport int_argument, shape_text, ssize
+from tensorlab._core.op cimport Op
+from tensorlab._core.tensor cimport TensorBase, memory_of
+from tensorlab.ops.pooling.windows cimport (
+    BEHIND,
+    COUNT,
+    FIRST,
+    Planes,
+    axis_sizes,
+    check_axes,
+    check_filled,
+    check_type,
+    describe,
+    ints_for_axes,
+    ints_of,
+    lengths_of,
+    plain,
+    run_planes,
+    strides_or_kernels,
+    tensor_of_sizes,
+    windows_of,
+)
+
+from tensorlab.errors import ShapeError
+
+ctypedef fused mean_number:
+    int64_t
+    float
+    double
+
+
+# ---------------------------------------------------------------- loops
+cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noexcept nogil:
+    """The mean of each window; of integers rounded towards 0."""
+    cdef mean_number* out = <mean_number*>p.out
+    cdef mean_number* plane
+    cdef mean_number total
+    cdef const int64_t* in_slices
+    cdef const int64_t* in_rows
+    cdef const int64_t* in_columns
+    cdef ssize k, s, i, j, depth, row, column, start, at
+    for k in range(begin, end):
+        plane = x + k * p.size
+        at = k * p.out_size
+        for s in range(p.slices.out_size):
+            in_slices = p.slices.windows + 3 * s
+            for i in range(p.rows.out_size):
+                in_rows = p.rows.windows + 3 * i
+                for j in range(p.columns.out_size):
+                    in_columns = p.columns.windows + 3 * j
+                    total = 0
+                    for depth in range(in_slices[FIRST], in_slices[BEHIND]):
+                        for row in range(in_rows[FIRST], in_rows[BEHIND]):
+                            start = (depth * p.rows.size + row) * p.columns.size
+                            for column in range(in_columns[FIRST], in_columns[BEHIND]):
+                                total += plane[start + column]
+                    out[at] = total / divisor_of(p, in_slices, in_rows, in_columns, total)
+                    at += 1
+
+
+cdef void spread_over_planes(Planes* p, ssize begin, ssize end, real* x) noexcept nogil:
+    """The gradient of the mean: each window's elements get their share. Here `out` is what `x` was the mean of."""
+    cdef real* out
+    cdef real share
+    cdef const int64_t* in_slices
+    cdef const int64_t* in_rows
+    cdef const int64_t* in_columns
+    cdef ssize k, s, i, j, depth, row, column, start, at
+    for k in range(begin, end):
+        out = <real*>p.out + k * p.size
+        at = k * p.out_size
+        for i in range(p.size):
+            out[i] = 0
+        for s in range(p.slices.out_size):
+            in_slices = p.slices.windows + 3 * s
+            for i in range(p.rows.out_size):
+                in_rows = p.rows.windows + 3 * i
+                for j in range(p.columns.out_size):
+                    in_columns = p.columns.windows + 3 * j
+                    share = x[at] / divisor_of(p, in_slices, in_rows, in_columns, x[at])
+                    for depth in range(in_slices[FIRST], in_slices[BEHIND]):
+                        for row in range(in_rows[FIRST], in_rows[BEHIND]):
+                            start = (depth * p.rows.size + row) * p.columns.size
+                            for column in range(in_columns[FIRST], in_columns[BEHIND]):
+                                out[start + column] += share
+                    at += 1
+
+
+cdef inline mean_number divisor_of(Planes* p, const int64_t* in_slices, const int64_t* in_rows, const int64_t* in_columns,
+                                   mean_number as_this) noexcept nogil:
+    if p.divisor != 0:
+        return <mean_number>p.divisor
+    return <mean_number>(in_slices[COUNT] * in_rows[COUNT] * in_columns[COUNT])
+
+
+cdef TensorBase mean_of_windows(TensorBase x, tuple windows, double divisor):
+    cdef int kernel_type = kernel_dtype(x.dtype_)
+    cdef TensorBase computed = plain(x, kernel_type), out = tensor_of_sizes(kernel_type, x, lengths_of(windows))
+    cdef void* loop = <void*>mean_of_planes[float]
+    cdef Planes p
+    if kernel_type == INT64:
+        loop = <void*>mean_of_planes[int64_t]
+    elif kernel_type == FLOAT64:
+        loop = <void*>mean_of_planes[double]
+    describe(&p, computed, windows, lengths_of(windows), False)
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    run_planes(&p, loop)
+    return plain(out, x.dtype_)
+
+
+cdef TensorBase spread_over_windows(TensorBase grad, tuple windows, double divisor, tuple sizes):
+    """The gradient by planes of these sizes."""
+    cdef int kernel_type = kernel_dtype(grad.dtype_)
+    cdef TensorBase computed = plain(grad, kernel_type), out = tensor_of_sizes(kernel_type, grad, sizes)
+    cdef Planes p
+    describe(&p, out, windows, lengths_of(windows), False)
+    p.x, p.out, p.divisor = memory_of(computed), memory_of(out), divisor
+    run_planes(&p, <void*>spread_over_planes[double] if kernel_type == FLOAT64 else <void*>spread_over_planes[float])
+    return plain(out, grad.dtype_)
+
+
+cdef int check_gradient(TensorBase grad, tuple windows, str where) except -1:
+    """There is one number for each window."""
+    if axis_sizes(grad, <int>len(windows)) != lengths_of(windows):
+        raise ShapeError(f"{where}: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but there are "
+                         f"{lengths_of(windows)} windows")
+    return 0
+
+
+# ---------------------------------------------------------------- avg_pool1d, avg_pool2d, avg_pool3d
+cdef Op AVG_POOL2D = Op("avg_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+                        "bool count_include_pad, int? divisor_override) -> Tensor")
+cdef Op AVG_POOL3D = Op("avg_pool3d(Tensor x, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, "
+                        "bool count_include_pad, int? divisor_override) -> Tensor")
+cdef Op AVG_POOL_BACKWARD = Op("avg_pool_backward(Tensor grad, int[] sizes, int[] kernel_size, int[] stride, "
+                               "int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor")
+
+cdef tuple mean_windows(TensorBase x, tuple sizes, object kernel_size, object stride, object padding, object ceil_mode,
+                        object count_include_pad, object divisor_override, str where):
+    """The windows of planes of these sizes, or of x's."""
+    cdef tuple kernels = ints_of(kernel_size), windows
+    cdef int axes = <int>len(kernels)
+    where = where or f"avg_pool{axes}d"
+    check_axes(x, axes, where)
+    check_type(x, is_floating(x.dtype_) or x.dtype_ == INT64, where)
+    if divisor_override == 0:
+        raise ShapeError(f"{where}: divisor_override is 0; give a number to divide by, or leave it out")
+    windows = windows_of(sizes or axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), (1,) * axes, ceil_mode,
+                         count_include_pad, where)
+    check_filled(x, axes, where)
+    return windows
+
+cdef TensorBase avg_pool_result(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
+                                object count_include_pad, object divisor_override):
+    windows = mean_windows(x, None, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, None)
+    return tensor_of_sizes(x.dtype_, x, lengths_of(windows))
+
+cdef TensorBase avg_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object ceil_mode,
+                                object count_include_pad, object divisor_override):
+    windows = mean_windows(x, None, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override, None)
+    return mean_of_windows(x, windows, divisor_override or 0)
+
+cdef TensorBase avg_pool_backward_result(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
+                                         object ceil_mode, object count_include_pad, object divisor_override):
+    windows = mean_windows(grad, ints_of(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                           "avg_pool_backward")
+    check_gradient(grad, windows, "avg_pool_backward")
+    return tensor_of_sizes(grad.dtype_, grad, ints_of(sizes))
+
+cdef TensorBase avg_pool_backward_kernel(TensorBase grad, object sizes, object kernel_size, object stride, object padding,
+                                         object ceil_mode, object count_include_pad, object divisor_override):
+    """The gradient of a mean over windows by its input, planes of these sizes."""
+    windows = mean_windows(grad, ints_of(sizes), kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override,
+                           "avg_pool_backward")
+    check_gradient(grad, windows, "avg_pool_backward")
+    return spread_over_windows(grad, windows, divisor_override or 0, ints_of(sizes))
+
+AVG_POOL2D.kernel = AVG_POOL3D.kernel = <void*>avg_pool_kernel
+AVG_POOL2D.shape_rule = AVG_POOL3D.shape_rule = <void*>avg_pool_result
+AVG_POOL_BACKWARD.kernel, AVG_POOL_BACKWARD.shape_rule = <void*>avg_pool_backward_kernel, <void*>avg_pool_backward_result
+
+@AVG_POOL2D.derivative("x")
+@AVG_POOL3D.derivative("x")
+def avg_pool_derivative(grad, x_shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    sizes = x_shape[-len(kernel_size):]
+    return run_tuple(AVG_POOL_BACKWARD, (grad, sizes, kernel_size, stride, padding, ceil_mode, count_include_pad,
+                                         divisor_override))
+
+@AVG_POOL_BACKWARD.derivative("grad")
+def avg_pool_backward_derivative(grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    op = AVG_POOL2D if len(kernel_size) == 2 else AVG_POOL3D
+    return run_tuple(op, (grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override))
+
+cdef object avg_pool(Op op, int axes, TensorBase x, object kernel_size, object stride, object padding, bint ceil_mode,
+                     bint count_include_pad, object divisor_override):
+    cdef str where = f"avg_pool{axes}d"
+    cdef tuple kernels = ints_for_axes(kernel_size, axes, where, "kernel_size")
+    cdef tuple strides = strides_or_kernels(stride, kernels, where)
+    cdef tuple paddings = ints_for_axes(padding, axes, where, "padding")
+    if divisor_override is not None:
+        divisor_override = int_argument(divisor_override, where, "divisor_override")
+    if axes > 1:
+        return run_tuple(op, (x, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override))
+    # checks, in the name of avg_pool1d
+    mean_windows(x, None, kernels, strides, paddings, ceil_mode, count_include_pad, divisor_override, None)
+    return run_tuple(op, (x.unsqueeze(-2), (1, *kernels), (1, *strides), (0, *paddings), ceil_mode, count_include_pad,
+                          divisor_override)).squeeze(-2)
+
+def avg_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
+               bint count_include_pad=True):
+    """The mean of each window of a signal, (batch, channels, length) or without batch; see `avg_pool2d`."""
+    return avg_pool(AVG_POOL2D, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
+               bint count_include_pad=True, divisor_override=None):
+    """The mean of each window of an image.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, height, width), or without batch, floating or int64
+    kernel_size : int or pair of int, the window
+    stride : int or pair of int, from one window to the next; the kernel size unless given
+    padding : int or pair of int, zeros around the image
+    ceil_mode : bool; a last window that is not full counts too
+    count_include_pad : bool; the mean counts the zeros of the padding
+    divisor_override : int, divides the sum instead of the number of elements
+
+    Returns
+    -------
+    Tensor, shape (batch, channels, out_height, out_width); means of int64 are rounded towards 0
+
+    Raises
+    ------
+    ShapeError
+        If a window is larger than the image, or the padding more than half of it.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.avg_pool2d(tensorlab.arange(16.).view(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+    return avg_pool(AVG_POOL2D, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+def avg_pool3d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
+               bint count_include_pad=True, divisor_override=None):
+    """The mean of each window of a volume, (batch, channels, depth, height, width) or without batch.
+
+    The other parameters are those of `avg_pool2d`, an int or three of them.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.avg_pool3d(tensorlab.arange(8.).view(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
+    return avg_pool(AVG_POOL3D, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)

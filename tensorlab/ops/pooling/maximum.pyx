@@ -1,0 +1,265 @@
+"""Max pooling: the largest number of each window, and where it was."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+
+from tensorlab._core.dispatch cimport run_tuple
+from tensorlab._core.dtypes cimport (
+    BOOL,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    kernel_dtype,
+    number,
+)
+from tensorlab._core.layout cimport ssize
+from tensorlab._core.op cimport Op
+from tensorlab._core.tensor cimport TensorBase, memory_of
+from tensorlab.ops.pooling.windows cimport (
+    BEHIND,
+    FIRST,
+    Planes,
+    axis_sizes,
+    check_axes,
+    check_filled,
+    check_type,
+    describe,
+    ints_for_axes,
+    ints_of,
+    lengths_of,
+    plain,
+    run_planes,
+    strides_or_kernels,
+    tensor_of_sizes,
+    windows_of,
+)
+
+
+# ---------------------------------------------------------------- loop
+cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept nogil:
+    """The largest number of each window and its place in the plane; the first of several, or the last nan."""
+    cdef number* plane
+    cdef const int64_t* in_slices
+    cdef const int64_t* in_rows
+    cdef const int64_t* in_columns
+    cdef ssize k, s, i, j, at
+    for k in range(begin, end):
+        plane = x + k * p.size
+        at = k * p.out_size
+        for s in range(p.slices.out_size):
+            in_slices = p.slices.windows + k * p.slices.next_plane + 3 * s
+            for i in range(p.rows.out_size):
+                in_rows = p.rows.windows + k * p.rows.next_plane + 3 * i
+                for j in range(p.columns.out_size):
+                    in_columns = p.columns.windows + k * p.columns.next_plane + 3 * j
+                    p.indices[at] = max_of_window(p, plane, in_slices, in_rows, in_columns, <number*>p.out + at)
+                    at += 1
+
+
+cdef inline ssize max_of_window(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows,
+                                const int64_t* in_columns, number* out) noexcept nogil:
+    """Write the largest number; return its place, which is behind the plane if the window holds nothing."""
+    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column = in_columns[FIRST]
+    cdef ssize place = (s * p.rows.size + row) * p.columns.size + column, start
+    cdef number best, value
+    if s >= in_slices[BEHIND] or row >= in_rows[BEHIND] or column >= in_columns[BEHIND]:
+        out[0] = lowest(out[0])
+        return p.size
+    best = plane[place]
+    while s < in_slices[BEHIND]:
+        row = in_rows[FIRST]
+        while row < in_rows[BEHIND]:
+            start = (s * p.rows.size + row) * p.columns.size
+            column = in_columns[FIRST]
+            while column < in_columns[BEHIND]:
+                value = plane[start + column]
+                if value > best or value != value:
+                    best = value
+                    place = start + column
+                column += p.columns.step
+            row += p.rows.step
+        s += p.slices.step
+    out[0] = best
+    return place
+
+
+cdef inline number lowest(number like) noexcept nogil:
+    """What no number of this type is below."""
+    if number is float or number is double:
+        return -INFINITY
+    elif number is uint8_t:
+        return 0
+    else:
+        return <number>(<int64_t>-1 << (8 * sizeof(number) - 1))
+
+
+cdef void* loop_of(int dtype) noexcept:
+    if dtype == UINT8:
+        return <void*>max_of_planes[uint8_t]
+    if dtype == INT8:
+        return <void*>max_of_planes[int8_t]
+    if dtype == INT16:
+        return <void*>max_of_planes[int16_t]
+    if dtype == INT32:
+        return <void*>max_of_planes[int32_t]
+    if dtype == INT64:
+        return <void*>max_of_planes[int64_t]
+    return <void*>max_of_planes[double] if dtype == FLOAT64 else <void*>max_of_planes[float]
+
+
+cdef tuple max_of_windows(TensorBase x, tuple windows, tuple counts, tuple steps, bint per_plane):
+    """The largest numbers and their places.
+
+    `counts`: how many windows there are along each axis of a plane; `steps` lead from one element of a window to the next;
+    `per_plane`: each plane has windows of its own, one table after another.
+    """
+    cdef int kernel_type = kernel_dtype(x.dtype_)
+    cdef TensorBase computed = plain(x, kernel_type), out, indices
+    cdef Planes p
+    out, indices = new_maxima(x, kernel_type, counts)
+    describe(&p, computed, windows, counts, per_plane)
+    p.slices.step, p.rows.step, p.columns.step = (1,) * (3 - len(steps)) + steps
+    p.x, p.out, p.indices = memory_of(computed), memory_of(out), <int64_t*>memory_of(indices)
+    run_planes(&p, loop_of(kernel_type))
+    return plain(out, x.dtype_), indices
+
+
+cdef tuple new_maxima(TensorBase x, int dtype, tuple counts):
+    """New tensors for the numbers and their places."""
+    return tensor_of_sizes(dtype, x, counts), tensor_of_sizes(INT64, x, counts)
+
+
+def to_places(grad, indices, x_shape, axes):
+    """The gradient of numbers that were taken from these places of each plane."""
+    planes = tuple(x_shape[:-axes])
+    flat = grad.new_zeros((*planes, x_shape[-axes:].numel()))
+    return flat.scatter_add(-1, indices.flatten(-axes), grad.flatten(-axes)).view(x_shape)
+
+
+# ---------------------------------------------------------------- max_pool1d, max_pool2d, max_pool3d
+cdef Op MAX_POOL2D = Op("max_pool2d(Tensor x, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
+                        "(Tensor values, Tensor indices)", node="MaxPool2DWithIndicesBackward0",
+                        public={"indices": "result1"}, differentiable=1)
+cdef Op MAX_POOL3D = Op("max_pool3d(Tensor x, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
+                        "(Tensor values, Tensor indices)", node="MaxPool3DWithIndicesBackward0",
+                        public={"indices": "result1"}, differentiable=1)
+
+cdef tuple max_windows(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    """The windows of an input that is checked here, in the name of the function for as many axes."""
+    cdef tuple kernels = ints_of(kernel_size), windows
+    cdef int axes = <int>len(kernels)
+    cdef str where = f"max_pool{axes}d"
+    check_axes(x, axes, where)
+    check_type(x, x.dtype_ != BOOL, where)
+    windows = windows_of(axis_sizes(x, axes), kernels, ints_of(stride), ints_of(padding), ints_of(dilation), ceil_mode, False,
+                         where)
+    check_filled(x, axes, where)
+    return windows
+
+cdef tuple max_pool_result(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    return new_maxima(x, x.dtype_, lengths_of(max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)))
+
+cdef tuple max_pool_kernel(TensorBase x, object kernel_size, object stride, object padding, object dilation, object ceil_mode):
+    windows = max_windows(x, kernel_size, stride, padding, dilation, ceil_mode)
+    return max_of_windows(x, windows, lengths_of(windows), ints_of(dilation), False)
+
+MAX_POOL2D.kernel = MAX_POOL3D.kernel = <void*>max_pool_kernel
+MAX_POOL2D.shape_rule = MAX_POOL3D.shape_rule = <void*>max_pool_result
+
+@MAX_POOL2D.derivative("x")
+@MAX_POOL3D.derivative("x")
+def max_pool_derivative(grad, x_shape, indices, kernel_size, padding, dilation):
+    """Each window's gradient goes to the place that its number came from; that of a window of padding goes nowhere."""
+    axes = len(kernel_size)
+    if max(padding) > 0 and max(dilation) > 1:      # only a wide step can miss the image
+        size = x_shape[-axes:].numel()
+        grad = grad.masked_fill(indices >= size, 0)
+        indices = indices.clamp(max=size - 1)
+    return to_places(grad, indices, x_shape, axes)
+
+cdef tuple max_pool(Op op, int axes, TensorBase x, object kernel_size, object stride, object padding, object dilation,
+                    bint ceil_mode):
+    """The largest numbers and their places."""
+    cdef str where = f"max_pool{axes}d"
+    cdef tuple kernels = ints_for_axes(kernel_size, axes, where, "kernel_size")
+    cdef tuple strides = strides_or_kernels(stride, kernels, where)
+    cdef tuple paddings = ints_for_axes(padding, axes, where, "padding")
+    cdef tuple steps = ints_for_axes(dilation, axes, where, "dilation")
+    if axes > 1:
+        return run_tuple(op, (x, kernels, strides, paddings, steps, ceil_mode))
+    max_windows(x, kernels, strides, paddings, steps, ceil_mode)     # checks, in the name of max_pool1d
+    found = run_tuple(op, (x.unsqueeze(-2), (1, *kernels), (1, *strides), (0, *paddings), (1, *steps), ceil_mode))
+    return found[0].squeeze(-2), found[1].squeeze(-2)
+
+def max_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+               bint return_indices=False):
+    """The largest number of each window of a signal, (batch, channels, length) or without batch; see `max_pool2d`."""
+    found = max_pool(MAX_POOL2D, 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+def max_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+               bint return_indices=False):
+    """The largest number of each window of an image.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, height, width), or without batch, of any type but bool
+    kernel_size : int or pair of int, the window
+    stride : int or pair of int, from one window to the next; the kernel size unless given
+    padding : int or pair of int, places around the image that hold less than any number
+    dilation : int or pair of int, from one element of a window to the next
+    ceil_mode : bool; a last window that is not full counts too
+    return_indices : bool; also return where in its plane, row-major, each number was
+
+    Returns
+    -------
+    Tensor, shape (batch, channels, out_height, out_width); and int64 indices of that shape
+
+    Raises
+    ------
+    ShapeError
+        If a window is larger than the image, or the padding more than half of it.
+
+    Notes
+    -----
+    A dilated window can hold nothing but padding: its number is the lowest of its type, its index lies behind the plane,
+    and its gradient goes nowhere.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.max_pool2d(tensorlab.arange(16.).view(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+    found = max_pool(MAX_POOL2D, 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+def max_pool3d(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+               bint return_indices=False):
+    """The largest number of each window of a volume, (batch, channels, depth, height, width) or without batch.
+
+    The other parameters are those of `max_pool2d`, an int or three of them. An index counts the elements of a volume.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.max_pool3d(tensorlab.arange(8.).view(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+    found = max_pool(MAX_POOL3D, 3, input, kernel_size, stride, padding, dilation, ceil_mode)
+    return found if return_indices else found[0]
+
+def max_pool1d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+                            bint return_indices=False):
+    """`max_pool1d` with its indices, whatever `return_indices` is."""
+    return max_pool(MAX_POOL2D, 1, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+def max_pool2d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+                            bint return_indices=False):
+    """`max_pool2d` with its indices, whatever `return_indices` is."""
+    return max_pool(MAX_POOL2D, 2, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+def max_pool3d_with_indices(TensorBase input not None, kernel_size, stride=None, padding=0, dilation=1, bint ceil_mode=False,
+                            bint return_indices=False):
+    """`max_pool3d` with its indices, whatever `return_indices` is."""
+    return max_pool(MAX_POOL3D, 3, input, kernel_size, stride, padding, dilation, ceil_mode)
