@@ -72,7 +72,7 @@ FAMILIES = {
     "attention": ("ops/multi_head_attention.py ops/attention.pyx ops/attention_formula.py "
                   "ops/scaled_dot_product.pyx", [*OPS, "tests/nn"]),
     "recurrent": ("ops/recurrent/*.p[xy]*",
-                  ["tests/nn/test_recurrent.py", "tests/nn/test_packing.py", *OPS]),
+                  ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.pyx", OPS),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),

@@ -72,8 +72,8 @@ def second_gradients(grads, grads_of_results, tensors, options, create_graph):
     ]
     inputs = [x if x.requires_grad else x.requires_grad_() for x in inputs]
     results = [y for y in recurrent_layer(inputs[3:], *options) if y is not None]
-    first = grad(results, inputs[3:], inputs[: len(results)], create_graph=True, allow_unused=True)
-    pairs = [(y, g) for y, g in zip(first, grads, strict=True) if y is not None and g is not None]
+    first = grad(results, inputs[3:], inputs[: len(results)], create_graph=True)
+    pairs = [(y, g) for y, g in zip(first, grads, strict=True) if g is not None]
     return grad(
         [y for y, _ in pairs],
         inputs,
