@@ -44,6 +44,7 @@ cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noex
     cdef const int64_t* in_slices
     cdef const int64_t* in_rows
     cdef const int64_t* in_columns
+    cdef ssize height = p.rows.size, width = p.columns.size
     cdef ssize k, s, i, j, depth, row, column, start, at
     for k in range(begin, end):
         plane = x + k * p.size
@@ -57,7 +58,7 @@ cdef void mean_of_planes(Planes* p, ssize begin, ssize end, mean_number* x) noex
                     total = 0
                     for depth in range(in_slices[FIRST], in_slices[BEHIND]):
                         for row in range(in_rows[FIRST], in_rows[BEHIND]):
-                            start = (depth * p.rows.size + row) * p.columns.size
+                            start = (depth * height + row) * width
                             for column in range(in_columns[FIRST], in_columns[BEHIND]):
                                 total += plane[start + column]
                     out[at] = total / divisor_of(p, in_slices, in_rows, in_columns, total)
@@ -71,6 +72,7 @@ cdef void spread_over_planes(Planes* p, ssize begin, ssize end, real* x) noexcep
     cdef const int64_t* in_slices
     cdef const int64_t* in_rows
     cdef const int64_t* in_columns
+    cdef ssize height = p.rows.size, width = p.columns.size
     cdef ssize k, s, i, j, depth, row, column, start, at
     for k in range(begin, end):
         out = <real*>p.out + k * p.size
@@ -86,7 +88,7 @@ cdef void spread_over_planes(Planes* p, ssize begin, ssize end, real* x) noexcep
                     share = x[at] / divisor_of(p, in_slices, in_rows, in_columns, x[at])
                     for depth in range(in_slices[FIRST], in_slices[BEHIND]):
                         for row in range(in_rows[FIRST], in_rows[BEHIND]):
-                            start = (depth * p.rows.size + row) * p.columns.size
+                            start = (depth * height + row) * width
                             for column in range(in_columns[FIRST], in_columns[BEHIND]):
                                 out[start + column] += share
                     at += 1

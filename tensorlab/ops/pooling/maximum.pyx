@@ -62,25 +62,27 @@ cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept n
 cdef inline ssize max_of_window(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows,
                                 const int64_t* in_columns, number* out) noexcept nogil:
     """Write the largest number; return its place, which is behind the plane if the window holds nothing."""
-    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column = in_columns[FIRST]
-    cdef ssize place = (s * p.rows.size + row) * p.columns.size + column, start
+    cdef ssize width = p.columns.size, row_step = p.rows.step, column_step = p.columns.step
+    cdef ssize row_behind = in_rows[BEHIND], column_first = in_columns[FIRST], column_behind = in_columns[BEHIND]
+    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column, start
+    cdef ssize place = (s * p.rows.size + row) * width + column_first
     cdef number best, value
-    if s >= in_slices[BEHIND] or row >= in_rows[BEHIND] or column >= in_columns[BEHIND]:
+    if s >= in_slices[BEHIND] or row >= row_behind or column_first >= column_behind:
         out[0] = lowest(out[0])
         return p.size
     best = plane[place]
     while s < in_slices[BEHIND]:
         row = in_rows[FIRST]
-        while row < in_rows[BEHIND]:
-            start = (s * p.rows.size + row) * p.columns.size
-            column = in_columns[FIRST]
-            while column < in_columns[BEHIND]:
+        while row < row_behind:
+            start = (s * p.rows.size + row) * width
+            column = column_first
+            while column < column_behind:
                 value = plane[start + column]
                 if value > best or value != value:
                     best = value
                     place = start + column
-                column += p.columns.step
-            row += p.rows.step
+                column += column_step
+            row += row_step
         s += p.slices.step
     out[0] = best
     return place
