@@ -176,3 +176,36 @@ def test_nan_goes_through_relu():
     tensors = tensors_of("RNN_RELU", False, 0, ((1,), 1, 1, 3), tensorlab.float32)
     out = recurrent_layer([tensors[0] * float("nan"), *tensors[1:]], "RNN_RELU", False, False, (1,))
     assert out[0].isnan().all()
+
+
+def test_an_input_may_have_no_features():
+    tensors = [tensorlab.ones(*s) for s in ((3, 0), (3, 4), (12, 0), (12, 4))]
+    ours = recurrent_layer(tensors, "GRU", False, False, (3,))[0]
+    plain = formula.recurrent_layer(tensors, "GRU", False, False, (3,))[0]
+    assert (ours - plain).abs().max().item() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"input": None}, "input is of type NoneType; expected a Tensor"),
+        ({"hx": None}, "hx is of type NoneType; expected a Tensor"),
+        ({"num_layers": 1.0}, "num_layers is of type float; expected an int"),
+        ({"dropout": "0"}, "dropout is of type str; expected a number"),
+    ],
+)
+def test_types_of_the_function_are_checked(change, text):
+    options = {
+        "input": tensorlab.ones(2, 3, 5),
+        "hx": tensorlab.ones(1, 3, 4),
+        "num_layers": 1,
+        "params": [tensorlab.ones(12, 5), tensorlab.ones(12, 4)],
+        "has_biases": False,
+        "dropout": 0,
+        "train": True,
+        "bidirectional": False,
+        "batch_first": False,
+    }
+    assert tensorlab.gru(**options)[0].shape == (2, 3, 4)
+    with pytest.raises(TypeError, match=text):
+        tensorlab.gru(**{**options, **change})
