@@ -1,8 +1,11 @@
 """Adam and AdamW: steps scaled for each element by the size of its past gradients."""
 
+from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
 from ..ops.optim_steps import adam_step
-from .optimizer import Optimizer, check_not_negative, refuse_differentiable
+from ..ops.pointwise.bounds import maximum
+from .formula import counted, decayed
+from .optimizer import Optimizer, check_betas, check_not_negative, check_rate, number
 
 __all__ = ["Adam", "AdamW"]
 
@@ -22,10 +25,12 @@ class Adam(Optimizer):
     Parameters
     ----------
     params : iterable of Tensors or of dicts, see Optimizer
-    lr, eps, weight_decay : float
+    lr : float, or Tensor of one element
+    eps, weight_decay : float
     betas : pair of float, from 0 to 1 without 1
     amsgrad, maximize, decoupled_weight_decay : bool
     foreach, capturable, fused : accepted for PyTorch's sake; the update is always one fused loop
+    differentiable : bool, whether autograd records the step, which is then made of tensor operations
 
     Raises
     ------
@@ -56,13 +61,10 @@ class Adam(Optimizer):
         decoupled_weight_decay=False,
     ):
         name = type(self).__name__
-        check_not_negative(name, lr=lr, eps=eps, weight_decay=weight_decay)
-        refuse_differentiable(name, differentiable)
-        for i, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(
-                    f"{name}: Invalid beta parameter at index {i}: {beta}; expected 0 <= beta < 1"
-                )
+        check_rate(name, lr)
+        check_not_negative(name, eps=eps, weight_decay=weight_decay)
+        check_betas(name, betas)
+        check_tensors(name, lr, betas, foreach and not capturable)
         defaults = {
             "lr": lr,
             "betas": betas,
@@ -79,7 +81,7 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group):
-        lr, eps, weight_decay = group["lr"], group["eps"], group["weight_decay"]
+        lr, eps, weight_decay = number(group["lr"]), group["eps"], group["weight_decay"]
         amsgrad, maximize = group["amsgrad"], group["maximize"]
         is_decoupled = group["decoupled_weight_decay"]
         params, grads, means, squares, largest, steps = [], [], [], [], [], []
@@ -94,6 +96,9 @@ class Adam(Optimizer):
                 state["exp_avg_sq"] = zeros_like(param)
                 if amsgrad:
                     state["max_exp_avg_sq"] = zeros_like(param)
+            if group["differentiable"]:
+                update_by_formula(param, state, group)
+                continue
             params.append(param)
             grads.append(grad)
             means.append(state["exp_avg"])
@@ -102,7 +107,7 @@ class Adam(Optimizer):
                 largest.append(state["max_exp_avg_sq"])
             steps.append(state["step"])
         if params:
-            betas = tuple(group["betas"])
+            betas = tuple(number(beta) for beta in group["betas"])
             adam_step(
                 params,
                 grads,
@@ -117,6 +122,40 @@ class Adam(Optimizer):
                 is_decoupled,
                 maximize,
             )
+
+
+def check_tensors(optimizer, lr, betas, is_foreach):
+    """Raise ValueError unless the options that are tensors are so together, and not with foreach as in PyTorch."""
+    are_tensors = [isinstance(beta, Tensor) for beta in betas]
+    if any(are_tensors) != all(are_tensors):
+        raise ValueError(f"{optimizer}: betas must be either both floats or both Tensors")
+    for name, value in (("lr", lr), *((f"betas[{i}]", beta) for i, beta in enumerate(betas))):
+        if isinstance(value, Tensor):
+            if is_foreach:
+                raise ValueError(
+                    f"{optimizer}: {name} as a Tensor is not supported for capturable=False and foreach=True"
+                )
+            if value.numel() != 1:
+                raise ValueError(f"{optimizer}: Tensor {name} must be 1-element")
+
+
+def update_by_formula(param, state, group):
+    """Take the step in tensor operations, which autograd records."""
+    beta1, beta2 = (number(beta) for beta in group["betas"])
+    lr, decay = number(group["lr"]), group["weight_decay"]
+    grad = -param.grad if group["maximize"] else param.grad
+    step = counted(state)
+    if group["decoupled_weight_decay"]:
+        param.mul_(1 - lr * decay)
+    else:
+        grad = decayed(grad, param, decay)
+    mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+    square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    if group["amsgrad"]:
+        square = maximum(state["max_exp_avg_sq"].clone(), square)
+        state["max_exp_avg_sq"].copy_(square)
+    size = (square / (1 - beta2**step)).sqrt() + group["eps"]
+    param.addcdiv_(mean.clone(), size, value=-lr / (1 - beta1**step))
 
 
 class AdamW(Adam):

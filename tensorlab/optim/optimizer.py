@@ -6,15 +6,84 @@ options that hold for them ("lr", ...).  What it remembers of a parameter from s
 writes parameters as numbers, their positions in the order of the groups.
 """
 
+import functools
 import warnings
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from itertools import chain
 
+from .._core.hooks import RemovableHandle
 from .._tensor import Tensor
-from ..autograd import enable_grad
+from ..autograd import enable_grad, set_grad_enabled
 from ..nn.parameter import clear_gradients
 
-__all__ = ["Optimizer"]
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+]
+
+HOOKS = tuple(
+    f"_optimizer_{of}_{when}_hooks"
+    for of in ("step", "state_dict", "load_state_dict")
+    for when in ("pre", "post")
+)
+ALL_BEFORE, ALL_AFTER = OrderedDict(), OrderedDict()  # hooks of the steps of all optimizers
+
+
+class _Required:
+    """The default of an option that each group must give."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def add_hook(hooks, hook):
+    handle = RemovableHandle(hooks)
+    hooks[handle.id] = hook
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` before each step of every optimizer; return a handle."""
+    return add_hook(ALL_BEFORE, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Call `hook(optimizer, args, kwargs)` after each step of every optimizer; return a handle."""
+    return add_hook(ALL_AFTER, hook)
+
+
+def between_hooks(step):
+    """Return a method `step` that calls the hooks around it; one called by another calls none."""
+
+    @functools.wraps(step)
+    def hooked(self, *args, **kwargs):
+        self._opt_called = True  # schedulers warn if they come first
+        before = [*ALL_BEFORE.values(), *self._optimizer_step_pre_hooks.values()]
+        after = [*self._optimizer_step_post_hooks.values(), *ALL_AFTER.values()]
+        if self._is_stepping or not (before or after):
+            return step(self, *args, **kwargs)
+        for hook in before:
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+        self._is_stepping = True
+        try:
+            result = step(self, *args, **kwargs)
+        finally:
+            self._is_stepping = False
+        for hook in after:
+            hook(self, args, kwargs)
+        return result
+
+    return hooked
 
 
 class Optimizer:
@@ -38,7 +107,16 @@ class Optimizer:
     gradient.
     """
 
+    _is_stepping = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = between_hooks(cls.step)
+
     def __init__(self, params, defaults):
+        for name in HOOKS:
+            setattr(self, name, OrderedDict())
         if isinstance(params, Tensor):
             raise TypeError(
                 f"{type(self).__name__}: params is a {type(params).__name__}; expected an iterable "
@@ -69,12 +147,18 @@ class Optimizer:
         if isinstance(given, set):
             raise TypeError(f"{name}: params is a set, whose order changes; give a list")
         params = [given] if isinstance(given, Tensor) else list(given)
+        names = [param[0] for param in params if isinstance(param, tuple)]
+        if names and len(names) < len(params):
+            raise ValueError(
+                f"{name}: all optimizer params should be with/without names. Some param names are missing"
+            )
+        params = [param[1] if isinstance(param, tuple) else param for param in params]
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError(
                     f"{name}: a parameter is of type {type(param).__name__}; expected a Tensor"
                 )
-            if not (param.is_leaf or param.retains_grad):
+            if not (self.defaults.get("differentiable") or param.is_leaf or param.retains_grad):
                 raise ValueError(
                     f"{name}: can't optimize a non-leaf Tensor; it is computed from others by "
                     f"{param.grad_fn.name()}. Give those, or x.detach().requires_grad_()"
@@ -90,8 +174,21 @@ class Optimizer:
             raise ValueError(f"{name}: some parameters appear in more than one parameter group")
         # the order of keys is seen in state_dict(): the group's own first, as PyTorch writes them
         group = {**param_group, "params": params}
+        if names:
+            group["param_names"] = names
         for option, value in self.defaults.items():
+            if value is required and option not in group:
+                raise ValueError(
+                    f"{name}: parameter group didn't specify a value of required optimization parameter {option}"
+                )
             group.setdefault(option, value)
+        for other in self.param_groups:
+            if ("param_names" in group) != ("param_names" in other):
+                kind = "with names" if names else "without names"
+                raise ValueError(
+                    f"{name}: all optimizer param groups should be with/without names. Cannot add param group {kind} "
+                    "to the optimizer"
+                )
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none=True):
@@ -99,6 +196,7 @@ class Optimizer:
         for group in self.param_groups:
             clear_gradients(group["params"], set_to_none)
 
+    @between_hooks
     def step(self, closure=None):
         """Change every parameter that has a gradient.
 
@@ -115,17 +213,64 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        for group in self.param_groups:
-            self.update_group(group)
+        with set_grad_enabled(bool(self.defaults.get("differentiable", False))):
+            for group in self.param_groups:
+                self.update_group(group)
         return loss
 
     def update_group(self, group):
         """Change the parameters of one group; every subclass defines its own."""
         raise NotImplementedError(f"{type(self).__name__}: has no update_group; define it")
 
+    # ------------------------------------------------------------ hooks
+    def register_step_pre_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` before each step; it may return new ones. Returns a handle."""
+        return add_hook(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call `hook(optimizer, args, kwargs)` after each step; return a handle."""
+        return add_hook(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` before `state_dict` collects; return a handle."""
+        return add_state_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` after it collected; it may return another. Returns a handle."""
+        return add_state_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Call `hook(optimizer, state_dict)` before one is loaded; it may return another. Returns a handle."""
+        return add_state_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Call `hook(optimizer)` after a state dict was loaded; return a handle."""
+        return add_state_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
     # ------------------------------------------------------------ saving and loading
+    def __getstate__(self):
+        return {
+            "defaults": self.defaults,
+            "state": self.state,
+            "param_groups": self.param_groups,
+        }
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+
     def state_dict(self):
         """Return {"state": {number: dict}, "param_groups": [...]}, sharing the state's tensors."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        found = self._packed()
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, found)
+            found = found if changed is None else changed
+        return found
+
+    def _packed(self):
         numbers = {}
         for param in all_params(self.param_groups):
             numbers.setdefault(id(param), len(numbers))
@@ -151,6 +296,10 @@ class Optimizer:
         ValueError
             If the groups differ in number or size; nothing is changed then.
         """
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
         saved = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in self.param_groups]
         saved_sizes = [len(group["params"]) for group in saved]
@@ -165,16 +314,31 @@ class Optimizer:
                 f"the size of optimizer's group; sizes are {saved_sizes} and {sizes}"
             )
         params = dict(zip(all_params(saved), all_params(self.param_groups), strict=True))
-        self.state = defaultdict(dict)
+        state = defaultdict(dict)
         for key, value in state_dict["state"].items():
             if key in params:
-                self.state[params[key]] = as_state_of(params[key], value)
+                state[params[key]] = as_state_of(params[key], value)
             else:
-                self.state[key] = value
-        self.param_groups = [
-            {**new, "params": old["params"]}
-            for old, new in zip(self.param_groups, saved, strict=True)
+                state[key] = value
+        kept = [
+            {key: old[key] for key in ("params", "param_names") if key in old}
+            for old in self.param_groups
         ]
+        self.__setstate__(
+            {
+                "state": state,
+                "param_groups": [
+                    {
+                        **{key: names for key, names in old.items() if key not in new},
+                        **new,
+                        "params": old["params"],
+                    }
+                    for old, new in zip(kept, saved, strict=True)
+                ],
+            }
+        )
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
 
     def __repr__(self):
         lines = [f"{type(self).__name__} ("]
@@ -191,16 +355,47 @@ def all_params(groups):
     return chain.from_iterable(group["params"] for group in groups)
 
 
-def as_state_of(param, state):
-    """Return a parameter's state with floating tensors in its dtype, the step count excepted."""
-    if not isinstance(state, dict):
-        return state
-    return {
-        name: value.to(param.dtype)
-        if isinstance(value, Tensor) and name != "step" and param.is_floating_point()
-        else value
-        for name, value in state.items()
-    }
+def as_state_of(param, value, name=None):
+    """Return a copy of a parameter's state with floating tensors in its dtype, the step count excepted."""
+    if isinstance(value, Tensor):
+        is_cast = name != "step" and param.is_floating_point()
+        return value.to(param.dtype) if is_cast else value
+    if isinstance(value, dict):
+        return {key: as_state_of(param, one, key) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_state_of(param, one) for one in value)
+    return value
+
+
+def add_state_hook(hooks, hook, prepend):
+    handle = add_hook(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def number(value):
+    """Return an option as a Python number; a tensor of one element gives its value."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def check_rate(optimizer, lr):
+    """Raise ValueError unless a learning rate is a number from 0 up, or a tensor of one."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError(f"{optimizer}: Tensor lr must be 1-element, but it has {lr.numel()}")
+    if not lr >= 0:
+        raise ValueError(
+            f"{optimizer}: Invalid learning rate: {number(lr)}; expected a number from 0 up"
+        )
+
+
+def check_betas(optimizer, betas):
+    """Raise ValueError unless both are from 0 to 1 without 1."""
+    for i, beta in enumerate(betas):
+        if not 0 <= beta < 1:
+            raise ValueError(
+                f"{optimizer}: Invalid beta parameter at index {i}: {beta}; expected 0 <= beta < 1"
+            )
 
 
 def check_not_negative(optimizer, **options):
@@ -210,12 +405,3 @@ def check_not_negative(optimizer, **options):
             raise ValueError(
                 f"{optimizer}: Invalid {name} value: {value}; expected a number from 0 up"
             )
-
-
-def refuse_differentiable(optimizer, differentiable):
-    """Raise where a gradient through the step itself is asked for."""
-    if differentiable:
-        raise NotImplementedError(
-            f"{optimizer}: differentiable=True is not available: steps write the parameters "
-            "directly. Write the update with tensor operations to differentiate through it"
-        )

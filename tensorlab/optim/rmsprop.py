@@ -1,8 +1,7 @@
 """RMSprop: steps divided by the root of a running mean of the squared gradient."""
 
-from ..autograd import no_grad
 from ..ops.creation import zeros, zeros_like
-from .optimizer import Optimizer, check_not_negative, refuse_differentiable
+from .optimizer import Optimizer, check_not_negative, check_rate, number
 
 __all__ = ["RMSprop"]
 
@@ -50,10 +49,10 @@ class RMSprop(Optimizer):
         maximize=False,
         differentiable=False,
     ):
+        check_rate("RMSprop", lr)
         check_not_negative(
-            "RMSprop", lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
+            "RMSprop", alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
         )
-        refuse_differentiable("RMSprop", differentiable)
         defaults = {
             "lr": lr,
             "momentum": momentum,
@@ -68,7 +67,6 @@ class RMSprop(Optimizer):
         }
         super().__init__(params, defaults)
 
-    @no_grad()
     def update_group(self, group):
         alpha, momentum = group["alpha"], group["momentum"]
         for param in group["params"]:
@@ -89,11 +87,11 @@ class RMSprop(Optimizer):
             square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
             if group["centered"]:
                 mean = state["grad_avg"].lerp_(grad, 1 - alpha)
-                size = square.addcmul(mean, mean, value=-1).sqrt_().add_(group["eps"])
+                size = square.addcmul(mean, mean, value=-1).sqrt() + group["eps"]
             else:
-                size = square.sqrt().add_(group["eps"])
+                size = square.sqrt() + group["eps"]
             if momentum > 0:
                 velocity = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size)
-                param.add_(velocity, alpha=-group["lr"])
+                param.add_(velocity, alpha=-number(group["lr"]))
             else:
-                param.addcdiv_(grad, size, value=-group["lr"])
+                param.addcdiv_(grad, size, value=-number(group["lr"]))

@@ -1,8 +1,10 @@
 """Stochastic gradient descent, with momentum."""
 
+from .._tensor import Tensor
 from ..ops.creation import empty_like
 from ..ops.optim_steps import sgd_step
-from .optimizer import Optimizer, check_not_negative, refuse_differentiable
+from .formula import decayed
+from .optimizer import Optimizer, check_not_negative, check_rate, number
 
 __all__ = ["SGD"]
 
@@ -19,9 +21,11 @@ class SGD(Optimizer):
     Parameters
     ----------
     params : iterable of Tensors or of dicts, see Optimizer
-    lr, momentum, dampening, weight_decay : float
+    lr : float, or Tensor of one element
+    momentum, dampening, weight_decay : float
     nesterov, maximize : bool
     foreach, fused : accepted for PyTorch's sake; the update is always one fused loop a parameter
+    differentiable : bool, whether autograd records the step, which is then made of tensor operations
 
     Raises
     ------
@@ -49,8 +53,8 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        check_not_negative("SGD", lr=lr, momentum=momentum, weight_decay=weight_decay)
-        refuse_differentiable("SGD", differentiable)
+        check_rate("SGD", lr)
+        check_not_negative("SGD", momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 "SGD: Nesterov momentum requires a momentum and zero dampening; "
@@ -70,6 +74,11 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def update_group(self, group):
+        if group["differentiable"]:
+            for param in group["params"]:
+                if param.grad is not None:
+                    update_by_formula(param, self.state[param], group)
+            return
         params = [param for param in group["params"] if param.grad is not None]
         if group["momentum"] == 0:
             take_step(group, params, [], False)
@@ -84,6 +93,25 @@ class SGD(Optimizer):
             state[param]["momentum_buffer"] = velocity
 
 
+def update_by_formula(param, state, group):
+    """Take the step in tensor operations, which autograd records."""
+    momentum = group["momentum"]
+    grad = decayed(-param.grad if group["maximize"] else param.grad, param, group["weight_decay"])
+    if momentum != 0:
+        velocity = state.get("momentum_buffer")
+        if velocity is None:
+            velocity = grad.detach().clone()
+        else:
+            velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+        state["momentum_buffer"] = velocity
+        grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
+    lr = group["lr"]
+    if isinstance(lr, Tensor) and lr.requires_grad:
+        param.addcmul_(grad, lr, value=-1)
+    else:
+        param.add_(grad, alpha=-number(lr))
+
+
 def take_step(group, params, velocities, is_first):
     """Change parameters of a group and their velocities; with `is_first` these are only written."""
     if params:
@@ -91,7 +119,7 @@ def take_step(group, params, velocities, is_first):
             params,
             [param.grad for param in params],
             velocities,
-            group["lr"],
+            number(group["lr"]),
             group["momentum"],
             group["dampening"],
             group["weight_decay"],

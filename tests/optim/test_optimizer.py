@@ -180,10 +180,9 @@ def test_a_parameter_in_two_groups_is_refused_and_twice_in_one_warned_of():
 @pytest.mark.parametrize(
     ("name", "options", "error", "message"),
     [
-        ("SGD", {"lr": -1.0}, ValueError, "SGD: Invalid lr value: -1.0"),
+        ("SGD", {"lr": -1.0}, ValueError, "SGD: Invalid learning rate: -1.0"),
         ("SGD", {"momentum": -0.1}, ValueError, "Invalid momentum value"),
         ("SGD", {"nesterov": True}, ValueError, "Nesterov momentum requires a momentum"),
-        ("SGD", {"differentiable": True}, NotImplementedError, "differentiable=True is not"),
         ("Adam", {"eps": float("nan")}, ValueError, "Adam: Invalid eps value: nan"),
         ("Adam", {"betas": (0.9, 1.0)}, ValueError, "Invalid beta parameter at index 1: 1.0"),
         ("AdamW", {"weight_decay": -1}, ValueError, "AdamW: Invalid weight_decay value: -1"),

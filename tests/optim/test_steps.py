@@ -193,7 +193,8 @@ def test_a_negative_setting_is_refused(name, setting):
     for T, module in ((tensorlab, optim), (torch, torch.optim)):
         with pytest.raises(ValueError, match="Invalid"):
             getattr(module, name)([T.ones(2, requires_grad=True)], **{setting: -0.1})
-    with pytest.raises(ValueError, match=f"^{name}: Invalid {setting} value: -0.1"):
+    what = "learning rate" if setting == "lr" else f"{setting} value"
+    with pytest.raises(ValueError, match=f"^{name}: Invalid {what}: -0.1"):
         getattr(optim, name)([tensorlab.ones(2, requires_grad=True)], **{setting: -0.1})
 
 

@@ -4,7 +4,6 @@ SciPy computes the exponential and its derivative, NumPy solves systems; each is
 """
 
 import numpy as np
-from scipy.linalg import expm, expm_frechet
 
 from ..._core.arrays import from_numpy
 from ...autograd.function import Function, once_differentiable
@@ -28,12 +27,16 @@ class MatrixExp(Function):
 
     @staticmethod
     def forward(ctx, x):
+        from scipy.linalg import expm  # 70 ms, which not every program should pay
+
         ctx.save_for_backward(x)
         return from_numpy(for_each_matrix(expm, x.detach().numpy()))
 
     @staticmethod
     @once_differentiable
     def backward(ctx, grad):
+        from scipy.linalg import expm_frechet
+
         (x,) = ctx.saved_tensors
         return from_numpy(
             for_each_matrix(

@@ -1,7 +1,6 @@
 """Parametrizations that networks use: orthogonal, weight_norm and spectral_norm."""
 
 import numpy as np
-import scipy.linalg
 
 from ..._core.arrays import from_numpy
 from ..._tensor import Tensor
@@ -95,9 +94,11 @@ class _Orthogonal(Module):
 
 def reflections(tall):
     """Return the Householder vectors of a matrix below a diagonal of signs, as LAPACK's geqrf finds them."""
+    from scipy.linalg import qr  # 70 ms, which not every program should pay
+
     found = []
     for one in tall.detach().reshape(-1, *tall.shape[-2:]).numpy():
-        (packed, scales), _ = scipy.linalg.qr(one, mode="raw")
+        (packed, scales), _ = qr(one, mode="raw")
         vectors = np.array(packed, dtype=one.dtype, order="C")
         places = np.arange(vectors.shape[1])
         signs = np.sign(vectors[places, places])
