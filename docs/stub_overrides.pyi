@@ -303,6 +303,12 @@ class Optimizer:
     @overload
     def step(self, closure: Callable[[], _R]) -> _R: ...
 
+class LBFGS(Optimizer):
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], _R]) -> _R: ...
+
 class LRScheduler:
     optimizer: Optimizer
     last_epoch: int

@@ -58,7 +58,16 @@ ARGUMENTS = {
 ARGUMENTS_OF = {
     "set_submodule.target": "str",
     **dict.fromkeys(
-        [f"register_full_backward_{kind}.prepend" for kind in ("hook", "pre_hook")], "bool"
+        [f"register_full_backward_{kind}.prepend" for kind in ("hook", "pre_hook")]
+        + [
+            f"register_{of}state_dict_{when}_hook.prepend"
+            for of in ("", "load_")
+            for when in ("pre", "post")
+        ],
+        "bool",
+    ),
+    **dict.fromkeys(
+        ["Adadelta.lr", "Adagrad.lr", "Adam.lr", "AdamW.lr", "SGD.lr"], "float | Tensor"
     ),
     **dict.fromkeys([f"Sequential.__{name}__.times" for name in ("mul", "rmul", "imul")], "int"),
     **dict.fromkeys(

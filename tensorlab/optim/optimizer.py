@@ -27,7 +27,8 @@ HOOKS = tuple(
     for of in ("step", "state_dict", "load_state_dict")
     for when in ("pre", "post")
 )
-ALL_BEFORE, ALL_AFTER = OrderedDict(), OrderedDict()  # hooks of the steps of all optimizers
+ALL_BEFORE: OrderedDict = OrderedDict()  # hooks of the steps of all optimizers
+ALL_AFTER: OrderedDict = OrderedDict()
 
 
 class _Required:
@@ -60,12 +61,13 @@ def between_hooks(step):
     """Return a method `step` that calls the hooks around it; one called by another calls none."""
 
     @functools.wraps(step)
-    def hooked(self, *args, **kwargs):
+    def hooked(*args, **kwargs):
+        self = args[0]  # hooks see all arguments, this one too
         self._opt_called = True  # schedulers warn if they come first
         before = [*ALL_BEFORE.values(), *self._optimizer_step_pre_hooks.values()]
         after = [*self._optimizer_step_post_hooks.values(), *ALL_AFTER.values()]
         if self._is_stepping or not (before or after):
-            return step(self, *args, **kwargs)
+            return step(*args, **kwargs)
         for hook in before:
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -76,7 +78,7 @@ def between_hooks(step):
                 args, kwargs = changed
         self._is_stepping = True
         try:
-            result = step(self, *args, **kwargs)
+            result = step(*args, **kwargs)
         finally:
             self._is_stepping = False
         for hook in after:

@@ -280,6 +280,8 @@ def test_every_layer_is_compared():
     elsewhere = {"Module", "Sequential", "ModuleList", "ModuleDict", "DataParallel", "Embedding"}
     elsewhere |= {"ParameterList", "ParameterDict"}  # tests/nn/test_container.py
     elsewhere |= {name for name in nn.__all__ if name.startswith("Lazy")}  # tests/nn/test_lazy.py
+    elsewhere |= {f"{name}{kind}" for name in ("RNN", "LSTM", "GRU") for kind in ("", "Cell")}
+    elsewhere |= {"RNNBase", "RNNCellBase"} & set(nn.__all__)  # tests/nn/test_recurrent.py
     elsewhere |= {"MultiheadAttention"} | {name for name in nn.__all__ if "Transformer" in name}
     # tests/ops/test_pooling.py
     elsewhere |= {name for name in nn.__all__ if name.startswith(("MaxUnpool", "FractionalMax"))}

@@ -388,10 +388,10 @@ def test_hooks_of_steps_run_around_them_in_order():
         hooks = optimizer_of(T)
         handles = [
             hooks.register_optimizer_step_pre_hook(
-                lambda o, a, k: notes.append(("all before", a, k))
+                lambda o, a, k: notes.append(("all before", len(a), k))
             ),
             hooks.register_optimizer_step_post_hook(
-                lambda o, a, k: notes.append(("all after", a, k))
+                lambda o, a, k: notes.append(("all after", len(a), k))
             ),
             optimizer.register_step_pre_hook(
                 lambda o, a, k: notes.append(("before", param.item()))
@@ -400,7 +400,7 @@ def test_hooks_of_steps_run_around_them_in_order():
                 lambda o, a, k: notes.append(("after", param.item()))
             ),
         ]
-        optimizer.register_step_pre_hook(lambda o, a, k: ((lambda: 7.0,), k))
+        optimizer.register_step_pre_hook(lambda o, a, k: ((o, lambda: 7.0), k))
         notes.append(optimizer.step())
         for handle in handles:
             handle.remove()
