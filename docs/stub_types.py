@@ -56,6 +56,7 @@ ARGUMENTS = {
 }
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
+    "Adafactor.d": "float",
     "set_submodule.target": "str",
     **dict.fromkeys(
         [f"register_full_backward_{kind}.prepend" for kind in ("hook", "pre_hook")]
