@@ -137,9 +137,9 @@ def is_tensor(args, kwargs, position):
 def lstm(*args, **kwargs):
     """Run sequences through the layers of an LSTM, as `nn.LSTM` does.
 
-    Called with `(input, hx, params, has_biases, num_layers, dropout, train, bidirectional,
-    batch_first)`, or for packed sequences with `(data, batch_sizes, hx, params, has_biases,
-    num_layers, dropout, train, bidirectional)`.
+    The arguments of padded sequences are input, hx, params, has_biases, num_layers, dropout,
+    train, bidirectional and batch_first; those of packed sequences are data, batch_sizes, hx,
+    params, has_biases, num_layers, dropout, train and bidirectional.
 
     Parameters
     ----------
