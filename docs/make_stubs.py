@@ -36,6 +36,7 @@ MODULES = [
     "tensorlab.special",
     "tensorlab.optim",
     "tensorlab.optim.lr_scheduler",
+    "tensorlab.optim.swa_utils",
     "tensorlab.utils.data",
     "tensorlab",
 ]

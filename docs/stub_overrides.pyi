@@ -318,6 +318,13 @@ class LRScheduler:
 class SequentialLR(LRScheduler):
     def step(self) -> None: ...
 
+class ChainedScheduler(LRScheduler):
+    optimizer: Optimizer
+    def step(self) -> None: ...
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    def step(self, epoch: float | None = None) -> None: ...
+
 class ReduceLROnPlateau(LRScheduler):
     def step(self, metrics: Tensor | float, epoch: int | None = None) -> None: ...
 

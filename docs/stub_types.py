@@ -192,6 +192,38 @@ ARGUMENTS_OF = {
     "MultiStepLR.milestones": "Sequence[int]",
     "SequentialLR.milestones": "Sequence[int]",
     "SequentialLR.schedulers": "Sequence[LRScheduler]",
+    **dict.fromkeys(
+        [
+            "OneCycleLR.max_lr",
+            "OneCycleLR.base_momentum",
+            "OneCycleLR.max_momentum",
+            "CyclicLR.base_lr",
+            "CyclicLR.max_lr",
+            "CyclicLR.base_momentum",
+            "CyclicLR.max_momentum",
+            "SWALR.swa_lr",
+        ],
+        "float | Sequence[float]",
+    ),
+    **dict.fromkeys(
+        ["OneCycleLR.total_steps", "OneCycleLR.epochs", "OneCycleLR.steps_per_epoch"], "int | None"
+    ),
+    **dict.fromkeys(["CyclicLR.step_size_up", "CosineAnnealingWarmRestarts.T_0"], "int"),
+    **dict.fromkeys(["CosineAnnealingWarmRestarts.T_mult", "SWALR.anneal_epochs"], "int"),
+    "CosineAnnealingWarmRestarts.epoch": "float | None",
+    "CyclicLR.step_size_down": "int | None",
+    "CyclicLR.mode": "str",
+    "CyclicLR.scale_fn": "Callable[[float], float] | None",
+    "scale_fn.x": "float",
+    "MultiplicativeLR.lr_lambda": "Callable[[int], float] | Sequence[Callable[[int], float]]",
+    "ChainedScheduler.schedulers": "Sequence[LRScheduler]",
+    "ChainedScheduler.optimizer": "Optimizer | None",
+    "AveragedModel.model": "Module",
+    "update_parameters.model": "Module",
+    "update_bn.model": "Module",
+    "update_bn.loader": "Iterable[Any]",
+    "AveragedModel.avg_fn": "Callable[[Tensor, Tensor, Tensor], Tensor]",
+    "AveragedModel.multi_avg_fn": "Callable[[Sequence[Tensor], Sequence[Tensor], Tensor], None]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.
@@ -205,18 +237,18 @@ RESULTS = {
         set_warn_always use_deterministic_algorithms register_parameter register_buffer add_module register_module
         reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
         check_forward_args check_hidden_size check_input flatten_parameters
-        vector_to_parameters clip_grad_value_ set_rates set_state register_scale initialize_parameters set_submodule
-        set_extra_state materialize share_memory_""",
+        vector_to_parameters clip_grad_value_ set_state register_scale initialize_parameters set_submodule
+        set_extra_state materialize share_memory_ update_bn update_parameters""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
         is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned
         is_same_size is_set_to is_shared is_signed is_storage is_leaf is_meta is_sparse is_quantized requires_grad
         retains_grad __bool__ __contains__ can_cast is_foreign set_flush_denormal are_deterministic_algorithms_enabled
-        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled is_better
-        has_uninitialized_params""",
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled
+        in_cooldown has_uninitialized_params""",
     "int": """numel nelement dim ndimension element_size data_ptr storage_offset get_device __len__ __index__ __int__
         __hash__ itemsize nbytes ndim output_nr initial_seed get_num_threads get_num_interop_threads
         get_deterministic_debug_mode seed live_tensors""",
-    "float": "__float__ calculate_gain",
+    "float": "__float__ calculate_gain scale_fn",
     "complex": "__complex__",
     "str": "__repr__ typename extra_repr get_float32_matmul_precision name __str__",
     "Size": "shape broadcast_shapes",
@@ -242,9 +274,12 @@ RESULTS = {
         register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook
         register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook""",
     "dict[str, int]": "memory_stats",
+    "Callable[[Tensor, Tensor, Any], Tensor]": "get_ema_avg_fn get_swa_avg_fn",
+    "Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]": """get_ema_multi_avg_fn
+        get_swa_multi_avg_fn""",
     "return_types.mode": "mode",
     "return_types.aminmax": "aminmax",
-    "list[float]": "get_lr get_last_lr rates",
+    "list[float]": "get_lr get_last_lr",
     "dict[str, Any]": "state_dict get_printoptions metadata",
     "tuple[tuple[Any, int], ...]": "next_functions",
 }

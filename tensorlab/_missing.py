@@ -44,8 +44,6 @@ CHAPTERS = {
     "nn.quantized": "45-quantization",
     "onnx": "51-export-and-onnx",
     "ops": "40-custom-ops",
-    "optim.lr_scheduler": "34-schedulers-and-resume",
-    "optim.swa_utils": "33-optimizers",
     "overrides": "41-subclasses-and-modes",
     "profiler": "43-profiling",
     "quantization": "45-quantization",

@@ -24,7 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab.nn", "Upsample", "planned with chapter 31"),
         ("tensorlab.nn", "Linaer", "did you mean 'Linear'"),
         ("tensorlab.nn.functional", "interpolate", "planned with chapter 31"),
-        ("tensorlab.optim", "swa_utils", "planned with chapter 33, optimizers"),
+        ("tensorlab.optim", "RMSProp", "did you mean 'RMSprop'"),
         ("tensorlab.cuda", "Stream", "planned with chapter 42"),
         ("tensorlab.cuda", "is_avaliable", "did you mean 'is_available'"),
         ("tensorlab.utils", "tensorboard", "planned with chapter 43"),

@@ -1,7 +1,7 @@
 """Optimizers: they change parameters by their gradients, one `step()` at a time."""
 
 from .. import _missing
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adafactor import Adafactor
 from .adagrad import Adagrad
@@ -36,6 +36,7 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 

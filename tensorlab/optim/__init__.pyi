@@ -3,6 +3,7 @@
 import builtins
 
 from tensorlab.optim import lr_scheduler as lr_scheduler
+from tensorlab.optim import swa_utils as swa_utils
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 from typing_extensions import Self, TypeVar
@@ -26,6 +27,7 @@ __all__ = [
     "SGD",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 _R = TypeVar('_R')

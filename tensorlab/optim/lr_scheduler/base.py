@@ -1,0 +1,176 @@
+"""LRScheduler: what all schedulers share, so that each of them only has to say its rates."""
+
+import contextlib
+import warnings
+
+from ..._tensor import Tensor
+from ..optimizer import Optimizer, number
+
+__all__ = ["LRScheduler", "_LRScheduler"]
+
+DEPRECATED_EPOCH = (
+    "scheduler.step(epoch): the epoch parameter is deprecated. Call scheduler.step() once per epoch; to begin "
+    "elsewhere, load the scheduler's state_dict"
+)
+
+
+def check_optimizer(optimizer):
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(
+            f"a scheduler changes the rates of an Optimizer, but got {type(optimizer).__name__}, which is "
+            "not an Optimizer"
+        )
+
+
+def copied(value):
+    """Return an option, a tensor as a copy: the group's own is filled in place."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def values_of(optimizer, option):
+    """Return an option of each parameter group."""
+    return [copied(group[option]) for group in optimizer.param_groups]
+
+
+def for_each_group(name, value, optimizer):
+    """Return a list with one value for each parameter group, from such a list or a single value."""
+    groups = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [copied(value) for _ in range(groups)]
+    if len(value) != groups:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {groups}."
+        )
+    return [copied(one) for one in value]
+
+
+def set_option(group, option, value):
+    """Set an option of a group; a tensor stays the same object and is filled."""
+    if isinstance(group[option], Tensor):
+        group[option].fill_(number(value))
+    else:
+        group[option] = value
+
+
+class LRScheduler:
+    """Base class of schedulers.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    last_epoch : int, steps taken before; -1 to start, else groups must have "initial_lr"
+
+    Raises
+    ------
+    TypeError
+        If it is not an Optimizer.
+    KeyError
+        If a scheduler goes on and a group has no "initial_lr".
+
+    Notes
+    -----
+    A subclass defines `get_lr()`, the rates of all groups for `self.last_epoch`; most derive them from the rates
+    before, so that schedulers can be chained. `_get_closed_form_lr()`, if there is one, gives the same from
+    `base_lrs` and the epoch alone. A rate that is a tensor is filled in place.
+    """
+
+    _get_lr_called_within_step = False
+    _is_initial = False  # True in the step that `__init__` makes
+
+    def __init__(self, optimizer, last_epoch=-1):
+        check_optimizer(optimizer)
+        self.optimizer = optimizer
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", copied(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"{type(self).__name__}: parameter group {i} has no 'initial_lr', which a "
+                    f"scheduler that goes on from epoch {last_epoch} needs; load the optimizer's state before"
+                )
+        self.base_lrs = values_of(optimizer, "initial_lr")
+        self.last_epoch = last_epoch
+        if not getattr(optimizer, "_is_scheduled", False):
+            optimizer._is_scheduled, optimizer._opt_called = True, False
+        self._initial_step()
+
+    def _initial_step(self):
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def get_lr(self):
+        """Return the rate of each group for this epoch; every subclass defines its own."""
+        raise NotImplementedError(f"{type(self).__name__}: has no get_lr; define it")
+
+    def get_last_lr(self):
+        """Return the rates that the last step set."""
+        return self._last_lr
+
+    def step(self, epoch=None):
+        """Go on by one epoch and set the rates.
+
+        Parameters
+        ----------
+        epoch : int or None, go to this epoch instead; deprecated in PyTorch
+        """
+        if self._step_count == 1 and not self.optimizer._opt_called:
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the optimizer never uses the first "
+                "rate of the schedule. Call `optimizer.step()` first",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(DEPRECATED_EPOCH, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        with self._within_step():
+            self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+            is_closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
+            rates = self._get_closed_form_lr() if is_closed else self.get_lr()
+        self._set_rates(rates)
+
+    def _set_rates(self, rates):
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            set_option(group, "lr", rate)
+        self._last_lr = self._rates()
+
+    def _rates(self):
+        """Return the rates that the groups have now."""
+        return values_of(self.optimizer, "lr")
+
+    @contextlib.contextmanager
+    def _within_step(self):
+        self._get_lr_called_within_step = True
+        try:
+            yield
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _warn_outside_of_step(self):
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "get_lr() computes the rates of a step that is being taken; `get_last_lr()` returns those that the "
+                "last step set",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def state_dict(self):
+        """Return everything but the optimizer."""
+        return {key: value for key, value in vars(self).items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned."""
+        vars(self).update(state_dict)
+
+
+class _LRScheduler(LRScheduler):
+    """The name of before, which older programs inherit."""

@@ -1,0 +1,125 @@
+"""Schedulers made of others: one after another, or all at once."""
+
+import bisect
+
+from .base import LRScheduler, set_option
+from .plateau import ReduceLROnPlateau
+
+__all__ = ["ChainedScheduler", "SequentialLR"]
+
+
+class _Combined(LRScheduler):
+    def _common_optimizer(self, schedulers, optimizer=None):
+        """Check the schedulers; return their optimizer, which has to be the one that is given, if one is."""
+        name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name}: expects at least one scheduler, but got no scheduler")
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(
+                    f"{name}: expects schedulers, but number {i} is of type {type(scheduler).__name__}, "
+                    "which has no `optimizer`"
+                )
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name}: scheduler {i} is a ReduceLROnPlateau, whose step needs what was measured; call its "
+                    "step(metrics) yourself, beside this one"
+                )
+            optimizer = optimizer or scheduler.optimizer
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(
+                    f"{name}: all schedulers must change the same optimizer, but scheduler {i} belongs to "
+                    "another optimizer"
+                )
+        return optimizer
+
+    def state_dict(self):
+        """Return everything but the optimizer, each scheduler as its own state."""
+        kept = {k: v for k, v in vars(self).items() if k not in ("optimizer", "_schedulers")}
+        return {**kept, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
+
+    def load_state_dict(self, state_dict):
+        """Take over what `state_dict` returned."""
+        vars(self).update({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class SequentialLR(_Combined):
+    """Several schedulers, one after another; the next one takes over at each milestone.
+
+    Parameters
+    ----------
+    optimizer : Optimizer, that of all schedulers
+    schedulers : list of LRScheduler
+    milestones : list of int, one less than schedulers
+    last_epoch : int
+
+    Raises
+    ------
+    ValueError
+        If there are not as many milestones, or a scheduler belongs to another optimizer or needs what was measured.
+    """
+
+    def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
+        self.optimizer = self._common_optimizer(schedulers, optimizer)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                f"SequentialLR: expects number of schedulers provided to be one more than the number of milestone "
+                f"points, but got {len(schedulers)} schedulers and {len(milestones)} milestones"
+            )
+        self._schedulers = schedulers
+        self._milestones = milestones
+        self.last_epoch = last_epoch + 1
+        for group in optimizer.param_groups:  # undo what making the schedulers did
+            set_option(group, "lr", group["initial_lr"])
+        undo(self)
+        first = schedulers[bisect.bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def step(self):
+        """Go on by one epoch."""
+        self.last_epoch += 1
+        k = bisect.bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[k]
+        if k > 0 and self._milestones[k - 1] == self.last_epoch:
+            scheduler._update_lr(0)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+def undo(scheduler):
+    """Take back the step that making each scheduler took."""
+    if hasattr(scheduler, "_schedulers"):
+        for one in scheduler._schedulers:
+            undo(one)
+    elif hasattr(scheduler, "last_epoch"):
+        scheduler.last_epoch -= 1
+
+
+class ChainedScheduler(_Combined):
+    """Several schedulers at once: each changes the rates that the one before it left.
+
+    Parameters
+    ----------
+    schedulers : sequence of LRScheduler of one optimizer
+    optimizer : Optimizer, that of the first unless given
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one belongs to another optimizer or needs what was measured.
+    """
+
+    def __init__(self, schedulers, optimizer=None):
+        self.optimizer = self._common_optimizer(schedulers, optimizer)
+        self._schedulers = schedulers
+        self._last_lr = self._rates()
+
+    def step(self):
+        """Go on by one epoch, all schedulers in their order."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._last_lr = self._rates()
