@@ -75,9 +75,6 @@ class LRScheduler:
     `base_lrs` and the epoch alone. A rate that is a tensor is filled in place.
     """
 
-    _get_lr_called_within_step = False
-    _is_initial = False  # True in the step that `__init__` makes
-
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
         self.optimizer = optimizer
@@ -97,7 +94,7 @@ class LRScheduler:
 
     def _initial_step(self):
         self._step_count = 0
-        self._is_initial = True
+        self._is_initial = True  # for get_lr: no step has been taken, so there is nothing to go on from
         try:
             self.step()
         finally:
