@@ -196,6 +196,16 @@ cdef void run_adam(real* param, const real* grad, real* mean, real* square, real
         adam_loop(param, grad, mean, square, largest, options, n, True)
 
 
+ctypedef void (*adam_type)(void* param, const void* grad, void* mean, void* square, void* largest, AdamOptions* options,
+                           ssize n) noexcept nogil
+
+
+cdef adam_type adam_for(int dtype) noexcept:
+    """run_adam for a dtype. Called by a pointer it isn't inlined: in the large kernel GCC 12 doesn't vectorise the loop for
+    float32 without amsgrad (203,000 elements: 460 us instead of 36)."""
+    return <adam_type>run_adam[float] if dtype == FLOAT32 else <adam_type>run_adam[double]
+
+
 cdef inline real max_or_nan(real x, real y) noexcept nogil:
     """The larger one, or nan if either is: a broken gradient must not hide behind an old maximum."""
     cdef real larger = x if x > y else y        # y if y is nan
@@ -217,6 +227,7 @@ cdef object adam_kernel(object params, object grads, object means, object square
     cdef TensorBase p, g, m, s, most
     cdef char* most_data
     cdef AdamOptions options
+    cdef adam_type loop
     cdef Py_ssize_t i
     beta1, beta2 = betas
     options.beta1, options.beta2 = beta1, beta2
@@ -235,13 +246,9 @@ cdef object adam_kernel(object params, object grads, object means, object square
         t = count_step(<TensorBase>steps[i])
         options.step_size = rate / (1 - beta1 ** t)
         options.square_scale = 1 / sqrt(1 - beta2 ** t)
+        loop = adam_for(p.dtype_)
         with nogil:
-            if p.dtype_ == FLOAT32:
-                run_adam(<float*>memory_of(p), <float*>memory_of(g), <float*>memory_of(m), <float*>memory_of(s),
-                         <float*>most_data, &options, p.numel_)
-            else:
-                run_adam(<double*>memory_of(p), <double*>memory_of(g), <double*>memory_of(m), <double*>memory_of(s),
-                         <double*>most_data, &options, p.numel_)
+            loop(memory_of(p), memory_of(g), memory_of(m), memory_of(s), most_data, &options, p.numel_)
         written(<TensorBase>params[i], p)
         written(<TensorBase>means[i], m)
         written(<TensorBase>squares[i], s)
