@@ -94,7 +94,9 @@ class LRScheduler:
 
     def _initial_step(self):
         self._step_count = 0
-        self._is_initial = True  # for get_lr: no step has been taken, so there is nothing to go on from
+        self._is_initial = (
+            True  # for get_lr: no step has been taken, so there is nothing to go on from
+        )
         try:
             self.step()
         finally:
