@@ -83,8 +83,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"{type(self).__name__}: parameter group {i} has no 'initial_lr', which a "
-                    f"scheduler that goes on from epoch {last_epoch} needs; load the optimizer's state before"
+                    f"{type(self).__name__}: parameter group {i} has no 'initial_lr', which going on "
+                    f"from epoch {last_epoch} needs; load the optimizer's state first"
                 )
         self.base_lrs = values_of(optimizer, "initial_lr")
         self.last_epoch = last_epoch
