@@ -47,7 +47,7 @@ import builtins
 '''
 IMPORTS = {
     "collections.abc": "Callable ItemsView Iterable Iterator KeysView Mapping Sequence ValuesView",
-    "typing": "Any Generic Literal ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
+    "typing": "Any Generic Literal NamedTuple ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
     "typing_extensions": "Self TypeVar",  # type checkers bring it; its TypeVar has defaults
 }
 # A tensor has properties called dtype and device, so inside the class the types need other names.

@@ -32,6 +32,10 @@ class _RemovableHandle:
     def __enter__(self) -> Self: ...
     def __exit__(self, *exception: Any) -> None: ...
 
+class _ASMoutput(NamedTuple):
+    output: Tensor
+    loss: Tensor
+
 # ---- functions with several forms, also as methods of Tensor
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...

@@ -16,7 +16,8 @@ ARGUMENTS = {
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
-        q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh""",
+        q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh input1 input2
+        input_ target_ logits""",
     "Tensor | None": "batch_sizes permutation _random_samples",
     "Tensor | tuple[Tensor, Tensor]": "hidden hx",
     "tuple[int, int, int]": "expected_hidden_size",
@@ -29,7 +30,8 @@ ARGUMENTS = {
         num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
         upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
-        num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size""",
+        num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size n_classes
+        in1_features in2_features""",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val dropout_p norm_type""",
     "float | Sequence[float] | None": "output_ratio",
@@ -47,6 +49,7 @@ ARGUMENTS = {
     "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]": "params",
     "Tensor | Iterable[Tensor]": "parameters",
     "Sequence[Tensor] | Tensor": "tensors inputs",
+    "Sequence[int]": "cutoffs",
     "Optimizer": "optimizer",
     "tuple[float, float]": "betas",
     "Callable[..., Any]": "hook func function",
@@ -306,6 +309,9 @@ RESULTS_OF = {
     "ParameterDict.popitem": "tuple[str, Tensor]",
     "ParameterDict.update": "None",
     "ParameterDict.__reversed__": "Iterator[str]",
+    "AdaptiveLogSoftmaxWithLoss.forward": "_ASMoutput",
+    "AdaptiveLogSoftmaxWithLoss.log_prob": "Tensor",
+    "AdaptiveLogSoftmaxWithLoss.predict": "Tensor",
     "MultiheadAttention.forward": "tuple[Tensor, Tensor | None]",
     "RNNBase.forward": "tuple[Tensor, Tensor | tuple[Tensor, Tensor]]",
     "RNNBase.permute_hidden": "Tensor | tuple[Tensor, Tensor]",

@@ -250,6 +250,7 @@ from tensorlab.ops.pointwise.powers import (
     square,
     square_,
 )
+from tensorlab.ops.random_activations import rrelu, rrelu_
 from tensorlab.ops.pointwise.rectifiers import celu, celu_, prelu, relu, relu_, selu, selu_
 from tensorlab.ops.pointwise.rounding import (
     ceil,

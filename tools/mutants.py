@@ -74,7 +74,8 @@ FAMILIES = {
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.pyx", OPS),
-    "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx _core/random.p[xy][dx] _core/distributions.pyx",
+    "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
+               "_core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),
     "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
                  "_core/exchange.pyx _core/conversion.pyx "

@@ -19,6 +19,7 @@ from .activation import (
     PReLU,
     ReLU,
     ReLU6,
+    RReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -30,6 +31,7 @@ from .activation import (
     Tanhshrink,
     Threshold,
 )
+from .adaptive import AdaptiveLogSoftmaxWithLoss
 from .batch_norm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -65,7 +67,7 @@ from .lazy import (
     LazyInstanceNorm3d,
     LazyLinear,
 )
-from .linear import Embedding, Identity, Linear
+from .linear import Bilinear, Embedding, Identity, Linear
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -139,6 +141,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -151,6 +154,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Buffer",
     "ConstantPad1d",
     "ConstantPad2d",
@@ -231,6 +235,7 @@ __all__ = [
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",

@@ -10,7 +10,7 @@ from tensorlab.nn import modules as modules
 from tensorlab.nn import parallel as parallel
 from tensorlab.nn import utils as utils
 from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any, Generic, ParamSpec, Protocol, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, overload
 from typing_extensions import Self, TypeVar
 from tensorlab import _dtype, _Device
 from tensorlab import Size
@@ -20,6 +20,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLogSoftmaxWithLoss",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -32,6 +33,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "Bilinear",
     "Buffer",
     "CELU",
     "ConstantPad1d",
@@ -119,6 +121,7 @@ __all__ = [
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
+    "RReLU",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",
@@ -176,6 +179,9 @@ class _RemovableHandle:
 
     def __exit__(self, *exception: Any) -> None:
         ...
+class _ASMoutput(NamedTuple):
+    output: Tensor
+    loss: Tensor
 
 
 class AdaptiveAvgPool1d(Module):
@@ -201,6 +207,20 @@ class AdaptiveAvgPool3d(Module):
     def __init__(self, output_size: builtins.int | Sequence[builtins.int]) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    in_features: builtins.int
+    n_classes: builtins.int
+    cutoffs: Sequence[builtins.int]
+    div_value: builtins.float
+    head_bias: builtins.bool
+    head: Module
+    tail: Module
+    def __init__(self, in_features: builtins.int, n_classes: builtins.int, cutoffs: Sequence[builtins.int], div_value: builtins.float=4.0, head_bias: builtins.bool=False, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput: ...
+    def log_prob(self, input: Tensor) -> Tensor: ...
+    def predict(self, input: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None: ...
 
 class AdaptiveMaxPool1d(Module):
     output_size: builtins.int | Sequence[builtins.int]
@@ -322,6 +342,17 @@ class BatchNorm3d(Module):
     def reset_parameters(self) -> None: ...
     def reset_running_stats(self) -> None: ...
     def register_scale(self, shape: builtins.int | Sequence[builtins.int], device: _Device, dtype: _dtype, **used: Any) -> None: ...
+
+class Bilinear(Module):
+    in1_features: builtins.int
+    in2_features: builtins.int
+    out_features: builtins.int
+    weight: Parameter
+    bias: Parameter
+    def __init__(self, in1_features: builtins.int, in2_features: builtins.int, out_features: builtins.int, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input1: Tensor, input2: Tensor) -> Tensor: ...
+    def reset_parameters(self) -> None: ...
 
 class Buffer(Tensor):
     persistent: builtins.bool
@@ -1189,6 +1220,14 @@ class RNNCellBase(Module):
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool, num_chunks: builtins.int, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
     def extra_repr(self) -> str: ...
     def reset_parameters(self) -> None: ...
+
+class RReLU(Module):
+    lower: Any
+    upper: Any
+    inplace: builtins.bool
+    def __init__(self, lower: builtins.float=0.125, upper: builtins.float=0.3333333333333333, inplace: builtins.bool=False) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class ReLU(Module):
     inplace: builtins.bool

@@ -7,9 +7,11 @@ import warnings
 
 from .. import _missing
 from ..ops import dropout as dropout_ops
+from ..ops import random_activations
 from ..ops import softmax as softmax_ops
 from ..ops.batch_norm import batch_norm
 from ..ops.composite import (
+    bilinear,
     cosine_similarity,
     instance_norm,
     normalize,
@@ -107,6 +109,7 @@ from ..ops.pooling.maximum import (
     max_pool3d,
     max_pool3d_with_indices,
 )
+from ..ops.random_activations import gumbel_softmax, rrelu_
 from ..ops.scaled_dot_product import scaled_dot_product_attention
 
 __all__ = [
@@ -124,6 +127,7 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -151,6 +155,7 @@ __all__ = [
     "gelu",
     "glu",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -193,6 +198,8 @@ __all__ = [
     "relu6",
     "relu_",
     "rms_norm",
+    "rrelu",
+    "rrelu_",
     "scaled_dot_product_attention",
     "selu",
     "selu_",
@@ -215,6 +222,12 @@ __all__ = [
 def relu(input, inplace=False):
     """max(x, 0) of each element, with `inplace` written over the input."""
     return rectifiers.relu_(input) if inplace else rectifiers.relu(input)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """Leaky ReLU whose slopes are drawn between two bounds in training, and else their mean."""
+    function = random_activations.rrelu_ if inplace else random_activations.rrelu
+    return function(input, lower, upper, training)
 
 
 def softmax(input, dim=None, dtype=None):

@@ -9,7 +9,7 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["Embedding", "Identity", "Linear"]
+__all__ = ["Bilinear", "Embedding", "Identity", "Linear"]
 
 
 class Identity(Module):
@@ -76,6 +76,74 @@ class Linear(Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
+        )
+
+
+class Bilinear(Module):
+    """Multiply two inputs by a learned matrix for each feature of the result: x @ weight[o] @ y + bias[o].
+
+    Parameters
+    ----------
+    in1_features, in2_features, out_features : int
+    bias : bool, whether to add one
+    device : "cpu", "meta" or None
+    dtype : floating dtype, the default dtype if not given
+
+    Attributes
+    ----------
+    weight : Parameter, shape (out_features, in1_features, in2_features)
+    bias : Parameter, shape (out_features,), or None
+
+    Raises
+    ------
+    ValueError
+        If `in1_features` is not above 0.
+
+    Notes
+    -----
+    Weight and bias start uniform within 1 / sqrt(in1_features).
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> nn.Bilinear(3, 4, 2)(tensorlab.ones(5, 3), tensorlab.ones(5, 4)).shape
+    tensorlab.Size([5, 2])
+    """
+
+    def __init__(
+        self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None
+    ):
+        super().__init__()
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty((out_features,), device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        """Draw new initial values."""
+        if self.in1_features <= 0:
+            raise ValueError(
+                f"Bilinear: in1_features is {self.in1_features}; expected a number above 0"
+            )
+        bound = 1 / math.sqrt(self.in1_features)
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1, input2):
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self):
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
         )
 
 

@@ -4,7 +4,7 @@ import math
 
 from tensorlab._core.device import contiguous_format
 from tensorlab._core.operands import result_type
-from tensorlab.errors import ShapeError
+from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.batch_norm import batch_norm
 from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.norms import norm
@@ -42,6 +42,70 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension; eps keeps its gradient finite."""
     return norm(x1 - x2 + eps, p, -1, keepdim=keepdim)
+
+
+# ------------------------------------------------------------------------------ bilinear
+def bilinear(input1, input2, weight, bias=None):
+    """Multiply two vectors by each matrix of a stack: out[..., o] = input1[...] @ weight[o] @ input2[...] + bias[o].
+
+    Parameters
+    ----------
+    input1 : Tensor, shape (*, in1_features)
+    input2 : Tensor, shape (*, in2_features), with the same *
+    weight : Tensor, shape (out_features, in1_features, in2_features)
+    bias : Tensor, shape (out_features,), or None
+
+    Returns
+    -------
+    Tensor, shape (*, out_features)
+
+    Raises
+    ------
+    ShapeError
+        If these shapes do not fit.
+    DTypeError
+        If the types differ.
+
+    >>> import tensorlab
+    >>> x, y = tensorlab.tensor([1., 2.]), tensorlab.tensor([3., 4.])
+    >>> tensorlab.nn.functional.bilinear(x, y, tensorlab.ones(1, 2, 2))
+    tensor([21.])
+    """
+    _check_bilinear(input1, input2, weight, bias)
+    outs, ins1, ins2 = weight.shape
+    batch = input1.shape[:-1]
+    count = math.prod(batch)
+    # One matrix product for all o, then a product of a matrix with a vector for each element of the batch.
+    rows = input1.reshape(count, ins1) @ weight.movedim(0, 1).reshape(ins1, outs * ins2)
+    out = (rows.view(count, outs, ins2) @ input2.reshape(count, ins2, 1)).view(*batch, outs)
+    return out if bias is None else out + bias
+
+
+def _check_bilinear(input1, input2, weight, bias):
+    if input1.dim() == 0 or input2.dim() == 0:
+        raise ShapeError("bilinear: an input is 0-d; expected two of shape (..., features)")
+    if weight.dim() != 3:
+        raise ShapeError(
+            f"bilinear: the weight has shape {tuple(weight.shape)}; expected (out_features, in1_features, in2_features)"
+        )
+    outs, *ins = weight.shape
+    batch = input1.shape[:-1]
+    for name, x, expected in (
+        ("input1", input1, (*batch, ins[0])),
+        ("input2", input2, (*batch, ins[1])),
+        ("the bias", bias, (outs,)),
+    ):
+        if x is None:
+            continue
+        if tuple(x.shape) != expected:
+            raise ShapeError(
+                f"bilinear: {name} has shape {tuple(x.shape)}; expected {expected}, as the weight has shape "
+                f"{tuple(weight.shape)} and input1 {tuple(input1.shape)}"
+            )
+        if x.dtype != weight.dtype:
+            raise DTypeError(
+                f"bilinear: {name} is of type {x.dtype} and the weight of type {weight.dtype}; expected one type"
+            )
 
 
 # ------------------------------------------------------------------------------ instance_norm

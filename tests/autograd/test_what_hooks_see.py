@@ -25,7 +25,7 @@ SEES_OTHERS = {
                 "linear",
                 "binary_cross_entropy_with_logits",
             ),
-            *("kl_div", "rms_norm", "group_norm", "cosine_similarity", "gradient"),
+            *("bilinear", "kl_div", "rms_norm", "group_norm", "cosine_similarity", "gradient"),
             *(
                 "scaled_dot_product_attention",
                 "nansum",

@@ -47,6 +47,8 @@ LAYERS = [
     ("Threshold", (0.1, 20.0), {}, (5, 3)),
     ("PReLU", (), {}, (5, 3)),
     ("PReLU", (3, 0.1), {}, (5, 3, 2)),
+    ("RReLU", (), {}, (5, 3)),
+    ("RReLU", (0.1, 0.9, True), {}, (5, 3)),
     ("ELU", (2.0,), {}, (5, 3)),
     ("CELU", (2.0, True), {}, (5, 3)),
     ("SELU", (), {}, (5, 3)),
@@ -254,6 +256,9 @@ PAIRS = [
     ("PairwiseDistance", (1.0,), {"eps": 0.5}, (4, 3)),
     ("PairwiseDistance", (3.0, 1e-6), {"keepdim": True}, (4, 3)),
     ("PairwiseDistance", (2.0, 0.25, True), {}, (3,)),
+    ("Bilinear", (3, 3, 2), {}, (4, 3)),
+    ("Bilinear", (3, 3, 1, False), {}, (2, 4, 3)),
+    ("Bilinear", (3, 3, 2), {}, (3,)),
 ]
 
 
@@ -262,22 +267,40 @@ def test_a_layer_of_two_inputs_computes_and_differentiates_as_in_pytorch(name, a
     values = np.random.default_rng(0).standard_normal((2, *shape))
 
     def run(package):
-        layer = getattr(package.nn, name)(*args, **kwargs)
+        layer = build(package, name, args, kwargs)
         x, y = (package.tensor(one.tolist(), requires_grad=True) for one in values)
         out = layer(
             8 * x, 8 * y
         )  # no length is below eps: there PyTorch's gradient is not the derivative
         (out * out).sum().backward()
-        return repr(layer), layer(x, y), out, x.grad, y.grad
+        parts = list(layer.state_dict().items())
+        grads = [part.grad for part in layer.parameters()]
+        return repr(layer), parts, [layer(x, y), out, x.grad, y.grad, *grads]
 
     ours, theirs = run(tensorlab), run(require_torch())
     assert ours[0] == theirs[0]
-    for one, other in zip(ours[1:], theirs[1:], strict=True):
-        assert_same_values(one, other, 2e-6)
+    for (key, one), (their_key, other) in zip(ours[1], theirs[1], strict=True):
+        assert key == their_key
+        assert_same_values(one, other, 0)
+    for one, other in zip(ours[2], theirs[2], strict=True):
+        assert_same_values(one, other, 1e-5 if name == "Bilinear" else 2e-6)
+
+
+def test_a_bilinear_layer_can_be_reset_and_needs_features():
+    layer = nn.Bilinear(3, 4, 2)
+    first = [part.detach().clone() for part in layer.parameters()]
+    layer.reset_parameters()
+    for old, new in zip(first, layer.parameters(), strict=True):
+        assert not old.equal(new)
+        assert new.abs().max().item() <= 1 / math.sqrt(3)
+    with pytest.raises(ValueError, match="^Bilinear: in1_features is 0; expected"):
+        nn.Bilinear(0, 4, 2)
+    assert nn.Bilinear(3, 4, 2, device="meta", dtype=tensorlab.float64).bias.device.type == "meta"
 
 
 def test_every_layer_is_compared():
     elsewhere = {"Module", "Sequential", "ModuleList", "ModuleDict", "DataParallel", "Embedding"}
+    elsewhere |= {"AdaptiveLogSoftmaxWithLoss"}  # tests/nn/test_adaptive.py
     elsewhere |= {"ParameterList", "ParameterDict"}  # tests/nn/test_container.py
     elsewhere |= {name for name in nn.__all__ if name.startswith("Lazy")}  # tests/nn/test_lazy.py
     elsewhere |= {f"{name}{kind}" for name in ("RNN", "LSTM", "GRU") for kind in ("", "Cell")}

@@ -215,6 +215,8 @@ REFERENCES |= {
     "cosine_similarity": cosine_similarity,
     "cosine_similarity broadcast along": cosine_similarity,
     "cosine_similarity of a row": lambda x, y: cosine_similarity(x, y, -1),
+    "bilinear": lambda x, y, w, b: np.einsum("...i,oij,...j->...o", x, w, y) + b,
+    "bilinear plain": lambda x, y, w: np.einsum("...i,oij,...j->...o", x, w, y),
     "pairwise_distance": lambda x, y: length(x - y + 1e-6, -1).squeeze(-1),
 }
 for shape in ((5, 3), (2, 3, 4), (2, 3, 4, 40)):

@@ -30,7 +30,15 @@ ROUNDED_TWICE = {
 }
 # Made of several ops whose results are rounded one by one, as PyTorch's are; off by less than a unit of the largest.
 COMPOSED = {
-    *("addr", "cosine_similarity", "cumulative_trapezoid", "diff", "einsum", "histogram"),
+    *(
+        "bilinear",
+        "addr",
+        "cosine_similarity",
+        "cumulative_trapezoid",
+        "diff",
+        "einsum",
+        "histogram",
+    ),
     *("index_add", "kl_div", "normalize", "pairwise_distance", "pow of negative numbers", "put"),
     *("lp_pool1d", "lp_pool2d", "lp_pool3d"),
     *("poisson_nll_loss", "softsign", "tanhshrink", "trapezoid"),

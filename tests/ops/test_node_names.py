@@ -58,7 +58,7 @@ COMPOSED = {
         "narrow_copy",
         "gradient",
     ),
-    *("reshape", "reshape_as", "diag", "combinations", "ndtr", "pixel_shuffle"),
+    *("reshape", "reshape_as", "diag", "combinations", "ndtr", "pixel_shuffle", "bilinear"),
 }
 
 

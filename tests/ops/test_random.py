@@ -157,6 +157,40 @@ CALLS = {
     "alpha_dropout_": lambda T: T.alpha_dropout_(T.arange(6.0), 0.4, True),
     "feature_alpha_dropout_": lambda T: T.feature_alpha_dropout_(T.ones(2, 3, 2), 0.3, True),
     "feature_dropout_": lambda T: T.feature_dropout_(T.arange(12.0).view(2, 3, 2), 0.3, True),
+    "rrelu": lambda T: T.rrelu(T.arange(-6.0, 6.0).view(3, 4).t(), 0.1, 0.6, True),
+    "rrelu default": lambda T: T.rrelu(T.arange(-6.0, 6.0), training=True),
+    "rrelu_ default": lambda T: T.rrelu_(T.arange(-6.0, 6.0), training=True),
+    "rrelu off": lambda T: T.rrelu(T.arange(-6.0, 6.0)),
+    "rrelu_ off": lambda T: T.rrelu_(T.arange(-6.0, 6.0)),
+    "rrelu double": lambda T: T.rrelu(T.arange(-6, 6, dtype=T.float64), 0.1, 0.6, True),
+    "rrelu bfloat16": lambda T: T.rrelu(T.arange(-60, 6, dtype=T.bfloat16), training=True),
+    "rrelu equal": lambda T: T.rrelu(T.arange(-6.0, 6.0), 0.5, 0.5, True),
+    "rrelu nan": lambda T: T.rrelu(T.tensor([float("nan"), -float("inf")]), training=True),
+    "rrelu nothing": lambda T: T.rrelu(T.zeros(0, 3), training=True),
+    "rrelu bounds": lambda T: T.rrelu(T.arange(-6.0, 6.0), 0.6, 0.5),
+    "rrelu infinite": lambda T: T.rrelu(T.arange(-6.0, 6.0), 0.6, float("inf"), True),
+    "rrelu nan bound": lambda T: T.rrelu(T.arange(-6.0, 6.0), float("nan"), 1.0, True),
+    "rrelu integers": lambda T: T.rrelu(T.arange(-6, 6)),
+    "rrelu generator": lambda T: T.rrelu(
+        T.arange(-6.0, 6.0), training=True, generator=T.Generator().manual_seed(3)
+    ),
+    "rrelu_": lambda T: T.rrelu_(T.arange(-6.0, 6.0).view(3, 4).t(), 0.1, 0.6, True),
+    "rrelu_ bounds": lambda T: T.rrelu_(T.arange(-6.0, 6.0), 0.6, 0.5),
+    "rrelu_ generator": lambda T: T.rrelu_(
+        T.arange(-6.0, 6.0), training=True, generator=T.Generator().manual_seed(3)
+    ),
+    "rrelu of functional": lambda T: T.nn.functional.rrelu(T.arange(-6.0, 6.0), 0.1, 0.6, True),
+    "gumbel_softmax": lambda T: T.nn.functional.gumbel_softmax(T.arange(12.0).view(3, 4)),
+    "gumbel_softmax tau": lambda T: T.nn.functional.gumbel_softmax(
+        T.arange(12.0).view(3, 4).t(), 0.3, dim=0
+    ),
+    "gumbel_softmax hard": lambda T: T.nn.functional.gumbel_softmax(
+        T.arange(60.0).view(3, 4, 5).sin().transpose(0, 2), 2.0, True, dim=1
+    ),
+    "gumbel_softmax half": lambda T: T.nn.functional.gumbel_softmax(T.ones(9, dtype=T.bfloat16)),
+    "gumbel_softmax number": lambda T: T.nn.functional.gumbel_softmax(T.tensor(1.0), hard=True),
+    "gumbel_softmax integers": lambda T: T.nn.functional.gumbel_softmax(T.arange(3)),
+    "gumbel_softmax dim": lambda T: T.nn.functional.gumbel_softmax(T.ones(3), dim=1),
     "feature_alpha_dropout": lambda T: T.feature_alpha_dropout(T.ones(2, 3, 2), 0.4, True),
 }
 
@@ -284,3 +318,56 @@ def test_a_size_can_be_given_by_name_to_random_factories():
     for name in ("rand", "randn"):
         seeded(lambda T, name=name: getattr(T, name)(size=(3, 2)))
         seeded(lambda T, name=name: getattr(T, name)((3, 2)))
+
+
+RANDOM_ACTIVATIONS = {
+    "rrelu": lambda T, x: T.rrelu(x, 0.1, 0.6, True),
+    "rrelu_": lambda T, x: T.rrelu_(x * 1, 0.1, 0.6, True),
+    "rrelu inplace": lambda T, x: T.nn.functional.rrelu(x * 1, 0.1, 0.6, True, inplace=True),
+    "rrelu off": lambda T, x: T.nn.functional.rrelu(x, 0.1, 0.6),
+    "gumbel_softmax": lambda T, x: T.nn.functional.gumbel_softmax(x, 0.5),
+    "gumbel_softmax hard": lambda T, x: T.nn.functional.gumbel_softmax(x, hard=True),
+}
+
+
+@pytest.mark.parametrize("name", RANDOM_ACTIVATIONS)
+def test_the_gradient_of_a_random_activation_is_pytorchs(name):
+    def program(T):
+        T.manual_seed(7)
+        x = T.arange(-6.0, 6.0).view(3, 4).t().requires_grad_()
+        out = RANDOM_ACTIVATIONS[name](T, x)
+        (gradient,) = T.autograd.grad(out, x, T.arange(12.0).view(4, 3).cos())
+        return out.detach(), gradient.tolist()
+
+    agree(program, tolerance=3e-6)
+
+
+def test_an_activation_in_place_gives_its_input():
+    x = tensorlab.arange(-6.0, 6.0)
+    assert tensorlab.nn.functional.rrelu(x, training=True, inplace=True) is x
+    assert tensorlab.rrelu_(x) is x
+    assert tensorlab.rrelu(x) is not x
+
+
+def test_random_slopes_need_no_values_on_meta():
+    x = tensorlab.empty(2, 3, device="meta", dtype=tensorlab.bfloat16)
+    out = tensorlab.rrelu(x, training=True)
+    assert (out.shape, out.dtype, out.device.type) == ((2, 3), tensorlab.bfloat16, "meta")
+
+
+def test_slopes_that_cannot_be_drawn_are_refused_by_name():
+    for function in (tensorlab.rrelu, tensorlab.rrelu_):
+        name = function.__name__
+        with pytest.raises(RuntimeError, match=f"^{name}: lower is 2.0 and upper is 1.0; expected"):
+            function(tensorlab.ones(3), 2.0, 1.0)
+        with pytest.raises(NotImplementedError, match=f"^{name}: the input is of type"):
+            function(tensorlab.arange(3))
+
+
+def test_the_eps_of_gumbel_softmax_has_no_effect_and_warns():
+    logits = tensorlab.arange(3.0)
+    tensorlab.manual_seed(7)
+    expected = tensorlab.nn.functional.gumbel_softmax(logits)
+    tensorlab.manual_seed(7)
+    with pytest.warns(UserWarning, match="gumbel_softmax: eps is deprecated"):
+        assert tensorlab.nn.functional.gumbel_softmax(logits, eps=1e-3).equal(expected)

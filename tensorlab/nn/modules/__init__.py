@@ -13,7 +13,7 @@ from . import utils
 # Path below nn.modules: the files, and the names that differ.
 PATHS = {
     "activation": ("activation multihead_attention", {}),
-    "adaptive": ("", {}),
+    "adaptive": ("adaptive", {}),
     "batchnorm": ("batch_norm lazy", {"_BatchNorm": "_BatchNorm", "_NormBase": "_RunningNorm"}),
     "container": ("container parameter_containers", {}),
     "conv": ("convolution lazy", {"_ConvNd": "_Convolution", "_ConvTransposeNd": "_Transposed"}),
