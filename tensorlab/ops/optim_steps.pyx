@@ -201,9 +201,14 @@ ctypedef void (*adam_type)(void* param, const void* grad, void* mean, void* squa
 
 
 cdef adam_type adam_for(int dtype) noexcept:
-    """run_adam for a dtype. Called by a pointer it isn't inlined: in the large kernel GCC 12 doesn't vectorise the loop for
-    float32 without amsgrad (203,000 elements: 460 us instead of 36)."""
-    return <adam_type>run_adam[float] if dtype == FLOAT32 else <adam_type>run_adam[double]
+    """run_adam for a dtype.
+
+    Called by a pointer it isn't inlined. In the large kernel GCC 12 doesn't vectorise the loop
+    for float32 without amsgrad (203,000 elements: 460 us instead of 36).
+    """
+    if dtype == FLOAT32:
+        return <adam_type>run_adam[float]
+    return <adam_type>run_adam[double]
 
 
 cdef inline real max_or_nan(real x, real y) noexcept nogil:
