@@ -88,13 +88,12 @@ class _BatchNorm(_RunningNorm):
     def forward(self, input):
         self._check_dims(input)
         momentum = self.momentum
-        if self.training and self.track_running_stats:
-            self.num_batches_tracked.add_(1)
-            if momentum is None:  # the plain mean of all batches so far
-                momentum = 1 / int(self.num_batches_tracked)
+        counts = self.training and self.track_running_stats
+        if counts and momentum is None:  # the plain mean of all batches so far, with this one
+            momentum = 1 / (int(self.num_batches_tracked) + 1)
         uses_batch = self.training or self.running_mean is None
         keeps = not self.training or self.track_running_stats
-        return F.batch_norm(
+        normalized = F.batch_norm(
             input,
             self.running_mean if keeps else None,
             self.running_var if keeps else None,
@@ -104,6 +103,9 @@ class _BatchNorm(_RunningNorm):
             0.0 if momentum is None else momentum,
             self.eps,
         )
+        if counts:
+            self.num_batches_tracked.add_(1)
+        return normalized
 
 
 class BatchNorm1d(_BatchNorm):

@@ -1,0 +1,129 @@
+"""What no layer can take is refused with PyTorch's kind of error, and changes nothing."""
+
+import warnings
+
+import pytest
+
+import tensorlab
+from tests.nn.test_layers import LAYERS
+from tests.oracle import require_torch
+
+# Each input is a function of the package and of a shape that the layer takes.
+INPUTS = {
+    "None": lambda T, shape: (None,),
+    "list": lambda T, shape: ([1.0, 2.0],),
+    "text": lambda T, shape: ("x",),
+    "nothing": lambda T, shape: (),
+    "three": lambda T, shape: tuple(T.zeros(shape) for _ in range(3)),
+    "no dims": lambda T, shape: (T.tensor(1.0),),
+    "one dim": lambda T, shape: (T.ones(3),),
+    "fewer dims": lambda T, shape: (T.ones(shape[1:]),),
+    "a dim more": lambda T, shape: (T.ones((1, *shape)),),
+    "two dims more": lambda T, shape: (T.ones((1, 1, *shape)),),
+    "three dims more": lambda T, shape: (T.ones((1, 1, 1, *shape)),),
+    "int64": lambda T, shape: (T.ones(shape, dtype=T.int64),),
+    "bool": lambda T, shape: (T.ones(shape, dtype=T.bool),),
+    "float64": lambda T, shape: (T.ones(shape, dtype=T.float64),),
+    "float16": lambda T, shape: (T.ones(shape, dtype=T.float16),),
+}
+NOT_TENSORS = ("None", "list", "text")
+
+# Where we differ on purpose: layers, the inputs, why.
+DIFFERENCES = [
+    ("RReLU AvgPool3d LPPool3d", "float16", "there is a kernel for it"),
+    ("MaxPool1d", "int64", "there is a kernel for it"),
+    ("ReflectionPad ReplicationPad", "bool", "there is a kernel for it"),
+    ("BatchNorm InstanceNorm", "float64", "types are promoted, as in every other operation"),
+    ("RMSNorm", "float64", "a weight of another type is refused, as in layer_norm"),
+    ("RMSNorm", "no dims; one dim", "ShapeError, as for every other size that does not fit"),
+    ("BatchNorm", "size 0 at 1", "the running averages have another number of channels"),
+    ("ReflectionPad ReplicationPad", "size 0 at 0; size 0 at 1", "nothing padded is nothing"),
+    ("InstanceNorm", "size 0 at 0", "a batch may be empty"),
+    ("ConvTranspose", "size 0 at 2; size 0 at 3; size 0 at 4", "empty planes leave the bias"),
+    ("LPPool3d AvgPool3d", "size 1 at 1; size 1 at 2; size 1 at 3; size 1 at 4",
+     "with ceil_mode a window may hang over the end"),
+    ("LPPool2d AvgPool2d AdaptiveAvgPool2d", "no dims; one dim; fewer dims",
+     "ShapeError says which dimensions are expected; PyTorch's IndexError counts from the end"),
+    ("AdaptiveAvgPool2d", "a dim more; two dims more; three dims more; size 0 at 2; size 0 at 3",
+     "PyTorch takes these for the output size 1 only, which it computes as a mean"),
+    ("AdaptiveAvgPool1d", "size 0 at 1", "the same"),
+    ("GroupNorm", "size 1 at 1", "the channels that do not fit are the cause, so ShapeError"),
+]  # fmt: skip
+
+
+def inputs_of(T, shape):
+    """Yield (name, arguments)."""
+    for name, make in INPUTS.items():
+        yield name, make(T, shape)
+    for i, size in enumerate(shape):
+        for wrong in {0, 1, size + 1} - {size}:
+            about = f"size {wrong} at {i}" if wrong < 2 else f"more at {i}"
+            yield about, (T.ones((*shape[:i], wrong, *shape[i + 1 :])),)
+
+
+def outcome(T, name, args, kwargs, inputs):
+    """Return ("gives", shape, dtype) or ("raises", class)."""
+    T.manual_seed(0)
+    kwargs = {key: getattr(T, kwargs[key]) if key == "dtype" else kwargs[key] for key in kwargs}
+    layer = getattr(T.nn, name)(*args, **kwargs)
+    before = {key: value.clone() for key, value in layer.state_dict().items() if value is not None}
+    try:
+        y = layer(*inputs)
+    except Exception as error:
+        found, message = ("raises", type(error)), str(error)
+    else:
+        return "gives", tuple(getattr(y, "shape", ())), str(getattr(y, "dtype", "")).split(".")[-1]
+    if T is tensorlab:
+        state = layer.state_dict()
+        assert all(T.equal(state[key], value) for key, value in before.items())
+        assert len(message) > 15
+    return found
+
+
+def agree(mine, other, is_tensor):
+    """Say whether two outcomes are the same, or errors of the same class."""
+    if mine[0] == other[0] == "raises":
+        return issubclass(mine[1], other[1] if is_tensor else (TypeError, AttributeError))
+    return mine == other
+
+
+def is_meant(name, about):
+    return any(
+        name.startswith(tuple(names.split())) and about in abouts.split("; ")
+        for names, abouts, _ in DIFFERENCES
+    )
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "shape"), LAYERS)
+def test_a_layer_refuses_what_pytorchs_refuses_and_nothing_else(name, args, kwargs, shape):
+    torch = require_torch()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for (about, ours), (_, theirs) in zip(
+            inputs_of(tensorlab, shape), inputs_of(torch, shape), strict=True
+        ):
+            mine = outcome(tensorlab, name, args, kwargs, ours)
+            other = outcome(torch, name, args, kwargs, theirs)
+            is_right = is_meant(name, about) or agree(mine, other, about not in NOT_TENSORS)
+            assert is_right, (about, mine, other)
+
+
+def test_each_difference_is_still_one():
+    torch = require_torch()
+    unused = set(range(len(DIFFERENCES)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, args, kwargs, shape in LAYERS:
+            pairs = zip(inputs_of(tensorlab, shape), inputs_of(torch, shape), strict=True)
+            for (about, ours), (_, theirs) in pairs:
+                if not is_meant(name, about):
+                    continue
+                mine = outcome(tensorlab, name, args, kwargs, ours)
+                other = outcome(torch, name, args, kwargs, theirs)
+                if not agree(mine, other, is_tensor=True):
+                    unused -= {
+                        i
+                        for i, (names, abouts, _) in enumerate(DIFFERENCES)
+                        if name.startswith(tuple(names.split())) and about in abouts.split("; ")
+                    }
+    assert not [DIFFERENCES[i] for i in unused]
