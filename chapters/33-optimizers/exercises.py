@@ -555,8 +555,9 @@ class LionStep(Exercise):
     Lion (Chen and others, 2023) was found by a search over programs. It keeps one running mean $m$
     per parameter, half of Adam's state, and only uses a *sign*:
 
-    $$ c = \\beta_1 m + (1 - \\beta_1)\\, g, \\qquad w \\leftarrow w - \\eta\\,(\\operatorname{sign}(c) + d\\, w),
-    \\qquad m \\leftarrow \\beta_2 m + (1 - \\beta_2)\\, g $$
+    $$ \\begin{aligned} c &= \\beta_1 m + (1 - \\beta_1)\\, g \\\\
+    w &\\leftarrow w - \\eta\\,(\\operatorname{sign}(c) + d\\, w) \\\\
+    m &\\leftarrow \\beta_2 m + (1 - \\beta_2)\\, g \\end{aligned} $$
 
     $m$ starts at 0, and $w$ on the right is the parameter before the step. Write the method `step`.
     It calls the closure, if there is one, with gradients on, and returns what that returned;
