@@ -84,14 +84,21 @@ from .module import Module
 from .multihead_attention import MultiheadAttention
 from .normalization import GroupNorm, LayerNorm, RMSNorm
 from .padding import (
+    CircularPad1d,
+    CircularPad2d,
+    CircularPad3d,
     ConstantPad1d,
     ConstantPad2d,
+    ConstantPad3d,
     ReflectionPad1d,
     ReflectionPad2d,
+    ReflectionPad3d,
     ReplicationPad1d,
     ReplicationPad2d,
+    ReplicationPad3d,
     ZeroPad1d,
     ZeroPad2d,
+    ZeroPad3d,
 )
 from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
@@ -156,8 +163,12 @@ __all__ = [
     "BatchNorm3d",
     "Bilinear",
     "Buffer",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
     "ConstantPad1d",
     "ConstantPad2d",
+    "ConstantPad3d",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -240,8 +251,10 @@ __all__ = [
     "ReLU6",
     "ReflectionPad1d",
     "ReflectionPad2d",
+    "ReflectionPad3d",
     "ReplicationPad1d",
     "ReplicationPad2d",
+    "ReplicationPad3d",
     "Sequential",
     "SiLU",
     "Sigmoid",
@@ -264,6 +277,7 @@ __all__ = [
     "UninitializedParameter",
     "ZeroPad1d",
     "ZeroPad2d",
+    "ZeroPad3d",
     "attention",
     "functional",
     "grad",

@@ -36,8 +36,12 @@ __all__ = [
     "Bilinear",
     "Buffer",
     "CELU",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
     "ConstantPad1d",
     "ConstantPad2d",
+    "ConstantPad3d",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -126,8 +130,10 @@ __all__ = [
     "ReLU6",
     "ReflectionPad1d",
     "ReflectionPad2d",
+    "ReflectionPad3d",
     "ReplicationPad1d",
     "ReplicationPad2d",
+    "ReplicationPad3d",
     "SELU",
     "Sequential",
     "SiLU",
@@ -151,6 +157,7 @@ __all__ = [
     "UninitializedParameter",
     "ZeroPad1d",
     "ZeroPad2d",
+    "ZeroPad3d",
     "attention",
     "functional",
     "grad",
@@ -365,6 +372,21 @@ class CELU(Module):
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
+class CircularPad1d(Module):
+    padding: builtins.int | Sequence[builtins.int] | str
+    def forward(self, input: Tensor) -> Tensor: ...
+    mode: str
+    def __init__(self, padding: builtins.int | Sequence[builtins.int] | str) -> None: ...
+    axes: builtins.int
+    def extra_repr(self) -> str: ...
+    value: None
+
+class CircularPad2d(CircularPad1d):
+    axes: builtins.int
+
+class CircularPad3d(CircularPad1d):
+    axes: builtins.int
+
 class ConstantPad1d(Module):
     padding: builtins.int | Sequence[builtins.int] | str
     def __init__(self, padding: builtins.int | Sequence[builtins.int] | str, value: Tensor | builtins.float) -> None: ...
@@ -375,6 +397,9 @@ class ConstantPad1d(Module):
     value: None
 
 class ConstantPad2d(ConstantPad1d):
+    axes: builtins.int
+
+class ConstantPad3d(ConstantPad1d):
     axes: builtins.int
 
 class Conv1d(Module):
@@ -1253,6 +1278,9 @@ class ReflectionPad1d(Module):
 class ReflectionPad2d(ReflectionPad1d):
     axes: builtins.int
 
+class ReflectionPad3d(ReflectionPad1d):
+    axes: builtins.int
+
 class ReplicationPad1d(Module):
     padding: builtins.int | Sequence[builtins.int] | str
     mode: str
@@ -1263,6 +1291,9 @@ class ReplicationPad1d(Module):
     value: None
 
 class ReplicationPad2d(ReplicationPad1d):
+    axes: builtins.int
+
+class ReplicationPad3d(ReplicationPad1d):
     axes: builtins.int
 
 class SELU(Module):
@@ -1432,20 +1463,12 @@ class UninitializedParameter(Parameter):
     def shape(self) -> Size: ...
     def share_memory_(self) -> None: ...
 
-class ZeroPad1d(Module):
-    padding: builtins.int | Sequence[builtins.int] | str
+class ZeroPad1d(ConstantPad1d):
     def __init__(self, padding: builtins.int | Sequence[builtins.int] | str) -> None: ...
-    axes: builtins.int
     def extra_repr(self) -> str: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    mode: str
-    value: None
 
-class ZeroPad2d(Module):
-    padding: builtins.int | Sequence[builtins.int] | str
+class ZeroPad2d(ZeroPad1d):
     axes: builtins.int
-    def __init__(self, padding: builtins.int | Sequence[builtins.int] | str) -> None: ...
-    def extra_repr(self) -> str: ...
-    def forward(self, input: Tensor) -> Tensor: ...
-    mode: str
-    value: None
+
+class ZeroPad3d(ZeroPad1d):
+    axes: builtins.int

@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+PADDING_WORDS = ("same", "valid")
 
 
 def one_for_each_axis(value, n):
@@ -111,6 +112,7 @@ class _Forward(_Convolution):
         device=None,
         dtype=None,
     ):
+        self._check_word(padding, stride)
         super().__init__(
             in_channels,
             out_channels,
@@ -125,6 +127,22 @@ class _Forward(_Convolution):
             device,
             dtype,
         )
+
+    def _check_word(self, padding, stride):
+        """Refuse a padding that is neither numbers nor a word which fits the stride."""
+        if not isinstance(padding, str):
+            return
+        name = type(self).__name__
+        if padding not in PADDING_WORDS:
+            raise ValueError(
+                f"{name}: padding is {padding!r}; expected ints, or one of "
+                f"{', '.join(PADDING_WORDS)}"
+            )
+        if padding == "same" and any(one != 1 for one in one_for_each_axis(stride, self.axes)):
+            raise ValueError(
+                f"{name}: padding='same' keeps the size, which stride={stride} does not; leave "
+                f"stride out, or give padding as ints"
+            )
 
     def forward(self, input):
         function = (F.conv1d, F.conv2d, F.conv3d)[self.axes - 1]

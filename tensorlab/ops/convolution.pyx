@@ -345,6 +345,13 @@ cdef int check_tensors(TensorBase x, TensorBase weight, TensorBase bias, int n, 
     return 0
 
 
+cdef int refuse_empty_images(TensorBase x, int d, str where) except -1:
+    """There may be no images, or no channels, but images without pixels are a mistake; d is a spatial dimension."""
+    if x.sizes[2 + d] == 0 and x.sizes[0] > 0 and x.sizes[1] > 0:
+        raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has size 0 in dimension {2 + d}")
+    return 0
+
+
 cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object stride, object padding, object dilation,
                      object groups, int n, str where):
     """What conv1d, conv2d and conv3d share; n is the number of spatial dimensions."""
@@ -377,13 +384,13 @@ cdef object convolve(TensorBase x, TensorBase weight, TensorBase bias, object st
     out_shape = [x.sizes[0], weight.sizes[0]]
     for d in range(n):
         size = x.sizes[2 + d] + before[d] + after[d]
-        if x.sizes[2 + d] == 0:
-            raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has size 0 in dimension {2 + d}")
+        refuse_empty_images(x, d, where)
         if size <= reach[d]:
             raise ShapeError(f"{where}: a kernel that reaches over {reach[d] + 1} elements is larger than the padded input of "
                              f"size {size}")
         out_shape.append((size - reach[d] - 1) // strides[d] + 1)
-    return run_tuple(CONV, (x, weight, bias, tuple(out_shape), strides, before, dilations, groups))
+    out = run_tuple(CONV, (x, weight, bias, tuple(out_shape), strides, before, dilations, groups))
+    return out.narrow(1, 0, 0) if in_channels == 0 else out         # PyTorch's answer to nothing has no channels
 
 
 # ---------------------------------------------------------------- conv1d, conv2d, conv3d
@@ -473,6 +480,9 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
     if in_channels != weight.sizes[0] or in_channels % groups != 0:
         raise ShapeError(f"{where}: input {shape_text(x.ndim_, x.sizes)} has {in_channels} channels, but weight "
                          f"{shape_text(weight.ndim_, weight.sizes)} takes {weight.sizes[0]} in {groups} group(s)")
+    if weight.sizes[0] < groups or weight.sizes[1] == 0:
+        raise ShapeError(f"{where}: weight {shape_text(weight.ndim_, weight.sizes)} needs at least {groups} input channel(s) and "
+                         "one output channel")
     if bias is not None and (bias.ndim_ != 1 or bias.sizes[0] != weight.sizes[1] * groups):
         raise ShapeError(f"{where}: bias must have shape ({weight.sizes[1] * groups},), not "
                          f"{shape_text(bias.ndim_, bias.sizes)}")
@@ -483,8 +493,9 @@ cdef object convolve_transposed(TensorBase x, TensorBase weight, TensorBase bias
     for d in range(n):
         if extras[d] >= max(strides[d], dilations[d]):
             raise ShapeError(f"{where}: output_padding {extras} must be smaller than stride {strides} or dilation {dilations}")
+        refuse_empty_images(x, d, where)
         size = ((x.sizes[2 + d] - 1) * strides[d] - 2 * paddings[d] + dilations[d] * (weight.sizes[2 + d] - 1) + extras[d] + 1)
-        if size < 1:
+        if size < (x.sizes[0] > 0):                               # nothing of nothing is a result
             raise ShapeError(f"{where}: the result would have size {size} in dimension {2 + d}")
         out_shape.append(size)
     settings = (tuple(out_shape), strides, paddings, dilations, groups, False)

@@ -58,6 +58,11 @@ def pad(input, pad, mode="constant", value=None):
             f"pad: mode {mode!r} pads one to three dimensions behind batch and channels, or "
             f"channels alone; the input has shape {tuple(input.shape)} and {len(pairs)} pair(s)"
         )
+    if mode != "circular" and 0 in input.shape[-len(pairs) - 1 :]:
+        raise ShapeError(
+            f"pad: mode {mode!r} has nothing to copy in an input of shape {tuple(input.shape)}; only a "
+            f"batch may be empty"
+        )
     for k, (before, behind) in enumerate(pairs):
         input = pad_by_index(input, input.dim() - 1 - k, before, behind, mode)
     return input

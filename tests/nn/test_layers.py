@@ -111,6 +111,14 @@ LAYERS = [
     ("AdaptiveAvgPool2d", ((None, 4),), {}, (2, 3, 7, 6)),
     ("ConstantPad1d", ((1, 2), 0.5), {}, (2, 3, 4)),
     ("ConstantPad2d", ((1, -1, 0, 2), 3.5), {}, (2, 3, 4, 5)),
+    ("ConstantPad3d", ((1, -1, 0, 2, 3, 1), -2.0), {}, (2, 3, 4, 5, 2)),
+    ("ZeroPad3d", (1,), {}, (3, 4, 2, 5)),
+    ("ReflectionPad3d", ((1, 2, 3, 0, 1, 1),), {}, (2, 3, 4, 5, 3)),
+    ("ReplicationPad3d", ((1, 0, 2, 3, 0, 1),), {}, (3, 4, 2, 5)),
+    ("CircularPad1d", ((3, 1),), {}, (2, 3, 4)),
+    ("CircularPad1d", (2,), {}, (3, 4)),
+    ("CircularPad2d", ((1, 2, 3, 0),), {}, (2, 3, 4, 5)),
+    ("CircularPad3d", ((1, 0, 2, 3, -1, 1),), {}, (3, 4, 3, 5)),
     ("ZeroPad1d", (2,), {}, (2, 3, 4)),
     ("ZeroPad2d", (1,), {}, (2, 3, 4, 5)),
     ("ReflectionPad1d", (2,), {}, (3, 4)),
@@ -127,7 +135,6 @@ LAYERS = [
 
 REFUSED_WHEN_EMPTY_BY_PYTORCH = {
     *["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d", "MaxPool1d", "AvgPool2d"],
-    *["ReflectionPad1d", "ReplicationPad1d"],
 }
 
 
@@ -535,7 +542,14 @@ def test_data_parallel_calls_its_module():
     [
         lambda T: T.nn.Conv2d(3, 4, 3, groups=2),
         lambda T: T.nn.Conv2d(3, 4, 3, padding_mode="mirror"),
+        lambda T: T.nn.Conv2d(3, 4, 3, padding="foo"),
+        lambda T: T.nn.Conv1d(3, 4, 3, padding="same", stride=2),
+        lambda T: T.nn.Conv3d(3, 4, 3, padding="same", stride=(1, 1, 2)),
         lambda T: T.nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"),
+        lambda T: T.nn.CircularPad1d(1)(T.ones(3)),
+        lambda T: T.nn.CircularPad2d(1)(T.ones(3, 3)),
+        lambda T: T.nn.CircularPad2d(1)(T.ones(1, 1, 3, 3, 3)),
+        lambda T: T.nn.CircularPad3d(1)(T.ones(3, 3, 3)),
         lambda T: T.nn.GroupNorm(4, 6),
         lambda T: T.nn.BatchNorm2d(3)(T.ones(2, 3)),
         lambda T: T.nn.BatchNorm1d(3)(T.ones(1, 3)),
