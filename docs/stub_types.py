@@ -11,13 +11,28 @@ from tensorlab._core.op import REGISTRY
 from tensorlab import return_types
 
 # Names of arguments under the type that they accept.  `| None` is added where the default is None.
+# Losses that take PyTorch's older names for the reduction, and those of three tensors.
+TRIPLETS = [
+    *("TripletMarginLoss", "TripletMarginWithDistanceLoss"),
+    *("triplet_margin_loss", "triplet_margin_with_distance_loss"),
+]
+LOSSES = [
+    *("MSELoss", "L1Loss", "SmoothL1Loss", "KLDivLoss", "PoissonNLLLoss", "NLLLoss", "BCELoss"),
+    *("CrossEntropyLoss", "BCEWithLogitsLoss", "MarginRankingLoss", "HingeEmbeddingLoss"),
+    *("SoftMarginLoss", "CosineEmbeddingLoss", "MultiMarginLoss", "MultiLabelMarginLoss"),
+    *("MultiLabelSoftMarginLoss", "mse_loss", "l1_loss", "smooth_l1_loss", "kl_div"),
+    *("poisson_nll_loss", "nll_loss", "cross_entropy", "binary_cross_entropy"),
+    *("binary_cross_entropy_with_logits", "margin_ranking_loss", "hinge_embedding_loss"),
+    *("soft_margin_loss", "cosine_embedding_loss", "multi_margin_loss"),
+    *("multilabel_margin_loss", "multilabel_soft_margin_loss", *TRIPLETS[::2]),
+]
 ARGUMENTS = {
     "Tensor": """input mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
         q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh input1 input2
-        input_ target_ logits""",
+        input_ target_ logits log_probs linear_weight linear_bias""",
     "Tensor | None": "batch_sizes permutation _random_samples",
     "Tensor | tuple[Tensor, Tensor]": "hidden hx",
     "tuple[int, int, int]": "expected_hidden_size",
@@ -31,12 +46,13 @@ ARGUMENTS = {
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
         upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
         num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size n_classes
-        in1_features in2_features""",
+        in1_features in2_features num_classes blank""",
+    "Tensor | Sequence[int]": "input_lengths target_lengths",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val dropout_p norm_type""",
     "float | Sequence[float] | None": "output_ratio",
     "bool": "add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode",
-    "bool | None": "src_is_causal tgt_is_causal foreach fused capturable differentiable",
+    "bool | None": "size_average src_is_causal tgt_is_causal foreach fused capturable differentiable",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
     "dtype": "dtype d type1 type2",
     "_Device": "device",
@@ -227,6 +243,19 @@ ARGUMENTS_OF = {
     "update_bn.loader": "Iterable[Any]",
     "AveragedModel.avg_fn": "Callable[[Tensor, Tensor, Tensor], Tensor]",
     "AveragedModel.multi_avg_fn": "Callable[[Sequence[Tensor], Sequence[Tensor], Tensor], None]",
+    **dict.fromkeys([f"{name}.reduce" for name in LOSSES], "bool | None"),
+    **dict.fromkeys(
+        [f"{name}.{one}" for name in TRIPLETS for one in ("anchor", "positive", "negative")],
+        "Tensor",
+    ),
+    **dict.fromkeys(
+        [f"{name}.distance_function" for name in TRIPLETS],
+        "Callable[[Tensor, Tensor], Tensor] | None",
+    ),
+    **dict.fromkeys(["GaussianNLLLoss.var", "gaussian_nll_loss.var"], "Tensor | float"),
+    **dict.fromkeys(["CTCLoss.targets", "ctc_loss.targets"], "Tensor"),
+    **dict.fromkeys(["LinearCrossEntropyLoss.options", "linear_cross_entropy.options"], "None"),
+    "LinearCrossEntropyLoss.out_features": "Sequence[int]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.

@@ -68,7 +68,8 @@ FAMILIES = {
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
-    "losses": ("ops/softmax.pyx ops/losses.pyx", [*OPS, "tests/nn"]),
+    "losses": ("ops/softmax.pyx ops/losses.pyx ops/margin_losses.py ops/composed_losses.py ops/ctc.py "
+               "ops/reductions_of_losses.py", [*OPS, "tests/nn"]),
     "attention": ("ops/multi_head_attention.py ops/attention.pyx ops/attention_formula.py "
                   "ops/scaled_dot_product.pyx", [*OPS, "tests/nn"]),
     "recurrent": ("ops/recurrent/*.p[xy]*",

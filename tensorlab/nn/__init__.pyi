@@ -36,6 +36,7 @@ __all__ = [
     "Bilinear",
     "Buffer",
     "CELU",
+    "CTCLoss",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -48,6 +49,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
     "DataParallel",
@@ -65,11 +67,13 @@ __all__ = [
     "GLU",
     "GRU",
     "GRUCell",
+    "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
+    "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
     "InstanceNorm1d",
@@ -98,9 +102,11 @@ __all__ = [
     "LazyLinear",
     "LeakyReLU",
     "Linear",
+    "LinearCrossEntropyLoss",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -111,6 +117,9 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
@@ -139,6 +148,7 @@ __all__ = [
     "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
+    "SoftMarginLoss",
     "Softmax",
     "Softmin",
     "Softplus",
@@ -152,6 +162,8 @@ __all__ = [
     "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
+    "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "Unflatten",
     "UninitializedBuffer",
     "UninitializedParameter",
@@ -297,12 +309,12 @@ class AvgPool3d(Module):
 
 class BCELoss(Module):
     reduction: str
-    def __init__(self, weight: Tensor | None=None, *, reduction: str='mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
 
 class BCEWithLogitsLoss(Module):
     reduction: str
-    def __init__(self, weight: Tensor | None=None, *, reduction: str='mean', pos_weight: Tensor | None=None) -> None: ...
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean', pos_weight: Tensor | None=None) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class BatchNorm1d(Module):
@@ -371,6 +383,13 @@ class CELU(Module):
     def __init__(self, alpha: builtins.float=1.0, inplace: builtins.bool=False) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class CTCLoss(Module):
+    blank: builtins.int
+    zero_infinity: builtins.bool
+    reduction: str
+    def __init__(self, blank: builtins.int=0, reduction: str='mean', zero_infinity: builtins.bool=False) -> None: ...
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int]) -> Tensor: ...
 
 class CircularPad1d(Module):
     padding: builtins.int | Sequence[builtins.int] | str
@@ -507,6 +526,12 @@ class ConvTranspose3d(Module):
     def extra_repr(self) -> str: ...
     def reset_parameters(self) -> None: ...
 
+class CosineEmbeddingLoss(Module):
+    margin: builtins.float
+    reduction: str
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, margin: builtins.float=0.0, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+
 class CosineSimilarity(Module):
     dim: builtins.int
     eps: builtins.float
@@ -517,7 +542,7 @@ class CrossEntropyLoss(Module):
     ignore_index: builtins.int
     label_smoothing: builtins.float
     reduction: str
-    def __init__(self, weight: Tensor | None=None, *, ignore_index: builtins.int=-100, reduction: str='mean', label_smoothing: builtins.float=0.0) -> None: ...
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: builtins.bool | None=None, reduction: str='mean', label_smoothing: builtins.float=0.0) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class DataParallel(Module):
@@ -609,6 +634,13 @@ class GRUCell(RNNCellBase):
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Tensor | tuple[Tensor, Tensor] | None=None) -> Tensor: ...
 
+class GaussianNLLLoss(Module):
+    full: builtins.bool
+    eps: builtins.float
+    reduction: str
+    def __init__(self, *, full: builtins.bool=False, eps: builtins.float=1e-06, reduction: str='mean') -> None: ...
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | builtins.float) -> Tensor: ...
+
 class GroupNorm(Module):
     num_groups: builtins.int
     num_channels: builtins.int
@@ -643,6 +675,12 @@ class Hardtanh(Module):
     def __init__(self, min_val: builtins.float=-1.0, max_val: builtins.float=1.0, inplace: builtins.bool=False) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class HingeEmbeddingLoss(Module):
+    margin: builtins.float
+    reduction: str
+    def __init__(self, margin: builtins.float=1.0, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class HuberLoss(Module):
     delta: builtins.float
@@ -702,13 +740,13 @@ class InstanceNorm3d(Module):
 class KLDivLoss(Module):
     log_target: builtins.bool
     reduction: str
-    def __init__(self, *, reduction: str='mean', log_target: builtins.bool=False) -> None: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean', log_target: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class L1Loss(Module):
     reduction: str
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
-    def __init__(self, *, reduction: str='mean') -> None: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
 
 class LPPool1d(Module):
     norm_type: builtins.float
@@ -928,6 +966,18 @@ class Linear(Module):
     def forward(self, input: Tensor) -> Tensor: ...
     def reset_parameters(self) -> None: ...
 
+class LinearCrossEntropyLoss(Module):
+    num_classes: builtins.int
+    out_features: Sequence[builtins.int]
+    ignore_index: builtins.int | None
+    label_smoothing: builtins.float
+    linear: Module
+    options: None | None
+    reduction: str
+    def __init__(self, in_features: builtins.int, num_classes: builtins.int, *, out_features: Sequence[builtins.int]=..., bias: builtins.bool=False, device: _Device | None=None, dtype: _dtype | None=None, reduction: str='mean', weight: Tensor | None=None, ignore_index: builtins.int | None=None, label_smoothing: builtins.float=0.0, options: None=None) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+
 class LogSigmoid(Module):
     def forward(self, input: Tensor) -> Tensor: ...
 
@@ -940,7 +990,13 @@ class LogSoftmax(Module):
 class MSELoss(Module):
     reduction: str
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
-    def __init__(self, *, reduction: str='mean') -> None: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+
+class MarginRankingLoss(Module):
+    margin: builtins.float
+    reduction: str
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, margin: builtins.float=0.0, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
 
 class MaxPool1d(Module):
     kernel_size: builtins.int | Sequence[builtins.int]
@@ -1109,6 +1165,23 @@ class ModuleList(Module, Generic[_M]):
     def __len__(self) -> builtins.int: ...
     def __reversed__(self) -> Iterator[Module]: ...
 
+class MultiLabelMarginLoss(Module):
+    reduction: str
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+
+class MultiLabelSoftMarginLoss(Module):
+    reduction: str
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+
+class MultiMarginLoss(Module):
+    p: builtins.float
+    margin: builtins.float
+    reduction: str
+    def __init__(self, p: builtins.float=1, margin: builtins.float=1.0, weight: Tensor | None=None, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+
 class MultiheadAttention(Module):
     embed_dim: builtins.int
     kdim: builtins.int | None
@@ -1123,7 +1196,7 @@ class MultiheadAttention(Module):
 class NLLLoss(Module):
     ignore_index: builtins.int
     reduction: str
-    def __init__(self, weight: Tensor | None=None, *, ignore_index: builtins.int=-100, reduction: str='mean') -> None: ...
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
 class PReLU(Module):
@@ -1194,7 +1267,7 @@ class PoissonNLLLoss(Module):
     full: builtins.bool
     eps: builtins.float
     reduction: str
-    def __init__(self, log_input: builtins.bool=True, full: builtins.bool=False, *, eps: builtins.float=1e-08, reduction: str='mean') -> None: ...
+    def __init__(self, log_input: builtins.bool=True, full: builtins.bool=False, size_average: builtins.bool | None=None, eps: builtins.float=1e-08, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor: ...
 
 class RMSNorm(Module):
@@ -1339,8 +1412,13 @@ class Sigmoid(Module):
 class SmoothL1Loss(Module):
     beta: builtins.float
     reduction: str
-    def __init__(self, *, reduction: str='mean', beta: builtins.float=1.0) -> None: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean', beta: builtins.float=1.0) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+
+class SoftMarginLoss(Module):
+    reduction: str
+    def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+    def __init__(self, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
 
 class Softmax(Module):
     dim: builtins.int | None
@@ -1437,6 +1515,23 @@ class TransformerEncoderLayer(Module):
     activation: str | Callable[[Tensor], Tensor]
     def __init__(self, d_model: builtins.int, nhead: builtins.int, dim_feedforward: builtins.int=2048, dropout: builtins.float=0.1, activation: str | Callable[[Tensor], Tensor]=..., layer_norm_eps: builtins.float=1e-05, batch_first: builtins.bool=False, norm_first: builtins.bool=False, bias: builtins.bool=True, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
     def forward(self, src: Tensor, src_mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool=False) -> Tensor: ...
+
+class TripletMarginLoss(Module):
+    margin: builtins.float
+    p: builtins.float
+    eps: builtins.float
+    swap: builtins.bool
+    reduction: str
+    def __init__(self, margin: builtins.float=1.0, p: builtins.float=2.0, eps: builtins.float=1e-06, swap: builtins.bool=False, size_average: builtins.bool | None=None, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...
+
+class TripletMarginWithDistanceLoss(Module):
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None | None
+    margin: builtins.float
+    swap: builtins.bool
+    reduction: str
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None=None, margin: builtins.float=1.0, swap: builtins.bool=False, reduction: str='mean') -> None: ...
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor: ...
 
 class Unflatten(Module):
     dim: builtins.int

@@ -10,6 +10,7 @@ from ..ops import dropout as dropout_ops
 from ..ops import random_activations
 from ..ops import softmax as softmax_ops
 from ..ops.batch_norm import batch_norm
+from ..ops.composed_losses import gaussian_nll_loss, linear_cross_entropy
 from ..ops.composite import (
     bilinear,
     cosine_similarity,
@@ -26,9 +27,21 @@ from ..ops.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from ..ops.ctc import ctc_loss
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
+from ..ops.margin_losses import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from ..ops.multi_head_attention import multi_head_attention_forward
 from ..ops.normalization import group_norm, layer_norm, rms_norm
 from ..ops.padding import pad
@@ -138,8 +151,10 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",
@@ -152,6 +167,7 @@ __all__ = [
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",
     "fractional_max_pool3d_with_indices",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
@@ -161,6 +177,7 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "hardtanh_",
+    "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
     "kl_div",
@@ -169,11 +186,13 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
@@ -186,6 +205,9 @@ __all__ = [
     "mish",
     "mse_loss",
     "multi_head_attention_forward",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "one_hot",
@@ -206,6 +228,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -215,6 +238,8 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]
 
 

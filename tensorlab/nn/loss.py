@@ -1,19 +1,28 @@
 """Losses: modules that compare a prediction with a target and give one number to minimise.
 
 `reduction` says what is made of the losses of all elements: "mean", "sum", or "none" for all.
-PyTorch's older arguments for the same, `size_average` and `reduce`, are left out.
+PyTorch's older arguments for the same, `size_average` and `reduce`, are taken with a warning.
+Losses that ask for a margin are in `margin_loss.py`.
 """
 
+import math
+
+from ..errors import ShapeError
+from ..ops.reductions_of_losses import named_reduction
 from . import functional as F
+from .linear import Linear
 from .module import Module
 
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "CrossEntropyLoss",
+    "GaussianNLLLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
+    "LinearCrossEntropyLoss",
     "MSELoss",
     "NLLLoss",
     "PoissonNLLLoss",
@@ -24,9 +33,17 @@ __all__ = [
 class _Loss(Module):
     """What all losses share."""
 
-    def __init__(self, *, reduction="mean"):
+    def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
-        self.reduction = reduction
+        self.reduction = named_reduction(size_average, reduce, reduction)
+
+
+class _WeightedLoss(_Loss):
+    """A loss with a factor for each class or element, which is a buffer."""
+
+    def __init__(self, weight=None, size_average=None, reduce=None, reduction="mean"):
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
 
 
 class MSELoss(_Loss):
@@ -43,7 +60,7 @@ class L1Loss(_Loss):
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(_Loss):
+class NLLLoss(_WeightedLoss):
     """Minus the log probability of the right class.
 
     Parameters
@@ -58,9 +75,10 @@ class NLLLoss(_Loss):
     (batch,).
     """
 
-    def __init__(self, weight=None, *, ignore_index=-100, reduction="mean"):
-        super().__init__(reduction=reduction)
-        self.register_buffer("weight", weight)
+    def __init__(
+        self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+    ):
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input, target):
@@ -73,7 +91,7 @@ class NLLLoss(_Loss):
         )
 
 
-class CrossEntropyLoss(_Loss):
+class CrossEntropyLoss(_WeightedLoss):
     """Minus the log of the softmax's probability of the right class.
 
     Parameters
@@ -88,9 +106,16 @@ class CrossEntropyLoss(_Loss):
     Called with `input`, logits of shape (batch, classes), and `target`, int64 of shape (batch,).
     """
 
-    def __init__(self, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0):
-        super().__init__(reduction=reduction)
-        self.register_buffer("weight", weight)
+    def __init__(
+        self,
+        weight=None,
+        size_average=None,
+        ignore_index=-100,
+        reduce=None,
+        reduction="mean",
+        label_smoothing=0.0,
+    ):
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
@@ -105,7 +130,7 @@ class CrossEntropyLoss(_Loss):
         )
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_WeightedLoss):
     """Cross-entropy of yes-or-no targets, from logits.
 
     Parameters
@@ -115,9 +140,10 @@ class BCEWithLogitsLoss(_Loss):
     pos_weight : Tensor or None, how much more a yes counts; broadcasts
     """
 
-    def __init__(self, weight=None, *, reduction="mean", pos_weight=None):
-        super().__init__(reduction=reduction)
-        self.register_buffer("weight", weight)
+    def __init__(
+        self, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+    ):
+        super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input, target):
@@ -130,7 +156,7 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
-class BCELoss(_Loss):
+class BCELoss(_WeightedLoss):
     """Cross-entropy of yes-or-no targets, from probabilities; BCEWithLogitsLoss is more exact.
 
     Parameters
@@ -139,10 +165,6 @@ class BCELoss(_Loss):
     reduction : "mean", "sum" or "none"
     """
 
-    def __init__(self, weight=None, *, reduction="mean"):
-        super().__init__(reduction=reduction)
-        self.register_buffer("weight", weight)
-
     def forward(self, input, target):
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
@@ -150,8 +172,8 @@ class BCELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Half the squared difference over beta where it is below beta, else the absolute one less beta / 2."""
 
-    def __init__(self, *, reduction="mean", beta=1.0):
-        super().__init__(reduction=reduction)
+    def __init__(self, size_average=None, reduce=None, reduction="mean", beta=1.0):
+        super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
     def forward(self, input, target):
@@ -181,8 +203,8 @@ class KLDivLoss(_Loss):
     log_target : bool, whether the target is log probabilities too
     """
 
-    def __init__(self, *, reduction="mean", log_target=False):
-        super().__init__(reduction=reduction)
+    def __init__(self, size_average=None, reduce=None, reduction="mean", log_target=False):
+        super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
     def forward(self, input, target):
@@ -200,8 +222,16 @@ class PoissonNLLLoss(_Loss):
     reduction : "mean", "sum" or "none"
     """
 
-    def __init__(self, log_input=True, full=False, *, eps=1e-8, reduction="mean"):
-        super().__init__(reduction=reduction)
+    def __init__(
+        self,
+        log_input=True,
+        full=False,
+        size_average=None,
+        eps=1e-8,
+        reduce=None,
+        reduction="mean",
+    ):
+        super().__init__(size_average, reduce, reduction)
         self.log_input = log_input
         self.full = full
         self.eps = eps
@@ -214,4 +244,132 @@ class PoissonNLLLoss(_Loss):
             full=self.full,
             eps=self.eps,
             reduction=self.reduction,
+        )
+
+
+class GaussianNLLLoss(_Loss):
+    """Minus the log density of the target under a normal distribution of which mean and variance are predicted.
+
+    Parameters
+    ----------
+    full : bool, whether to add log(2 pi) / 2, which does not depend on the input
+    eps : float, the least variance
+    reduction : "mean", "sum" or "none"
+
+    Notes
+    -----
+    Called with `input`, `target` and `var`: see `functional.gaussian_nll_loss`.
+    """
+
+    def __init__(self, *, full=False, eps=1e-6, reduction="mean"):
+        super().__init__(reduction=reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input, target, var):
+        return F.gaussian_nll_loss(
+            input, target, var, full=self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class CTCLoss(_Loss):
+    """Minus the log probability of all alignments that spell a sequence of labels.
+
+    Parameters
+    ----------
+    blank : int, the class that stands for nothing
+    reduction : "mean", "sum" or "none"
+    zero_infinity : bool, whether losses of targets that are too long for their input are 0, not infinite
+
+    Notes
+    -----
+    Called with `log_probs`, `targets`, `input_lengths` and `target_lengths`: see `functional.ctc_loss`.
+    """
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction=reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A Linear without bias, and the cross-entropy of its scores.
+
+    Parameters
+    ----------
+    in_features, num_classes : int
+    out_features : tuple of int, for several scores of each class
+    bias : bool
+    reduction, weight, label_smoothing : as for CrossEntropyLoss
+    ignore_index : int, a target that counts for nothing; -100 unless given
+    options : accepted for PyTorch's sake; here it changes nothing
+
+    Raises
+    ------
+    ShapeError
+        If there is not a weight for each class, or `label_smoothing` is not from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        in_features,
+        num_classes,
+        *,
+        out_features=(),
+        bias=False,
+        device=None,
+        dtype=None,
+        reduction="mean",
+        weight=None,
+        ignore_index=None,
+        label_smoothing=0.0,
+        options=None,
+    ):
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise ShapeError(
+                f"LinearCrossEntropyLoss: weight has shape {tuple(weight.shape)}; expected ({num_classes},)"
+            )
+        if not 0 <= label_smoothing <= 1:
+            raise ShapeError(
+                f"LinearCrossEntropyLoss: label_smoothing is {label_smoothing}; expected a number from 0 to 1"
+            )
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = out_features
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        rows = math.prod(out_features, start=num_classes)
+        self.linear = Linear(in_features, rows, bias=bias, device=device, dtype=dtype)
+        self.options = options
+
+    def forward(self, input, target):
+        sizes, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(
+            input,
+            self.linear.weight.reshape(*sizes, self.linear.in_features),
+            target,
+            linear_bias=None if bias is None else bias.reshape(sizes),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
+            f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}"
         )

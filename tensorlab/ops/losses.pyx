@@ -26,6 +26,7 @@ from tensorlab.ops.inner_loops cimport exp_shifted, largest, pairwise_sum
 from tensorlab.ops.softmax cimport SOFTMAX_BACKWARD
 
 from tensorlab.errors import DTypeError, GradientError, IndexOutOfRange, ShapeError, TargetError, UnsupportedDType
+from tensorlab.ops.reductions_of_losses import check_reduction, named_reduction
 from tensorlab.ops.softmax import log_softmax
 
 cdef enum:
@@ -136,11 +137,6 @@ cdef double weigh(real* out, int64_t* classes, TensorBase weight, ssize ignore_i
                     memory_of(weight) + classes[i] * weight.strides[0] * item_size[weight.dtype_], weight.dtype_, 1, 1)
         total += out[i]
     return total
-
-
-cdef object check_reduction(str where, object reduction):
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{where}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
 
 
 cdef TensorBase loss_result(str where, TensorBase x, TensorBase target, TensorBase weight, object reduction):
@@ -276,8 +272,8 @@ NLL_LOSS.shape_rule = <void*>nll_loss_result
 def nll_loss_derivative(grad, x_shape, target, weight, ignore_index, reduction):
     return run_tuple(NLL_LOSS_BACKWARD, (grad, target, weight, x_shape, ignore_index, reduction))
 
-def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
-             reduction="mean"):
+def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase weight=None, size_average=None,
+             ignore_index=-100, reduce=None, reduction="mean"):
     """Minus the log probability of the right class (negative log likelihood).
 
     Parameters
@@ -286,6 +282,7 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     target : Tensor of int64, the input's shape without the classes
     weight : Tensor, shape (classes), optional: how much each class counts
     ignore_index : int, a target that counts for nothing
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean" (over the weights), "sum" or "none"
 
     Raises
@@ -300,6 +297,7 @@ def nll_loss(TensorBase input not None, TensorBase target not None, TensorBase w
     >>> tensorlab.nn.functional.nll_loss(log_probabilities, tensorlab.tensor([0, 1]), reduction="none")
     tensor([0.6931, 0.2877])
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     return run_tuple(NLL_LOSS, (input, target, weight, ignore_index, reduction))
 
 
@@ -471,8 +469,8 @@ cdef object along(object weight, int dim, int ndim):
     """The weights of classes, shaped to broadcast over dimension `dim`."""
     return weight.reshape([-1 if i == dim else 1 for i in range(ndim)])
 
-def cross_entropy(TensorBase input not None, TensorBase target not None, TensorBase weight=None, *, ignore_index=-100,
-                  reduction="mean", label_smoothing=0.0):
+def cross_entropy(TensorBase input not None, TensorBase target not None, TensorBase weight=None, size_average=None,
+                  ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
     """Minus the log of the softmax's probability of the right class.
 
     Parameters
@@ -482,6 +480,7 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
         or a floating Tensor of the input's shape, the probability of each class
     weight : Tensor, shape (classes), optional: how much each class counts
     ignore_index : int, a class index that counts for nothing
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean" (over the weights), "sum" or "none"
     label_smoothing : float from 0 to 1, the share of the target that is spread evenly over all classes
 
@@ -501,6 +500,7 @@ def cross_entropy(TensorBase input not None, TensorBase target not None, TensorB
     >>> tensorlab.nn.functional.cross_entropy(scores, tensorlab.tensor([0, 1]), reduction="none")
     tensor([0.6931, 0.0486])
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
         raise ShapeError(f"cross_entropy: label_smoothing is {label_smoothing}; expected a number from 0 to 1")

@@ -14,17 +14,7 @@ import math
 import warnings
 
 from tensorlab.errors import ShapeError, TargetError
-
-
-cdef object reduced(str where, object losses, object reduction):
-    """The mean, the sum, or (none) all of the losses."""
-    if reduction == "mean":
-        return losses.mean()
-    if reduction == "sum":
-        return losses.sum()
-    if reduction == "none":
-        return losses
-    raise ValueError(f"{where}: reduction is {reduction!r}; expected 'mean', 'sum' or 'none'")
+from tensorlab.ops.reductions_of_losses import named_reduction, reduced
 
 
 cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
@@ -79,12 +69,14 @@ def mse_loss_derivative_x(grad, x, y):
 def mse_loss_derivative_y(grad, x, y):
     return run_ternary(MSE_LOSS_BACKWARD, grad, y, x)
 
-def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", TensorBase weight=None):
+def mse_loss(TensorBase input not None, TensorBase target not None, size_average=None, reduce=None, reduction="mean",
+             TensorBase weight=None):
     """Squared difference of input and target.
 
     Parameters
     ----------
     input, target : Tensor of one shape, floating
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
     weight : Tensor of the same shape, how much each element counts; the mean is then that of the weights
 
@@ -92,6 +84,7 @@ def mse_loss(TensorBase input not None, TensorBase target not None, *, reduction
     >>> tensorlab.nn.functional.mse_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
     tensor(2.)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     warn_of_broadcast("mse_loss", input, target)
     return weighted_mean("mse_loss", run_binary(MSE_LOSS, input, target), input, weight, reduction)
 
@@ -118,12 +111,14 @@ def mse_loss_backward_derivative_y(grad, grad_):
 
 
 # ---------------------------------------------------------------- l1_loss: from other ops
-def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", TensorBase weight=None):
+def l1_loss(TensorBase input not None, TensorBase target not None, size_average=None, reduce=None, reduction="mean",
+            TensorBase weight=None):
     """Absolute difference of input and target.
 
     Parameters
     ----------
     input, target : Tensor of one shape
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
     weight : Tensor of the same shape, how much each element counts; the mean is then that of the weights
 
@@ -131,6 +126,7 @@ def l1_loss(TensorBase input not None, TensorBase target not None, *, reduction=
     >>> tensorlab.nn.functional.l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 4.]))
     tensor(1.)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     warn_of_broadcast("l1_loss", input, target)
     return weighted_mean("l1_loss", (input - target).abs(), input, weight, reduction)
 
@@ -180,12 +176,14 @@ def huber_loss(TensorBase input not None, TensorBase target not None, reduction=
 
 
 # ---------------------------------------------------------------- smooth_l1_loss: from other ops
-def smooth_l1_loss(TensorBase input not None, TensorBase target not None, *, reduction="mean", double beta=1.0):
+def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_average=None, reduce=None,
+                   reduction="mean", double beta=1.0):
     """The Huber loss divided by its delta, here called beta: a line of slope 1 beyond beta.
 
     Parameters
     ----------
     input, target : Tensor of one shape, floating
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
     beta : float, 0 or above; 0 makes it `l1_loss`
 
@@ -193,6 +191,7 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, *, red
     >>> tensorlab.nn.functional.smooth_l1_loss(tensorlab.tensor([1., 2.]), tensorlab.tensor([1., 5.]), beta=2.)
     tensor(1.)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise ShapeError(f"smooth_l1_loss: beta is {beta}; expected 0 or a number above")
     if beta == 0:
@@ -241,7 +240,8 @@ def binary_cross_entropy_derivative_x(grad, x, y):
 def binary_cross_entropy_derivative_y(grad, x):
     return grad * ((-x).log1p().clamp(min=-100) - x.log().clamp(min=-100))
 
-def binary_cross_entropy(TensorBase input not None, TensorBase target not None, weight=None, *, reduction="mean"):
+def binary_cross_entropy(TensorBase input not None, TensorBase target not None, weight=None, size_average=None, reduce=None,
+                         reduction="mean"):
     """-(y * log(x) + (1 - y) * log(1 - x)): the cost of probability x of a yes, where y says how much of a yes it is.
 
     Parameters
@@ -249,6 +249,7 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
     input : Tensor of probabilities x, from 0 to 1
     target : Tensor of the same shape, y from 0 to 1
     weight : Tensor, a factor of each loss; broadcasts
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
 
     Raises
@@ -266,6 +267,7 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
     >>> tensorlab.nn.functional.binary_cross_entropy(tensorlab.tensor([0.5, 0.75]), tensorlab.tensor([0., 1.]))
     tensor(0.4904)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     check_same_shape("binary_cross_entropy", input, target)
     losses = run_2(BINARY_CROSS_ENTROPY, input, target)
     return reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
@@ -291,8 +293,8 @@ def binary_cross_entropy_with_logits_derivative_x(grad, x, y):
 def binary_cross_entropy_with_logits_derivative_y(grad, x):
     return -(grad * x)
 
-def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase target not None, weight=None, *,
-                                     reduction="mean", pos_weight=None):
+def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase target not None, weight=None,
+                                     size_average=None, reduce=None, reduction="mean", pos_weight=None):
     """-(p * y * log s(x) + (1 - y) * log(1 - s(x))), where s is the sigmoid and p the pos_weight.
 
     Parameters
@@ -300,6 +302,7 @@ def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase targe
     input : Tensor of logits x
     target : Tensor of the same shape, y from 0 to 1
     weight : Tensor, a factor of each loss; broadcasts
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
     pos_weight : Tensor p, how much more a yes counts; broadcasts
 
@@ -313,6 +316,7 @@ def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase targe
     >>> binary_cross_entropy_with_logits(tensorlab.tensor([0., 200.]), tensorlab.tensor([0., 1.]))
     tensor(0.3466)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     check_same_shape("binary_cross_entropy_with_logits", input, target)
     losses = run_binary(BCE_WITH_LOGITS, input, target)
     if pos_weight is not None:                          # -log s(x), the cost of a yes, counts p - 1 times more
@@ -321,13 +325,15 @@ def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase targe
 
 
 # ---------------------------------------------------------------- kl_div: from other ops
-def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="mean", bint log_target=False):
+def kl_div(TensorBase input not None, TensorBase target not None, size_average=None, reduce=None, reduction="mean",
+           bint log_target=False):
     """Kullback-Leibler divergence, target * (log(target) - input), of each element.
 
     Parameters
     ----------
     input : Tensor of log probabilities
     target : Tensor of the same shape: probabilities, or (log_target) their logarithms
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum", "none", or "batchmean": the sum divided by the first size, which is the mathematical one
     log_target : bool
 
@@ -336,12 +342,13 @@ def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="
     >>> tensorlab.nn.functional.kl_div(p.log(), tensorlab.tensor([[1., 0.]]), reduction="batchmean")
     tensor(0.6931)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     if log_target:
         losses = target.exp() * (target - input)
     else:
         losses = target * target.masked_fill(target == 0, 1).log() - target * input        # 0 * log(0) is 0
     if reduction == "batchmean":
-        return losses.sum() / input.size(0)
+        return losses.sum() / (input.size(0) if input.ndim_ else 1)
     if reduction == "mean":
         warnings.warn("kl_div: reduction='mean' divides by the number of elements; 'batchmean' gives the divergence",
                       UserWarning)
@@ -349,8 +356,8 @@ def kl_div(TensorBase input not None, TensorBase target not None, *, reduction="
 
 
 # ---------------------------------------------------------------- poisson_nll_loss: from other ops
-def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint log_input=True, bint full=False, *,
-                     double eps=1e-8, reduction="mean"):
+def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint log_input=True, bint full=False,
+                     size_average=None, double eps=1e-8, reduce=None, reduction="mean"):
     """Minus the log probability of counts, where the mean number of events, m, is predicted: m - target * log(m).
 
     Parameters
@@ -360,6 +367,7 @@ def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint
     log_input : bool
     full : bool; add log(target!), which does not depend on the input, by Stirling's formula where target is above 1
     eps : float, added to m before its logarithm is taken, if `log_input` is False
+    size_average, reduce : older names for the reduction; deprecated
     reduction : "mean", "sum" or "none"
 
     Returns
@@ -374,6 +382,7 @@ def poisson_nll_loss(TensorBase input not None, TensorBase target not None, bint
     >>> tensorlab.nn.functional.poisson_nll_loss(tensorlab.tensor([0., 1.]), tensorlab.tensor([2., 3.]))
     tensor(0.3591)
     """
+    reduction = named_reduction(size_average, reduce, reduction)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

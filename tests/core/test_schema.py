@@ -80,6 +80,13 @@ def public_forms(name):
 OTHER_DEFAULTS = {("norm", "p")}  # "fro": of all elements that is 2
 
 
+# Ops whose public function has PyTorch's older arguments in between, so that the op takes these by name.
+BY_NAME = {
+    "nll_loss": {"ignore_index", "reduction"},
+    "cross_entropy": {"ignore_index", "reduction"},
+}
+
+
 def disagreements(op):
     """What the schema of an op says in another way than a public function of its name.
 
@@ -98,7 +105,8 @@ def disagreements(op):
             if not is_same and (op.name, parameter.name) not in OTHER_DEFAULTS:
                 yield f"{where} have different defaults"
             is_keyword_only = argument.kind is argument.KEYWORD_ONLY
-            if is_keyword_only != parameter.is_keyword_only and not takes_rest:
+            is_meant = takes_rest or parameter.name in BY_NAME.get(op.name, ())
+            if is_keyword_only != parameter.is_keyword_only and not is_meant:
                 yield f"{where} differ in what is given by name only"
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import tensorlab
 from tensorlab import nn
+from tests.nn.test_margin_losses import MODULES as MARGIN_LOSSES
 from tests.oracle import assert_same_values, require_torch
 
 # name, arguments, shape of the input
@@ -315,6 +316,7 @@ def test_every_layer_is_compared():
     elsewhere |= {"MultiheadAttention"} | {name for name in nn.__all__ if "Transformer" in name}
     # tests/ops/test_pooling.py
     elsewhere |= {name for name in nn.__all__ if name.startswith(("MaxUnpool", "FractionalMax"))}
+    elsewhere |= {"CTCLoss", "LinearCrossEntropyLoss", *(name for name, *_ in MARGIN_LOSSES)}
     compared = {name for name, *_ in [*LAYERS, *LOSSES, *PAIRS]} | elsewhere
     public = {name: getattr(nn, name) for name in nn.__all__}
     layers = {

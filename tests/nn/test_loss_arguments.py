@@ -1,4 +1,4 @@
-"""Arguments of losses: PyTorch's, in its order. What follows size_average and reduce there goes by name here."""
+"""Arguments of losses: PyTorch's, in its order, with size_average and reduce, which warn."""
 
 import inspect
 
@@ -10,14 +10,20 @@ from tests.oracle import require_torch
 
 torch = require_torch()
 
-LEFT_OUT = {"size_average", "reduce"}
 FUNCTIONS = [
     *("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "poisson_nll_loss"),
     *("nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+    *("margin_ranking_loss", "hinge_embedding_loss", "soft_margin_loss", "cosine_embedding_loss"),
+    *("multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss"),
+    *("triplet_margin_loss", "triplet_margin_with_distance_loss", "gaussian_nll_loss"),
+    *("ctc_loss", "linear_cross_entropy"),
 ]
 CLASSES = [
     *("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "KLDivLoss", "PoissonNLLLoss"),
-    *("NLLLoss", "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss"),
+    *("NLLLoss", "CrossEntropyLoss", "BCELoss", "BCEWithLogitsLoss", "GaussianNLLLoss"),
+    *("MarginRankingLoss", "HingeEmbeddingLoss", "SoftMarginLoss", "CosineEmbeddingLoss"),
+    *("MultiMarginLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "CTCLoss"),
+    *("TripletMarginLoss", "TripletMarginWithDistanceLoss", "LinearCrossEntropyLoss"),
 ]
 
 
@@ -25,7 +31,7 @@ def arguments(function):
     """Those that may be given by position, and the defaults of all."""
     parameters = list(inspect.signature(function).parameters.values())
     by_position = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    return by_position, {p.name: p.default for p in parameters if p.name not in LEFT_OUT}
+    return by_position, {p.name: p.default for p in parameters}
 
 
 @pytest.mark.parametrize(
@@ -39,10 +45,43 @@ def arguments(function):
     ],
 )
 def test_losses_take_the_arguments_of_pytorch(ours, theirs):
-    (by_position, defaults), (their_positions, their_defaults) = arguments(ours), arguments(theirs)
-    assert defaults == their_defaults
-    until = next((i for i, name in enumerate(their_positions) if name in LEFT_OUT), None)
-    assert by_position == their_positions[:until]
+    assert arguments(ours) == arguments(theirs)
+
+
+OLDER = [(None, True), (None, False), (True, None), (False, None), (True, True), (False, True)]
+OLDER += [(True, False), (False, False)]
+
+
+@pytest.mark.filterwarnings("ignore:kl_div", "ignore:reduction:")
+@pytest.mark.parametrize(("size_average", "reduce"), OLDER)
+def test_older_names_of_the_reduction_mean_what_they_meant(size_average, reduce):
+    older = {"size_average": size_average, "reduce": reduce}
+    found = []
+    for T in (tensorlab, torch):
+        x, y = T.tensor([[0.25, 0.5, 0.125]] * 2), T.tensor([[1.0, 0.0, 1.0]] * 2)
+        losses = []
+        for name in FUNCTIONS:
+            function = getattr(T.nn.functional, name)
+            if "reduce" not in inspect.signature(getattr(torch.nn.functional, name)).parameters:
+                continue
+            tensors = [x, y]
+            if name in ("nll_loss", "cross_entropy", "multi_margin_loss"):
+                tensors[1] = T.tensor([1, 2])
+            elif name == "multilabel_margin_loss":
+                tensors[1] = T.tensor([[1, -1, 0]] * 2)
+            elif name == "cosine_embedding_loss":
+                tensors = [x, y, T.tensor([1, -1])]
+            elif "triplet" in name or "ranking" in name:
+                tensors = [x, y, 2 * y - 1]
+            with pytest.warns(UserWarning, match="please use reduction=") as caught:
+                losses.append(function(*tensors, **older).tolist())
+            assert T is torch or caught[0].filename == __file__
+        with pytest.warns(UserWarning, match="please use reduction="):
+            losses.append(T.nn.MSELoss(**older).reduction)
+        found.append(losses)
+    assert len(found[0]) == 18
+    for ours, theirs in zip(*found, strict=True):
+        assert ours == theirs if isinstance(ours, str) else np.allclose(ours, theirs, rtol=1e-5)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])

@@ -29,7 +29,7 @@ PATHS = {
         "linear lazy",
         {"NonDynamicallyQuantizableLinear": "NonDynamicallyQuantizableLinear"},
     ),
-    "loss": ("loss", {"_Loss": "_Loss", "_WeightedLoss": "_WeightedLoss"}),
+    "loss": ("loss margin_loss", {"_Loss": "_Loss", "_WeightedLoss": "_WeightedLoss"}),
     "module": ("module hooks", {"_IncompatibleKeys": "_IncompatibleKeys"}),
     "normalization": ("normalization", {}),
     "padding": ("padding", {}),
