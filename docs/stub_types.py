@@ -32,7 +32,8 @@ ARGUMENTS = {
         values b src tgt memory src_mask tgt_mask memory_mask key_padding_mask src_key_padding_mask
         tgt_key_padding_mask memory_key_padding_mask out_proj_weight
         q_proj_weight k_proj_weight v_proj_weight static_k static_v b_ih b_hh w_ih w_hh input1 input2
-        input_ target_ logits log_probs linear_weight linear_bias""",
+        input_ target_ logits log_probs linear_weight linear_bias offsets per_sample_weights embeddings
+        _weight""",
     "Tensor | None": "batch_sizes permutation _random_samples",
     "Tensor | tuple[Tensor, Tensor]": "hidden hx",
     "tuple[int, int, int]": "expected_hidden_size",
@@ -51,7 +52,8 @@ ARGUMENTS = {
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val dropout_p norm_type""",
     "float | Sequence[float] | None": "output_ratio",
-    "bool": "add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode",
+    "bool": """add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode
+        scale_grad_by_freq sparse""",
     "bool | None": "size_average src_is_causal tgt_is_causal foreach fused capturable differentiable",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
     "dtype": "dtype d type1 type2",
@@ -171,6 +173,9 @@ ARGUMENTS_OF = {
     "backward.gradient": "Tensor",
     "backward.tensors": "Tensor | Sequence[Tensor]",
     "ReduceLROnPlateau.mode": "str",
+    "embedding_bag.mode": "str",
+    "EmbeddingBag.mode": "str",
+    "from_pretrained.mode": "str",
     "matmul.other": "Tensor",
     "inner.other": "Tensor",
     "vdot.other": "Tensor",
@@ -322,6 +327,7 @@ RESULTS_OF = {
         [f"{name}.__reversed__" for name in ("Sequential", "ModuleList")], "Iterator[Module]"
     ),
     **dict.fromkeys([f"ParameterList.{name}" for name in ("__iadd__", "append", "extend")], "Self"),
+    **dict.fromkeys([f"Embedding{bag}.from_pretrained" for bag in ("", "Bag")], "Self"),
     "ParameterList.__getitem__": "Tensor",
     "Tensor.share_memory_": "Tensor",
     **dict.fromkeys(

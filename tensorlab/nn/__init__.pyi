@@ -59,6 +59,7 @@ __all__ = [
     "Dropout3d",
     "ELU",
     "Embedding",
+    "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
     "FractionalMaxPool2d",
@@ -576,11 +577,35 @@ class ELU(Module):
 class Embedding(Module):
     num_embeddings: builtins.int
     embedding_dim: builtins.int
-    padding_idx: builtins.int | None
+    padding_idx: builtins.int
+    max_norm: builtins.float
+    norm_type: builtins.float
+    scale_grad_by_freq: builtins.bool
+    sparse: builtins.bool
     weight: Parameter
-    def __init__(self, num_embeddings: builtins.int, embedding_dim: builtins.int, padding_idx: builtins.int | None=None, *, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def __init__(self, num_embeddings: builtins.int, embedding_dim: builtins.int, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False, _weight: Tensor | None=None, _freeze: builtins.bool=False, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+    @classmethod
+    def from_pretrained(self, embeddings: Tensor, freeze: builtins.bool=True, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False) -> Self: ...
+    def reset_parameters(self) -> None: ...
+
+class EmbeddingBag(Module):
+    mode: str
+    include_last_offset: builtins.bool
+    num_embeddings: builtins.int
+    embedding_dim: builtins.int
+    padding_idx: builtins.int
+    max_norm: builtins.float
+    norm_type: builtins.float
+    scale_grad_by_freq: builtins.bool
+    sparse: builtins.bool
+    weight: Parameter
+    def __init__(self, num_embeddings: builtins.int, embedding_dim: builtins.int, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, mode: str='mean', sparse: builtins.bool=False, _weight: Tensor | None=None, include_last_offset: builtins.bool=False, padding_idx: builtins.int | None=None, device: _Device | None=None, dtype: _dtype | None=None) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor, offsets: Tensor | None=None, per_sample_weights: Tensor | None=None) -> Tensor: ...
+    @classmethod
+    def from_pretrained(self, embeddings: Tensor, freeze: builtins.bool=True, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, mode: str='mean', sparse: builtins.bool=False, include_last_offset: builtins.bool=False, padding_idx: builtins.int | None=None) -> Self: ...
     def reset_parameters(self) -> None: ...
 
 class FeatureAlphaDropout(Dropout):

@@ -29,6 +29,7 @@ from ..ops.convolution import (
 )
 from ..ops.ctc import ctc_loss
 from ..ops.indexing.embedding import embedding, one_hot
+from ..ops.indexing.embedding_bag import embedding_bag
 from ..ops.linalg.affine import linear
 from ..ops.losses import cross_entropy, nll_loss
 from ..ops.margin_losses import (
@@ -162,6 +163,7 @@ __all__ = [
     "elu",
     "elu_",
     "embedding",
+    "embedding_bag",
     "feature_alpha_dropout",
     "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",

@@ -1,15 +1,14 @@
-"""Layers that multiply by a learned matrix, or pick rows of one: Linear, Embedding, Identity."""
+"""Layers that multiply by learned matrices, and the layer that does nothing: Linear, Bilinear, Identity."""
 
 import math
 
-from ..autograd import no_grad
 from ..ops.creation import empty
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["Bilinear", "Embedding", "Identity", "Linear"]
+__all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
@@ -149,52 +148,3 @@ class Bilinear(Module):
 
 class NonDynamicallyQuantizableLinear(Linear):
     """Linear by another name: what an attention ends with, so that it is printed as in PyTorch."""
-
-
-class Embedding(Module):
-    """Look up a learned vector for each index.
-
-    Parameters
-    ----------
-    num_embeddings : int, how many vectors
-    embedding_dim : int, length of each
-    padding_idx : int or None, the index whose vector starts at 0 and is not learned
-    device : "cpu", "meta" or None
-    dtype : floating dtype, the default dtype if not given
-
-    Attributes
-    ----------
-    weight : Parameter, shape (num_embeddings, embedding_dim), starts standard normal
-
-    Raises
-    ------
-    ValueError
-        If `padding_idx` is not an index of the table.
-    """
-
-    def __init__(self, num_embeddings, embedding_dim, padding_idx=None, *, device=None, dtype=None):
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise ValueError(
-                f"Embedding: padding_idx is {padding_idx}; expected an index of the "
-                f"{num_embeddings} embeddings"
-            )
-        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        self.weight = Parameter(empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
-        self.reset_parameters()
-
-    def reset_parameters(self):
-        """Draw new initial values."""
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            with no_grad():
-                self.weight[self.padding_idx].fill_(0)
-
-    def forward(self, input):
-        return F.embedding(input, self.weight, self.padding_idx)
-
-    def extra_repr(self):
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"

@@ -12,7 +12,7 @@ from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops import random as random_ops
 from tensorlab.ops.creation import empty, empty_like, ones, zeros_like
 from tensorlab.ops.indexing.masked import masked_scatter
-from tensorlab.ops.pointwise.rectifiers import leaky_relu, leaky_relu_
+from tensorlab.ops.pointwise.rectifiers import leaky_relu, leaky_relu_, leaky_relu_by
 from tensorlab.ops.softmax import softmax
 
 FLOAT32, FLOAT64 = (
@@ -54,7 +54,8 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):
     input = input.contiguous()
     if not training:
         return leaky_relu(input, (lower + upper) / 2)
-    return (input * random_slopes(input, lower, upper, generator)).to(input.dtype)
+    slopes = random_slopes(input, lower, upper, generator)
+    return leaky_relu_by(input.to(slopes.dtype), slopes).to(input.dtype)
 
 
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False, generator=None):

@@ -25,7 +25,15 @@ SEES_OTHERS = {
                 "linear",
                 "binary_cross_entropy_with_logits",
             ),
-            *("bilinear", "kl_div", "rms_norm", "group_norm", "cosine_similarity", "gradient"),
+            *(
+                "bilinear",
+                "kl_div",
+                "rms_norm",
+                "group_norm",
+                "cosine_similarity",
+                "gradient",
+                "embedding_bag max",
+            ),
             *(
                 "scaled_dot_product_attention",
                 "nansum",

@@ -307,7 +307,8 @@ def test_a_bilinear_layer_can_be_reset_and_needs_features():
 
 
 def test_every_layer_is_compared():
-    elsewhere = {"Module", "Sequential", "ModuleList", "ModuleDict", "DataParallel", "Embedding"}
+    elsewhere = {"Module", "Sequential", "ModuleList", "ModuleDict", "DataParallel"}
+    elsewhere |= {"Embedding", "EmbeddingBag"}  # tests/nn/test_embedding.py
     elsewhere |= {"AdaptiveLogSoftmaxWithLoss"}  # tests/nn/test_adaptive.py
     elsewhere |= {"ParameterList", "ParameterDict"}  # tests/nn/test_container.py
     elsewhere |= {name for name in nn.__all__ if name.startswith("Lazy")}  # tests/nn/test_lazy.py
@@ -323,26 +324,6 @@ def test_every_layer_is_compared():
         name for name, x in public.items() if isinstance(x, type) and issubclass(x, nn.Module)
     }
     assert layers == compared
-
-
-@pytest.mark.parametrize("padding_idx", [None, 1, -1])
-def test_an_embedding_looks_up_rows_and_learns_all_but_the_padding(padding_idx):
-    torch = require_torch()
-    args = (5, 3, padding_idx)
-    ours, theirs = build(tensorlab, "Embedding", args, {}), build(torch, "Embedding", args, {})
-    assert repr(ours) == repr(theirs)
-    assert_same_values(ours.weight, theirs.weight, 2e-6)
-    indices = [[1, 4, 1], [0, 4, 2]]
-    out, expected = ours(tensorlab.tensor(indices)), theirs(torch.tensor(indices))
-    assert_same_values(out, expected, 2e-6)
-    (out * out).sum().backward()
-    (expected * expected).sum().backward()
-    assert_same_values(ours.weight.grad, theirs.weight.grad, 1e-5)
-
-
-def test_an_embedding_refuses_a_padding_index_outside_the_table():
-    with pytest.raises(ValueError, match="padding_idx is 5; expected an index of the 5 emb"):
-        nn.Embedding(5, 2, padding_idx=5)
 
 
 # ---------------------------------------------------------------- dropout

@@ -67,6 +67,19 @@ BY_INDEX = {
             lambda w: T.nn.functional.embedding(i, w, scale_grad_by_freq=True), w
         )
     ),
+    **{
+        f"embedding_bag {mode}": lambda i, mode=mode: (
+            lambda w=zeros(SIZE, 4).requires_grad_(): backward_of(
+                lambda w: T.nn.functional.embedding_bag(i.view(-1, 20), w, mode=mode), w
+            )
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    "embedding_bag offsets": lambda i: (
+        lambda w=zeros(SIZE, 4), z=zeros(N, dtype=T.int64): T.nn.functional.embedding_bag(
+            z, w, i, mode="sum"
+        )
+    ),
     "gather backward": lambda i: (
         lambda x=zeros(SIZE).requires_grad_(): backward_of(lambda x: x.gather(0, i), x)
     ),

@@ -19,6 +19,15 @@ OTHER_FORMULAS = {
         "sorted_values",
         "x",
     ): "sort is called where a gradient is wanted: tests/ops/test_sorted_values.py",
+    **dict.fromkeys(
+        [
+            ("embedding_bag_backward", "grad_out"),
+            ("embedding_bag_backward", "per_sample_weights"),
+            ("embedding_bag_weights_backward", "grad_out"),
+            ("embedding_bag_weights_backward", "weight"),
+        ],
+        "PyTorch has none: tests/ops/test_embedding_bag.py",
+    ),
     **{
         ("with_edges", param): "the gradient is None; the edge is all that counts"
         for param in "abc"

@@ -98,6 +98,10 @@ OPS = {
     "index_fill": lambda T, x, at, edge: x.index_fill(1, at, 9.0),
     "index_reduce": lambda T, x, at, edge: x.index_reduce(1, at, T.ones(SIZE, len(at)), "amin"),
     "embedding": lambda T, x, at, edge: T.nn.functional.embedding(at, x),
+    "embedding_bag": lambda T, x, at, edge: T.nn.functional.embedding_bag(at[None], x),
+    "embedding_bag max": lambda T, x, at, edge: T.nn.functional.embedding_bag(
+        at[None], x, mode="max"
+    ),
     "one_hot": lambda T, x, at, edge: T.nn.functional.one_hot(at, SIZE).tolist(),
     "nll_loss": lambda T, x, at, edge: T.nn.functional.nll_loss(
         T.ones(len(at), SIZE), at, ignore_index=-7

@@ -58,7 +58,16 @@ COMPOSED = {
         "narrow_copy",
         "gradient",
     ),
-    *("reshape", "reshape_as", "diag", "combinations", "ndtr", "pixel_shuffle", "bilinear"),
+    *(
+        "reshape",
+        "reshape_as",
+        "diag",
+        "combinations",
+        "ndtr",
+        "pixel_shuffle",
+        "bilinear",
+        "embedding_bag max",
+    ),
 }
 
 
@@ -83,6 +92,7 @@ SAVE_OTHERWISE = {
         "cummin",
         "frexp",
         "batch_norm",
+        "embedding_bag",
     ),
     *("mul number", "div number", "div reflected"),  # a number is kept as one
     *("div trunc", "div floor"),  # the gradient is 0

@@ -11,6 +11,7 @@ import tensorlab as T
 from tensorlab import testing
 
 INDEX = T.tensor([0, 2])
+STARTS = T.tensor([0])
 MATRIX = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 BAD = {  # op: arguments, and a part of what it says to them
@@ -18,6 +19,34 @@ BAD = {  # op: arguments, and a part of what it says to them
     "embedding_backward": [(MATRIX, INDEX, 3, 3), "padding_idx 3 is no row"],
     "embedding_backward rows": [(MATRIX, INDEX, 2, -1), "index 2 is out of range"],
     "embedding_backward shape": [(T.zeros(3, 2), INDEX, 3, -1), "not that of the indices"],
+    "embedding_bag": [(T.zeros(3), INDEX, STARTS), "must be a matrix"],
+    "embedding_bag integers": [(MATRIX.long(), INDEX, STARTS), "not implemented for"],
+    "embedding_bag vectors": [(MATRIX, INDEX.view(1, -1), STARTS), "expected two vectors"],
+    "embedding_bag offsets": [(MATRIX, INDEX, STARTS.view(1, -1)), "expected two vectors"],
+    "embedding_bag factors": [(MATRIX, INDEX, STARTS, T.ones(1)), "expected one for each of"],
+    "embedding_bag matrix": [(MATRIX, INDEX, STARTS, T.ones(1, 2)), "expected one for each of"],
+    "embedding_bag types": [
+        (MATRIX, INDEX, STARTS, T.ones(INDEX.shape, dtype=T.float64)),
+        "convert one of them",
+    ],
+    "embedding_bag_backward": [
+        (MATRIX[:1], INDEX, T.tensor([0, 0]), None, 3),
+        "expected a row for each",
+    ],
+    "embedding_bag_backward rows": [
+        (MATRIX[:1], INDEX, STARTS, None, 1),
+        "is no row of a table of 1",
+    ],
+    "embedding_bag_weights_backward": [
+        (MATRIX[:1, 1:], MATRIX, INDEX, STARTS),
+        "expected the width",
+    ],
+    "embedding_bag_weights_backward types": [
+        (MATRIX[:1].double(), MATRIX, INDEX, STARTS),
+        "and type of the weight",
+    ],
+    "embedding_bag_weights_backward rows": [(MATRIX, MATRIX, INDEX, STARTS), "expected a row for"],
+    "embedding_bag_largest": [(MATRIX, INDEX + 9, STARTS), "is no row of a table of"],
     "embedding_uses": [(INDEX, 2), "name a row"],
     "gather": [(MATRIX, 0, T.tensor([[2]])), "index 2 is out of range"],
     "gather_backward": [(MATRIX, 0, T.tensor([[2]]), (2, 3)), "index 2 is out of range"],
@@ -77,6 +106,10 @@ MIXED = {  # op: arguments, of which the last tensor is then on meta
     "masked_scatter_": (T.zeros(3), T.ones(3).bool(), T.zeros(3)),
     "take": (T.zeros(3), INDEX),
     "embedding": (MATRIX, T.tensor([0, 1]), -1, False),
+    "embedding_bag": (MATRIX, T.tensor([0, 1]), STARTS),
+    "embedding_bag_backward": (MATRIX[:1], T.tensor([0, 1]), STARTS, None, 2),
+    "embedding_bag_largest": (MATRIX, T.tensor([0, 1]), STARTS),
+    "embedding_bag_weights_backward": (MATRIX[:1], MATRIX, T.tensor([0, 1]), STARTS),
     "searchsorted": (T.zeros(3), T.zeros(2), False, False, None),
 }
 

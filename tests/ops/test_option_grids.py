@@ -322,7 +322,12 @@ GRIDS = {
         ),
     ),
     "embedding": (
-        grid(padding_idx=[None, 0, -1, 4, 5, -6], max_norm=[None, 3.0], norm_type=[2.0, 1.0]),
+        grid(
+            padding_idx=[None, 0, -1, 4, 5, -6],
+            max_norm=[None, 3.0, -1.0],
+            norm_type=[2.0, 1.0, 0.0, float("inf"), 2.5],
+            sparse=[False, True],
+        ),
         lambda T, max_norm=None, **o: T.nn.functional.embedding(
             few(T, 3, 2), numbers(T, 5, 3).clone(), max_norm=max_norm, **o
         ),

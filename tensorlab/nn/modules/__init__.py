@@ -36,7 +36,7 @@ PATHS = {
     "pixelshuffle": ("flatten", {}),
     "pooling": ("pooling", {}),
     "rnn": ("recurrent", {}),
-    "sparse": ("linear", {}),
+    "sparse": ("embedding", {}),
     "transformer": ("transformer", {}),
 }
 

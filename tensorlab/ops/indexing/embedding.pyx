@@ -14,7 +14,7 @@ from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
-from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of, refuse_meta
+from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of, refuse_meta
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta
 from tensorlab.ops.indexing.index_along_dim cimport (
@@ -26,6 +26,8 @@ from tensorlab.ops.indexing.index_along_dim cimport (
 )
 
 from tensorlab.errors import DTypeError, IndexOutOfRange, ShapeError, SliceOutOfRange
+from tensorlab.ops.norms import norm
+from tensorlab.ops.uniques import unique
 
 
 cdef TensorBase as_vector(TensorBase index):
@@ -157,14 +159,24 @@ EMBEDDING_BACKWARD.kernel, EMBEDDING_BACKWARD.shape_rule = <void*>embedding_back
 
 
 # ---------------------------------------------------------------- the public functions
-cdef int shorten_rows(TensorBase weight, TensorBase indices, double max_norm, double norm_type) except -1:
+cdef int shorten_rows(TensorBase weight, TensorBase indices, double max_norm, double norm_type, str where) except -1:
     """Scale down, in place and unseen by autograd, the used rows whose norm is larger."""
-    cdef object rows = weight.detach()
-    for i in sorted(set(indices.reshape(-1).tolist())):
-        norm = rows[i].abs().pow(norm_type).sum().pow(1 / norm_type).item()
-        if norm > max_norm:
-            rows[i] *= max_norm / (norm + 1e-7)
+    cdef object table = weight.detach()
+    if is_meta(weight) or indices.numel_ == 0:
+        return 0
+    used = index_vector(unique(indices), where)
+    rows = select_forward(table, 0, used, where)
+    norms = norm(rows, norm_type, 1, keepdim=True)
+    is_longer = norms > max_norm
+    if is_longer.any():
+        table.index_copy_(0, used, (rows * (max_norm / (norms + 1e-7))).where(is_longer, rows))
     return 0
+
+cdef ssize row_number(TensorBase weight, ssize number, object error, str where) except -1:
+    """A row, which may be counted from behind, counted from 0."""
+    if number < -weight.sizes[0] or number >= weight.sizes[0]:
+        raise error(f"{where}: padding_idx {number} is no row of a table of {weight.sizes[0]} rows")
+    return number + weight.sizes[0] if number < 0 else number
 
 def embedding(TensorBase input not None, TensorBase weight not None, padding_idx=None, max_norm=None, double norm_type=2.0,
               bint scale_grad_by_freq=False, bint sparse=False):
@@ -200,12 +212,9 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
     ndim_of(weight)
     check_table(weight)
     if padding_idx is not None:
-        padding = padding_idx
-        if padding < -weight.sizes[0] or padding >= weight.sizes[0]:
-            raise AssertionError(f"embedding: padding_idx {padding} is no row of a table of {weight.sizes[0]} rows")
-        padding += weight.sizes[0] if padding < 0 else 0
+        padding = row_number(weight, padding_idx, AssertionError, "embedding")
     if max_norm is not None:
-        shorten_rows(weight, input, max_norm, norm_type)
+        shorten_rows(weight, input, max_norm, norm_type, "embedding")
     return run_4(EMBEDDING, weight, input, padding, scale_grad_by_freq)
 
 

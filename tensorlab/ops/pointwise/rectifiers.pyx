@@ -103,6 +103,10 @@ def leaky_relu_(TensorBase input not None, double negative_slope=0.01):
     """`leaky_relu`, written over `input`."""
     return leaky_relu(input, negative_slope, True)
 
+def leaky_relu_by(TensorBase input not None, TensorBase slope not None):
+    """leaky_relu with a slope for each element, or one that is broadcast: what prelu and rrelu are."""
+    return run_binary(LEAKY_RELU, input, slope)
+
 def prelu(TensorBase input not None, TensorBase weight not None):
     """leaky_relu whose slope is a parameter: one number, or one for each channel (dimension 1).
 
@@ -129,7 +133,7 @@ def prelu(TensorBase input not None, TensorBase weight not None):
         raise ShapeError(f"prelu: weight has {weight.numel_} elements, but input, of shape {tuple(input.shape)}, has "
                          f"{channels} channels; weight needs one element, or one for each channel")
     slope = weight.reshape([1, weight.numel_] + [1] * (input.ndim_ - 2)) if weight.numel_ != 1 else weight.reshape([])
-    return run_binary(LEAKY_RELU, input, slope)
+    return leaky_relu_by(input, slope)
 
 
 # ---------------------------------------------------------------- leaky_relu_backward
