@@ -38,6 +38,11 @@ def targets_of(name):
     return np.random.default_rng(2).permutation(LAYERS[name][0][1]).tolist()
 
 
+def test_cutoffs_may_come_from_an_iterator():
+    layer = nn.AdaptiveLogSoftmaxWithLoss(8, 20, iter([4, 10]), div_value=2.0)
+    assert (layer.cutoffs, layer.shortlist_size) == ([4, 10, 20], 4)
+
+
 @named
 def test_it_starts_and_prints_as_in_pytorch(name):
     ours, theirs = pair(name)
@@ -117,7 +122,7 @@ def test_cutoffs_that_do_not_rise_within_the_classes_are_refused(cutoffs):
 
 @pytest.mark.parametrize(
     ("shape", "target"),
-    [((2, 6), [1]), ((6,), [1]), ((1, 6), 1), ((1, 2, 6), [[1, 2]]), ((2, 6), [0, 5]), ((2, 6), [-1, 0])],
+    [((), 1), ((2, 6), [1]), ((6,), [1]), ((1, 6), 1), ((1, 2, 6), [[1, 2]]), ((2, 6), [0, 5]), ((2, 6), [-1, 0])],
     ids=str,
 )  # fmt: skip
 def test_shapes_and_targets_that_do_not_fit_are_refused(shape, target):

@@ -22,6 +22,7 @@ from tensorlab._core.parallel cimport grain_of, parallel_for
 from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.indexing.index_along_dim cimport index_vector, select_forward
+from tensorlab.ops.indexing.index_iterator cimport fetch_early
 from tensorlab.ops.indexing.embedding cimport EMBEDDING_USES, row_number, shorten_rows
 
 from tensorlab.errors import DTypeError, ShapeError, SliceOutOfRange, UnsupportedDType
@@ -29,6 +30,7 @@ from tensorlab.ops.indexing.gather import gather
 from tensorlab.ops.ranges import arange
 
 cdef enum:
+    AHEAD = 12                  # places between the prefetch of a row and its sum
     LANES = 16
     GRAIN = 16384               # numbers that make a thread worth starting
 
@@ -170,13 +172,15 @@ cdef void sum_rows(real* out, Bags* job, ssize begin, ssize end) noexcept nogil:
     cdef real* table = <real*>job.table
     cdef real* factor = <real*>job.factor
     cdef real* to
-    cdef ssize b, k, i, at, count
+    cdef ssize b, k, i, at, count, places = job.start[job.bags]
     for b in range(begin, end):
         to = out + b * job.width
         memset(to, 0, job.width * sizeof(real))
         count = 0
         for k in range(job.start[b], job.start[b + 1]):
             at = row_at(job, k)
+            if k + AHEAD < places and not job.by_place:
+                fetch_early(table + job.index[k + AHEAD] * job.width, job.width * sizeof(real))
             if at >= 0:
                 count += 1
                 add_row(to, table + (k if job.by_place else at) * job.width, factor[k] if factor != NULL else 1, job.width)

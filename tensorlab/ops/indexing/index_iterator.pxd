@@ -65,3 +65,13 @@ cdef inline int check_tensor(str where, str name, object x) except -1:
     if not isinstance(x, TensorBase):
         raise TypeError(f"{where}: argument {name!r} must be a Tensor, not {type(x).__name__}")
     return 0
+
+
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* address) noexcept nogil
+
+cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
+    """Ask for the first cache lines of a row that comes soon: positions jump about, and the processor cannot guess them."""
+    cdef size_t i
+    for i in range(0, min(nbytes, <size_t>512), 64):
+        prefetch(<const char*>row + i)

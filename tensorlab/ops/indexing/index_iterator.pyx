@@ -36,9 +36,6 @@ from tensorlab._core.tensor cimport TensorBase, alias_as, memory_of
 
 from tensorlab.errors import IndexOutOfRange, MemoryLayoutError
 
-cdef extern from *:
-    void prefetch "__builtin_prefetch"(const void* address) noexcept nogil
-
 cdef enum:
     AHEAD = 4                   # positions between the prefetch of one and its move
     BLOCK = 512                 # positions whose offsets are made at once
@@ -53,13 +50,6 @@ ctypedef fused word:            # elements that are only moved need no type, onl
 
 
 # ---------------------------------------------------------------- inner loops: one block of positions
-cdef inline void fetch_early(const void* row, size_t nbytes) noexcept nogil:
-    """Ask for the first cache lines of a row that comes soon: positions jump about, and the processor cannot guess them."""
-    cdef size_t i
-    for i in range(0, min(nbytes, <size_t>512), 64):
-        prefetch(<const char*>row + i)
-
-
 cdef void take_loop(word* x, word* flat, const ssize* offsets, ssize count, ssize index_stride,
                     ssize run, ssize run_stride) noexcept nogil:
     cdef ssize i = 0, j
