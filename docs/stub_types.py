@@ -45,7 +45,7 @@ ARGUMENTS = {
         in_features out_features in_channels out_channels groups num_embeddings embedding_dim padding_idx num_features
         num_channels num_groups num_parameters ignore_index r divisor_override last_epoch step_size T_max total_iters
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
-        upscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
+        upscale_factor downscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
         num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size n_classes
         in1_features in2_features num_classes blank""",
     "Tensor | Sequence[int]": "input_lengths target_lengths",

@@ -62,8 +62,8 @@ FAMILIES = {
     "scatter": ("ops/indexing/gather.pyx ops/indexing/scatter*.pyx", OPS),
     "shape": ("ops/reshaping.pyx ops/dimensions.pyx ops/slicing.pyx ops/splitting.pyx ops/joining.pyx "
               "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/meshgrid.py "
-              "ops/composite.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx ops/memory_formats.p[xy][dx] "
-              "ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
+              "ops/composite.py ops/shuffles.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx "
+              "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),

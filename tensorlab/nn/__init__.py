@@ -23,6 +23,7 @@ from .activation import (
     Sigmoid,
     SiLU,
     Softmax,
+    Softmax2d,
     Softmin,
     Softplus,
     Softshrink,
@@ -52,7 +53,7 @@ from .convolution import (
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .embedding import Embedding, EmbeddingBag
-from .flatten import Flatten, PixelShuffle, Unflatten
+from .flatten import ChannelShuffle, Flatten, PixelShuffle, PixelUnshuffle, Unflatten
 from .lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -97,7 +98,7 @@ from .margin_loss import (
 )
 from .module import Module
 from .multihead_attention import MultiheadAttention
-from .normalization import GroupNorm, LayerNorm, RMSNorm
+from .normalization import CrossMapLRN2d, GroupNorm, LayerNorm, LocalResponseNorm, RMSNorm
 from .padding import (
     CircularPad1d,
     CircularPad2d,
@@ -179,6 +180,7 @@ __all__ = [
     "Bilinear",
     "Buffer",
     "CTCLoss",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -194,6 +196,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",
@@ -241,6 +244,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
@@ -266,6 +270,7 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
+    "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
     "RNNBase",
@@ -286,6 +291,7 @@ __all__ = [
     "SmoothL1Loss",
     "SoftMarginLoss",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softshrink",

@@ -37,6 +37,7 @@ __all__ = [
     "Buffer",
     "CELU",
     "CTCLoss",
+    "ChannelShuffle",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",
@@ -52,6 +53,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "CrossMapLRN2d",
     "DataParallel",
     "Dropout",
     "Dropout1d",
@@ -104,6 +106,7 @@ __all__ = [
     "LeakyReLU",
     "Linear",
     "LinearCrossEntropyLoss",
+    "LocalResponseNorm",
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
@@ -129,6 +132,7 @@ __all__ = [
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
+    "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
     "RNN",
@@ -151,6 +155,7 @@ __all__ = [
     "SmoothL1Loss",
     "SoftMarginLoss",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softshrink",
@@ -392,6 +397,12 @@ class CTCLoss(Module):
     def __init__(self, blank: builtins.int=0, reduction: str='mean', zero_infinity: builtins.bool=False) -> None: ...
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor | Sequence[builtins.int], target_lengths: Tensor | Sequence[builtins.int]) -> Tensor: ...
 
+class ChannelShuffle(Module):
+    groups: builtins.int
+    def __init__(self, groups: builtins.int) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
 class CircularPad1d(Module):
     padding: builtins.int | Sequence[builtins.int] | str
     def forward(self, input: Tensor) -> Tensor: ...
@@ -545,6 +556,10 @@ class CrossEntropyLoss(Module):
     reduction: str
     def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: builtins.bool | None=None, reduction: str='mean', label_smoothing: builtins.float=0.0) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+
+class CrossMapLRN2d(LocalResponseNorm):
+    def __init__(self, size: builtins.int | Sequence[builtins.int], alpha: builtins.float=0.0001, beta: builtins.float=0.75, k: builtins.float=1) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
 
 class DataParallel(Module):
     module: Module
@@ -1003,6 +1018,15 @@ class LinearCrossEntropyLoss(Module):
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
 
+class LocalResponseNorm(Module):
+    size: builtins.int | Sequence[builtins.int]
+    alpha: builtins.float
+    beta: builtins.float
+    k: builtins.float
+    def __init__(self, size: builtins.int | Sequence[builtins.int], alpha: builtins.float=0.0001, beta: builtins.float=0.75, k: builtins.float=1.0) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
 class LogSigmoid(Module):
     def forward(self, input: Tensor) -> Tensor: ...
 
@@ -1287,6 +1311,12 @@ class PixelShuffle(Module):
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
+class PixelUnshuffle(Module):
+    downscale_factor: builtins.int
+    def __init__(self, downscale_factor: builtins.int) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
 class PoissonNLLLoss(Module):
     log_input: builtins.bool
     full: builtins.bool
@@ -1449,6 +1479,9 @@ class Softmax(Module):
     dim: builtins.int | None
     def __init__(self, dim: builtins.int | None=None) -> None: ...
     def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
+class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor: ...
 
 class Softmin(Module):

@@ -27,6 +27,7 @@ __all__ = [
     "SiLU",
     "Sigmoid",
     "Softmax",
+    "Softmax2d",
     "Softmin",
     "Softplus",
     "Softshrink",
@@ -101,6 +102,23 @@ class Softmax(Module):
 
     def extra_repr(self):
         return f"dim={self.dim}"
+
+
+class Softmax2d(Module):
+    """The softmax over the channels of each pixel; input of shape (channels, height, width), with a batch or without.
+
+    Raises
+    ------
+    ValueError
+        If the input has another number of dimensions.
+    """
+
+    def forward(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(
+                f"Softmax2d: the input has shape {tuple(input.shape)}; expected 3D or 4D"
+            )
+        return F.softmax(input, -3)
 
 
 class LogSoftmax(Module):

@@ -1,9 +1,9 @@
-"""Layers that give the same elements another shape or order: Flatten, Unflatten and PixelShuffle."""
+"""Layers that give the same elements another shape or order: Flatten, Unflatten and the shuffles."""
 
 from . import functional as F
 from .module import Module
 
-__all__ = ["Flatten", "PixelShuffle", "Unflatten"]
+__all__ = ["ChannelShuffle", "Flatten", "PixelShuffle", "PixelUnshuffle", "Unflatten"]
 
 
 class Flatten(Module):
@@ -65,3 +65,43 @@ class PixelShuffle(Module):
 
     def extra_repr(self):
         return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """Undo a PixelShuffle: make of each square of `downscale_factor` by `downscale_factor` pixels as many channels.
+
+    Parameters
+    ----------
+    downscale_factor : int, above 0
+
+    Notes
+    -----
+    Called with `input` of shape (*, channels, height * downscale_factor, width * downscale_factor).
+    """
+
+    def __init__(self, downscale_factor):
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input):
+        return F.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self):
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """Take channels from each of `groups` groups in turn, so that the next convolution's groups see all.
+
+    Source: Zhang et al. 2018, "ShuffleNet", section 3.1.
+    """
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self):
+        return f"groups={self.groups}"

@@ -13,11 +13,12 @@ from ..ops.batch_norm import batch_norm
 from ..ops.composed_losses import gaussian_nll_loss, linear_cross_entropy
 from ..ops.composite import (
     bilinear,
+    conv_tbc,
     cosine_similarity,
     instance_norm,
+    local_response_norm,
     normalize,
     pairwise_distance,
-    pixel_shuffle,
 )
 from ..ops.convolution import (
     conv1d,
@@ -125,6 +126,7 @@ from ..ops.pooling.maximum import (
 )
 from ..ops.random_activations import gumbel_softmax, rrelu_
 from ..ops.scaled_dot_product import scaled_dot_product_attention
+from ..ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -146,9 +148,11 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
+    "channel_shuffle",
     "conv1d",
     "conv2d",
     "conv3d",
+    "conv_tbc",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
@@ -189,6 +193,7 @@ __all__ = [
     "leaky_relu_",
     "linear",
     "linear_cross_entropy",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "lp_pool1d",
@@ -216,6 +221,7 @@ __all__ = [
     "pad",
     "pairwise_distance",
     "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",

@@ -1,14 +1,15 @@
-"""Layers that bring the values of each sample to mean 0 and variance 1: LayerNorm, GroupNorm, RMSNorm."""
+"""Layers that bring the values of each sample to one scale: LayerNorm, GroupNorm, RMSNorm, LocalResponseNorm."""
 
 import numbers
 
+from ..ops.composite import cross_map_lrn
 from ..ops.creation import empty
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["GroupNorm", "LayerNorm", "RMSNorm"]
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 class ScalingModule(Module):
@@ -160,3 +161,50 @@ class GroupNorm(ScalingModule):
             f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
             f"bias={self.bias is not None}"
         )
+
+
+class LocalResponseNorm(Module):
+    """Divide by a power of the mean square of the neighbours in other channels: x / (k + alpha * mean(x**2)) ** beta.
+
+    Parameters
+    ----------
+    size : int, channels that the mean goes over, zeros beyond the first and the last
+    alpha, beta, k : float
+
+    Notes
+    -----
+    Called with `input` of shape (batch, channels, length, ...). Source: Krizhevsky, Sutskever and Hinton 2012,
+    "ImageNet Classification with Deep Convolutional Neural Networks", section 3.3.
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input):
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """LocalResponseNorm of images as older networks were trained with it; use LocalResponseNorm for new ones.
+
+    Parameters are those of LocalResponseNorm; of an even `size` one channel less is taken.
+
+    Notes
+    -----
+    The running sum of squares that the networks were trained with never drops the first channel: every later
+    channel counts it as a neighbour, here as in PyTorch. The gradient is that of this function; PyTorch's differs
+    from it, as its window lies one channel beside.
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input):
+        return cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)

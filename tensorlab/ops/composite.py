@@ -2,13 +2,15 @@
 
 import math
 
-from tensorlab._core.device import contiguous_format
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.batch_norm import batch_norm
+from tensorlab.ops.convolution import conv1d
 from tensorlab.ops.meshgrid import broadcast_tensors
 from tensorlab.ops.norms import norm
+from tensorlab.ops.padding import pad
 from tensorlab.ops.pointwise.division import div
+from tensorlab.ops.pooling.average import avg_pool2d
 
 
 # ------------------------------------------------------------------------------ lengths and angles
@@ -158,52 +160,104 @@ def instance_norm(
     return out.view(input.shape)
 
 
-# ------------------------------------------------------------------------------ pixel_shuffle
-def pixel_shuffle(input, upscale_factor):
-    """Make of r**2 channels one whose height and width are r times as large, where r is `upscale_factor`.
+# ------------------------------------------------------------------------------ local_response_norm
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Divide each element by a power of the mean square of its neighbours in the other channels.
 
-    Element (c, r * i + a, r * j + b) of the result is element (r * r * c + r * a + b, i, j) of the input.
+    With m the mean of x**2 over `size` channels around the element, zeros beyond the first and the last, the result is
+    x / (k + alpha * m) ** beta.
 
     Parameters
     ----------
-    input : Tensor, shape (*, channels * r**2, height, width), any dtype
-    upscale_factor : int, above 0
+    input : Tensor, shape (batch, channels, length, ...)
+    size : int, channels; of an even number the extra one lies in front
+    alpha, beta, k : float
 
     Returns
     -------
-    Tensor, shape (*, channels, height * r, width * r), of the same dtype, with memory of its own
+    Tensor, shape of the input
+
+    Raises
+    ------
+    ValueError
+        If the input has fewer than 3 dimensions.
+    ShapeError
+        If size is not above 0.
+
+    Notes
+    -----
+    Source: Krizhevsky, Sutskever and Hinton 2012, "ImageNet Classification with Deep Convolutional Neural Networks",
+    section 3.3, which sums where this takes the mean.
+
+    >>> import tensorlab
+    >>> x = tensorlab.ones(1, 3, 1)
+    >>> tensorlab.nn.functional.local_response_norm(x, 2, alpha=1, beta=1).flatten()
+    tensor([0.6667, 0.5000, 0.5000])
+    """
+    if input.dim() < 3:
+        raise ValueError(
+            f"local_response_norm: the input has shape {tuple(input.shape)}; expected (batch, channels, length, ...)"
+        )
+    if input.numel() == 0:
+        return input
+    if size <= 0:
+        raise ShapeError(f"local_response_norm: size is {size}; expected a number above 0")
+    squares = (input * input).flatten(2).unsqueeze(1)  # (batch, 1, channels, places): an image
+    padded = pad(squares, (0, 0, size // 2, (size - 1) // 2))
+    means = avg_pool2d(padded, (size, 1), stride=1).reshape(input.shape)
+    return input / (means * alpha + k) ** beta
+
+
+def cross_map_lrn(input, size, alpha=1e-4, beta=0.75, k=1):
+    """Do what `nn.CrossMapLRN2d` says."""
+    if input.dim() != 4:
+        raise ValueError(
+            f"CrossMapLRN2d: the input has shape {tuple(input.shape)}; expected 4D, (batch, channels, height, width)"
+        )
+    channels, reach = input.size(1), (size - 1) // 2
+    squares = input * input
+    padded = pad(squares, (0, 0, 0, 0, reach, reach))
+    total = padded.narrow(1, 0, channels)
+    for first in range(1, 2 * reach + 1):
+        total = total + padded.narrow(1, first, channels)
+    behind = max(channels - reach - 1, 0)  # the channels that do not see the first one anyhow
+    first = squares[:, :1].expand(-1, behind, -1, -1)
+    total = total + pad(first, (0, 0, 0, 0, channels - behind, 0))
+    return input * (total * (alpha / size) + k) ** -beta
+
+
+# ------------------------------------------------------------------------------ conv_tbc
+def conv_tbc(input, weight, bias, pad=0):
+    """Correlate signals that lie as (time, batch, channels): `conv1d` with another order of dimensions.
+
+    Parameters
+    ----------
+    input : Tensor, shape (time, batch, in_channels)
+    weight : Tensor, shape (kernel, in_channels, out_channels)
+    bias : Tensor, shape (out_channels,)
+    pad : int, zeros before and behind each signal
+
+    Returns
+    -------
+    Tensor, shape (time + 2 * pad - kernel + 1, batch, out_channels)
 
     Raises
     ------
     ShapeError
-        If the input has fewer than 3 dimensions, or channels that r**2 does not divide, or r is not above 0.
-
-    Notes
-    -----
-    Source: Shi et al. 2016, "Real-Time Single Image and Video Super-Resolution Using an Efficient
-    Sub-Pixel Convolutional Neural Network", equation 4.
+        If these shapes do not fit.
 
     >>> import tensorlab
-    >>> x = tensorlab.arange(8).view(4, 1, 2)
-    >>> tensorlab.nn.functional.pixel_shuffle(x, 2)
-    tensor([[[0, 2, 1, 3],
-             [4, 6, 5, 7]]])
+    >>> x = tensorlab.arange(4.).view(4, 1, 1)
+    >>> out = tensorlab.nn.functional.conv_tbc(x, tensorlab.ones(2, 1, 1), tensorlab.zeros(1))
+    >>> out.flatten()
+    tensor([1., 3., 5.])
     """
-    r = upscale_factor
-    if input.dim() < 3:
-        raise ShapeError(
-            f"pixel_shuffle: the input has shape {tuple(input.shape)}; expected (..., channels, height, width)"
-        )
-    if r <= 0:
-        raise ShapeError(f"pixel_shuffle: upscale_factor is {r}; expected a number above 0")
-    *batch, channels, height, width = input.shape
-    if channels % (r * r) != 0:
-        raise ShapeError(
-            f"pixel_shuffle: the input has {channels} channels; expected a multiple of {r * r}, the square of "
-            f"upscale_factor"
-        )
-    channels //= r * r
-    parts = input.unflatten(-3, (channels, r, r))  # c, a, b, i, j
-    moved = parts.movedim((-4, -3), (-3, -1))  # c, i, a, j, b
-    copied = moved.clone(memory_format=contiguous_format)
-    return copied.view(*batch, channels, height * r, width * r)
+    for name, x, expected in (
+        ("the input", input, "(time, batch, in_channels)"),
+        ("the weight", weight, "(kernel, in_channels, out_channels)"),
+        ("the bias", bias, "(out_channels,)"),
+    ):
+        if x.dim() != expected.count(",") + (x is not bias):
+            raise ShapeError(f"conv_tbc: {name} has shape {tuple(x.shape)}; expected {expected}")
+    out = conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad)
+    return out.permute(2, 0, 1).contiguous()

@@ -25,6 +25,7 @@ SEES_OTHERS = {
                 "linear",
                 "binary_cross_entropy_with_logits",
             ),
+            "conv_tbc",
             *(
                 "bilinear",
                 "kl_div",

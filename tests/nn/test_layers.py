@@ -34,6 +34,11 @@ LAYERS = [
     ("Unflatten", (1, (2, -1)), {}, (3, 6)),
     ("PixelShuffle", (2,), {}, (2, 8, 3, 5)),
     ("PixelShuffle", (1,), {}, (3, 4, 5)),
+    ("PixelUnshuffle", (2,), {}, (2, 3, 4, 6)),
+    ("ChannelShuffle", (3,), {}, (2, 6, 4, 2)),
+    ("Softmax2d", (), {}, (2, 3, 4, 5)),
+    ("LocalResponseNorm", (2,), {}, (2, 5, 3)),
+    ("LocalResponseNorm", (3, 0.5, 0.6, 2.0), {}, (2, 5, 3, 2)),
     ("Dropout", (0.0,), {}, (5, 3)),
     ("Dropout", (1.0,), {}, (5, 3)),
     ("LeakyReLU", (), {}, (5, 3)),
@@ -315,6 +320,7 @@ def test_every_layer_is_compared():
     elsewhere |= {f"{name}{kind}" for name in ("RNN", "LSTM", "GRU") for kind in ("", "Cell")}
     elsewhere |= {"RNNBase", "RNNCellBase"} & set(nn.__all__)  # tests/nn/test_recurrent.py
     elsewhere |= {"MultiheadAttention"} | {name for name in nn.__all__ if "Transformer" in name}
+    elsewhere |= {"CrossMapLRN2d"}  # below
     # tests/ops/test_pooling.py
     elsewhere |= {name for name in nn.__all__ if name.startswith(("MaxUnpool", "FractionalMax"))}
     elsewhere |= {"CTCLoss", "LinearCrossEntropyLoss", *(name for name, *_ in MARGIN_LOSSES)}
@@ -529,6 +535,10 @@ def test_data_parallel_calls_its_module():
         lambda T: T.nn.Conv1d(3, 4, 3, padding="same", stride=2),
         lambda T: T.nn.Conv3d(3, 4, 3, padding="same", stride=(1, 1, 2)),
         lambda T: T.nn.ConvTranspose2d(3, 4, 3, padding_mode="reflect"),
+        lambda T: T.nn.Softmax2d()(T.ones(3, 3)),
+        lambda T: T.nn.Softmax2d()(T.ones(3, 3, 1, 1, 1)),
+        lambda T: T.nn.CrossMapLRN2d(3)(T.ones(3, 3, 1)),
+        lambda T: T.nn.LocalResponseNorm(3)(T.ones(3, 3)),
         lambda T: T.nn.CircularPad1d(1)(T.ones(3)),
         lambda T: T.nn.CircularPad2d(1)(T.ones(3, 3)),
         lambda T: T.nn.CircularPad2d(1)(T.ones(1, 1, 3, 3, 3)),
@@ -598,3 +608,43 @@ def test_an_average_whose_places_share_memory_is_refused(spoiled):
     with pytest.raises(RuntimeError, match="batch_norm: .*share"):
         nn.functional.batch_norm(tensorlab.randn(4, 3), **averages, training=True)
     assert averages[spoiled].tolist() == [1.0, 1.0, 1.0]
+
+
+# ---------------------------------------------------------------- CrossMapLRN2d
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("channels", [1, 2, 5, 8])
+def test_cross_map_lrn_has_pytorchs_values_and_text(size, channels, seed):
+    torch = require_torch()
+    values = np.random.default_rng(seed).standard_normal((2, channels, 3, 2))
+    for arguments in ((size,), (size, 0.5, 0.6, 2)):
+        ours, theirs = nn.CrossMapLRN2d(*arguments), torch.nn.CrossMapLRN2d(*arguments)
+        assert repr(ours) == repr(theirs)
+        found = ours(tensorlab.tensor(values.tolist(), dtype=tensorlab.float64))
+        assert_same_values(found, theirs(torch.tensor(values)), 1e-12)
+
+
+def test_cross_map_lrn_has_a_gradient(seed):
+    values = np.random.default_rng(seed).standard_normal((1, 6, 2, 1)).tolist()
+    x = tensorlab.tensor(values, dtype=tensorlab.float64, requires_grad=True)
+    assert tensorlab.autograd.gradcheck(nn.CrossMapLRN2d(3, 0.5), x)
+
+
+def test_a_shuffle_of_no_channels_is_a_view():
+    x = tensorlab.ones(2, 0, 3, requires_grad=True)
+    out = nn.ChannelShuffle(3)(x)
+    assert out.shape == (2, 0, 3)
+    assert out.requires_grad
+    with pytest.raises(RuntimeError, match="3 channels; expected a multiple of groups, 2"):
+        nn.ChannelShuffle(2)(tensorlab.ones(0, 3, 3))
+
+
+def test_a_shuffle_says_which_factor_it_cannot_take():
+    x = tensorlab.ones(1, 4, 4, 6)
+    with pytest.raises(
+        TypeError, match=r"pixel_unshuffle: downscale_factor is 2\.0; expected an int"
+    ):
+        nn.PixelUnshuffle(2.0)(x)
+    with pytest.raises(RuntimeError, match="height 4; expected a multiple of downscale_factor, 3"):
+        nn.PixelUnshuffle(3)(x)
+    with pytest.raises(RuntimeError, match="local_response_norm: size is -1; expected a number ab"):
+        nn.LocalResponseNorm(-1)(x)

@@ -238,6 +238,36 @@ REFERENCES["pixel_shuffle"] = REFERENCES["pixel_shuffle of nothing"] = lambda x:
 REFERENCES["pixel_shuffle by 1"] = lambda x: pixel_shuffle(x, 1)
 
 
+def pixel_unshuffle(x, r):
+    """Every r-th row and column of each channel is a channel of its own."""
+    parts = [x[..., a::r, b::r] for a, b in itertools.product(range(r), range(r))]
+    *batch, channels, height, width = parts[0].shape
+    return np.stack(parts, -3).reshape(*batch, channels * r * r, height, width)
+
+
+REFERENCES["pixel_unshuffle"] = lambda x: pixel_unshuffle(x, 2)
+REFERENCES["pixel_unshuffle of nothing"] = lambda x: x
+REFERENCES["channel_shuffle"] = lambda x: np.concatenate(
+    [x[:, c :: x.shape[1] // 2] for c in range(x.shape[1] // 2)], 1
+)  # channel c of each of the two groups
+
+
+def local_response_norm(x, size, alpha, beta, k):
+    """Each channel by the squares of those from size // 2 before it."""
+    out, count = np.empty_like(x), x.shape[1]
+    for c in range(count):
+        first = c - size // 2
+        squares = x[:, max(first, 0) : min(first + size, count)] ** 2
+        out[:, c] = x[:, c] / (k + alpha * squares.sum(1) / size) ** beta
+    return out
+
+
+REFERENCES["local_response_norm"] = lambda x: local_response_norm(x, 4, 0.5, 0.6, 2.0)
+REFERENCES["conv_tbc"] = lambda x, w, b: convolution(
+    x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, padding=1
+).transpose(2, 0, 1)
+
+
 # ------------------------------------------------------------------------------------------------ attention
 def attention(q, k, v, bias=0, scale=None):
     scores = (

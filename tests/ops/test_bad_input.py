@@ -18,9 +18,9 @@ BAD_CALLS = [
 
 OF_OTHER_OPS = {  # which the op is made of
     "clamp": "clamp_low",
+    "conv_tbc": "conv1d",
     "cross_entropy": "nll_loss",
     "glu": "size",
-    "pixel_shuffle": "unflatten",
     "poisson_nll_loss": "mul",
     "select_scatter": "select",
 }

@@ -24,7 +24,9 @@ ROUNDED_TWICE = {
     "cross_entropy": 1.5,  # the terms of a smoothed target are
     "binary_cross_entropy_with_logits": 1.5,  # the loss is rounded, then multiplied by the weight
     "binary_cross_entropy": 1,  # the same
-    **dict.fromkeys(("lp_pool1d", "lp_pool2d", "lp_pool3d"), 2),  # powers and their mean are
+    **dict.fromkeys(
+        ("lp_pool1d", "lp_pool2d", "lp_pool3d", "local_response_norm"), 2
+    ),  # powers and their mean are
     "gradient": 6,  # differences and their quotients are, one by one
     "smooth_l1_loss": 1,  # the piece near 0 is rounded, then divided
 }

@@ -68,6 +68,7 @@ COMPOSED = {
         "bilinear",
         "embedding_bag max",
     ),
+    *("pixel_unshuffle", "channel_shuffle", "conv_tbc"),
 }
 
 

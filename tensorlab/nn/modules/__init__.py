@@ -15,6 +15,7 @@ PATHS = {
     "activation": ("activation multihead_attention", {}),
     "adaptive": ("adaptive", {}),
     "batchnorm": ("batch_norm lazy", {"_BatchNorm": "_BatchNorm", "_NormBase": "_RunningNorm"}),
+    "channelshuffle": ("flatten", {}),
     "container": ("container parameter_containers", {}),
     "conv": ("convolution lazy", {"_ConvNd": "_Convolution", "_ConvTransposeNd": "_Transposed"}),
     "distance": ("distance", {}),
