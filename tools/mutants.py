@@ -65,7 +65,8 @@ FAMILIES = {
               "ops/composite.py ops/shuffles.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx "
               "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
-    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx", OPS),
+    "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
+                    "ops/folding.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx ops/margin_losses.py ops/composed_losses.py ops/ctc.py "

@@ -64,6 +64,7 @@ __all__ = [
     "EmbeddingBag",
     "FeatureAlphaDropout",
     "Flatten",
+    "Fold",
     "FractionalMaxPool2d",
     "FractionalMaxPool3d",
     "GELU",
@@ -171,6 +172,7 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
+    "Unfold",
     "UninitializedBuffer",
     "UninitializedParameter",
     "ZeroPad1d",
@@ -630,6 +632,16 @@ class Flatten(Module):
     start_dim: builtins.int
     end_dim: builtins.int
     def __init__(self, start_dim: builtins.int=1, end_dim: builtins.int=-1) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
+class Fold(Module):
+    output_size: builtins.int | Sequence[builtins.int]
+    kernel_size: builtins.int | Sequence[builtins.int]
+    dilation: builtins.int | Sequence[builtins.int]
+    padding: builtins.int | Sequence[builtins.int] | str
+    stride: builtins.int | Sequence[builtins.int]
+    def __init__(self, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int] | str=0, stride: builtins.int | Sequence[builtins.int]=1) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
 
@@ -1597,6 +1609,15 @@ class Unflatten(Module):
     def __init__(self, dim: builtins.int, unflattened_size: builtins.int | Sequence[builtins.int]) -> None: ...
     def extra_repr(self) -> str: ...
     def forward(self, input: Tensor) -> Tensor: ...
+
+class Unfold(Module):
+    kernel_size: builtins.int | Sequence[builtins.int]
+    dilation: builtins.int | Sequence[builtins.int]
+    padding: builtins.int | Sequence[builtins.int] | str
+    stride: builtins.int | Sequence[builtins.int]
+    def __init__(self, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int] | str=0, stride: builtins.int | Sequence[builtins.int]=1) -> None: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    def extra_repr(self) -> str: ...
 
 class UninitializedBuffer(Buffer):
     cls_to_become: builtins.type

@@ -29,6 +29,7 @@ from ..ops.convolution import (
     conv_transpose3d,
 )
 from ..ops.ctc import ctc_loss
+from ..ops.folding import fold, unfold
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.indexing.embedding_bag import embedding_bag
 from ..ops.linalg.affine import linear
@@ -169,6 +170,7 @@ __all__ = [
     "embedding",
     "embedding_bag",
     "feature_alpha_dropout",
+    "fold",
     "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",
@@ -248,6 +250,7 @@ __all__ = [
     "threshold_",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
+    "unfold",
 ]
 
 

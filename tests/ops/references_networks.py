@@ -263,6 +263,39 @@ def local_response_norm(x, size, alpha, beta, k):
 
 
 REFERENCES["local_response_norm"] = lambda x: local_response_norm(x, 4, 0.5, 0.6, 2.0)
+
+
+def patches(x, kernel, dilation, padding, stride):
+    """The indices of an image, padded, that each place of the kernel sees; and the padded image."""
+    height, width = x.shape[-2:]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]
+    rows = range(0, height + 2 * padding[0] - reach[0] + 1, stride[0])
+    columns = range(0, width + 2 * padding[1] - reach[1] + 1, stride[1])
+    return [
+        (..., slice(i, i + reach[0], dilation[0]), slice(j, j + reach[1], dilation[1]))
+        for i, j in itertools.product(rows, columns)
+    ]
+
+
+def unfold(x, kernel, dilation, padding, stride):
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(p, p) for p in padding])
+    seen = patches(x, kernel, dilation, padding, stride)
+    size = x.shape[-3] * math.prod(kernel)
+    return np.stack([padded[place].reshape(*x.shape[:-3], size) for place in seen], -1)
+
+
+def fold(x, size, kernel, dilation, padding, stride):
+    channels = x.shape[-2] // math.prod(kernel)
+    image = np.zeros((*x.shape[:-2], channels, *size))
+    padded = np.pad(image, [(0, 0)] * (image.ndim - 2) + [(p, p) for p in padding])
+    for k, place in enumerate(patches(image, kernel, dilation, padding, stride)):
+        padded[place] += x[..., k].reshape(*x.shape[:-2], channels, *kernel)
+    return padded[..., padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
+
+
+WINDOWS = ((2, 3), (1, 2), (1, 0), (2, 1))
+REFERENCES["im2col"] = lambda x: unfold(x, *WINDOWS)
+REFERENCES["col2im"] = lambda x: fold(x, (5, 6), *WINDOWS)
 REFERENCES["conv_tbc"] = lambda x, w, b: convolution(
     x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, padding=1
 ).transpose(2, 0, 1)

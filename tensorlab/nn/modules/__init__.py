@@ -20,6 +20,7 @@ PATHS = {
     "conv": ("convolution lazy", {"_ConvNd": "_Convolution", "_ConvTransposeNd": "_Transposed"}),
     "distance": ("distance", {}),
     "dropout": ("dropout", {}),
+    "fold": ("fold", {}),
     "flatten": ("flatten", {}),
     "instancenorm": (
         "batch_norm lazy",
