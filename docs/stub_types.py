@@ -51,10 +51,11 @@ ARGUMENTS = {
     "Tensor | Sequence[int]": "input_lengths target_lengths",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
         scale threshold correction min_val dropout_p norm_type""",
-    "float | Sequence[float] | None": "output_ratio",
+    "float | Sequence[float] | None": "output_ratio scale_factor",
     "bool": """add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode
         scale_grad_by_freq sparse""",
-    "bool | None": "size_average src_is_causal tgt_is_causal foreach fused capturable differentiable",
+    "bool | None": """src_is_causal tgt_is_causal foreach fused capturable differentiable align_corners
+        recompute_scale_factor size_average""",
     "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
     "dtype": "dtype d type1 type2",
     "_Device": "device",
@@ -261,6 +262,11 @@ ARGUMENTS_OF = {
     **dict.fromkeys(["CTCLoss.targets", "ctc_loss.targets"], "Tensor"),
     **dict.fromkeys(["LinearCrossEntropyLoss.options", "linear_cross_entropy.options"], "None"),
     "LinearCrossEntropyLoss.out_features": "Sequence[int]",
+    **dict.fromkeys(
+        [f"{name}.mode" for name in ("Upsample", "interpolate", "upsample", "grid_sample")], "str"
+    ),
+    **dict.fromkeys(["grid_sample.grid", "affine_grid.theta"], "Tensor"),
+    "affine_grid.size": "Sequence[int]",
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.

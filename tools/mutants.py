@@ -68,6 +68,7 @@ FAMILIES = {
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
                     "ops/folding.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
+    "resampling": ("ops/resampling.py ops/grids.py", ["tests/nn/test_upsampling.py", "tests/nn/test_grids.py"]),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
     "losses": ("ops/softmax.pyx ops/losses.pyx ops/margin_losses.py ops/composed_losses.py ops/ctc.py "
                "ops/reductions_of_losses.py", [*OPS, "tests/nn"]),

@@ -152,6 +152,7 @@ from .transformer import (
 )
 
 from . import modules  # isort: skip - it lists what the other files have
+from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 
 __all__ = [
     "CELU",
@@ -312,6 +313,9 @@ __all__ = [
     "Unfold",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",

@@ -175,6 +175,9 @@ __all__ = [
     "Unfold",
     "UninitializedBuffer",
     "UninitializedParameter",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
@@ -1636,6 +1639,22 @@ class UninitializedParameter(Parameter):
     @property
     def shape(self) -> Size: ...
     def share_memory_(self) -> None: ...
+
+class Upsample(Module):
+    size: builtins.int | Sequence[builtins.int] | None
+    mode: str
+    align_corners: builtins.bool | None | None
+    recompute_scale_factor: builtins.bool | None | None
+    scale_factor: builtins.float | Sequence[builtins.float] | None | None
+    def __init__(self, size: builtins.int | Sequence[builtins.int] | None=None, scale_factor: builtins.float | Sequence[builtins.float] | None=None, mode: str='nearest', align_corners: builtins.bool | None=None, recompute_scale_factor: builtins.bool | None=None) -> None: ...
+    def extra_repr(self) -> str: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+
+class UpsamplingBilinear2d(Upsample):
+    def __init__(self, size: builtins.int | Sequence[builtins.int] | None=None, scale_factor: builtins.float | Sequence[builtins.float] | None=None) -> None: ...
+
+class UpsamplingNearest2d(Upsample):
+    def __init__(self, size: builtins.int | Sequence[builtins.int] | None=None, scale_factor: builtins.float | Sequence[builtins.float] | None=None) -> None: ...
 
 class ZeroPad1d(ConstantPad1d):
     def __init__(self, padding: builtins.int | Sequence[builtins.int] | str) -> None: ...

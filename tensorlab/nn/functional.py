@@ -30,6 +30,7 @@ from ..ops.convolution import (
 )
 from ..ops.ctc import ctc_loss
 from ..ops.folding import fold, unfold
+from ..ops.grids import affine_grid, grid_sample
 from ..ops.indexing.embedding import embedding, one_hot
 from ..ops.indexing.embedding_bag import embedding_bag
 from ..ops.linalg.affine import linear
@@ -126,6 +127,7 @@ from ..ops.pooling.maximum import (
     max_pool3d_with_indices,
 )
 from ..ops.random_activations import gumbel_softmax, rrelu_
+from ..ops.resampling import interpolate, upsample, upsample_bilinear, upsample_nearest
 from ..ops.scaled_dot_product import scaled_dot_product_attention
 from ..ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
 
@@ -139,6 +141,7 @@ __all__ = [
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_with_indices",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -178,6 +181,7 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -188,6 +192,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -251,6 +256,9 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
     "unfold",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
 ]
 
 

@@ -327,6 +327,7 @@ def test_every_layer_is_compared():
     # tests/ops/test_pooling.py
     elsewhere |= {name for name in nn.__all__ if name.startswith(("MaxUnpool", "FractionalMax"))}
     elsewhere |= {"CTCLoss", "LinearCrossEntropyLoss", *(name for name, *_ in MARGIN_LOSSES)}
+    elsewhere |= {name for name in nn.__all__ if name.startswith("Upsampl")}  # test_upsampling.py
     compared = {name for name, *_ in [*LAYERS, *LOSSES, *PAIRS]} | elsewhere
     public = {name: getattr(nn, name) for name in nn.__all__}
     layers = {

@@ -39,6 +39,7 @@ PATHS = {
     "pooling": ("pooling", {}),
     "rnn": ("recurrent", {}),
     "sparse": ("embedding", {}),
+    "upsampling": ("upsampling", {}),
     "transformer": ("transformer", {}),
 }
 

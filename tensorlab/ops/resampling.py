@@ -1,0 +1,249 @@
+"""Pictures of another size: `interpolate` in all its modes, one axis after the other.
+
+Along an axis, each new place is a weighted sum of a few old ones. Which ones and how much they weigh depends only on
+the two sizes, so it is worked out once, in NumPy: `places` and `weights`, one row for each term of the sum.
+"""
+
+import math
+import warnings
+
+import numpy as np
+
+from tensorlab._core.arrays import from_numpy
+from tensorlab.errors import ShapeError, UnsupportedDType
+from tensorlab.ops.linalg.matrices import matmul
+from tensorlab.ops.pooling.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
+
+DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
+ANY_DIMS = ("nearest", "nearest-exact", "area")
+AVERAGES = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+
+
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Resample a batch of signals, pictures or volumes.
+
+    Parameters
+    ----------
+    input : Tensor, shape (batch, channels, length), (batch, channels, height, width) or with depth in front of height
+    size : int or sequence of int, the new sizes
+    scale_factor : float or sequence of float, new size over old size; one of both is given
+    mode : "nearest", "nearest-exact", "area", or by the number of axes "linear", "bilinear", "bicubic", "trilinear"
+    align_corners : bool; whether the middles of the corner pixels, rather than their outer edges, keep their places
+    recompute_scale_factor : bool; take the ratio of the rounded sizes for the scale
+    antialias : bool; when a picture shrinks, widen the filter ("bilinear", "bicubic" and "lanczos", which needs it)
+
+    Returns
+    -------
+    Tensor of the same dtype
+
+    Raises
+    ------
+    ValueError
+        If sizes, scales or options do not belong together.
+    NotImplementedError
+        If the mode is not known or is for another number of dimensions.
+    ShapeError
+        If a size is 0.
+
+    Notes
+    -----
+    Source of the cubic: Keys 1981, "Cubic Convolution Interpolation for Digital Image Processing", with a = -0.75, and
+    -0.5 with antialias.
+
+    >>> import tensorlab
+    >>> x = tensorlab.tensor([[[0., 4.]]])
+    >>> tensorlab.nn.functional.interpolate(x, scale_factor=2, mode="linear")
+    tensor([[[0., 1., 3., 4.]]])
+    """
+    check_options(input, mode, align_corners, antialias)
+    axes = input.dim() - 2
+    sizes, scales = sizes_and_scales(input, size, scale_factor, recompute_scale_factor, mode)
+    if min(sizes) <= 0 or 0 in input.shape[1:]:
+        raise ShapeError(
+            f"interpolate: from shape {tuple(input.shape)} to sizes {tuple(sizes)}; expected sizes above 0"
+        )
+    if mode == "area":
+        return AVERAGES[input.dim()](input, tuple(sizes))
+    if sizes == list(input.shape[2:]) and not antialias and mode != "bicubic":
+        return input.clone()
+    x, kind = input, np.float64 if input.element_size() == 8 else np.float32
+    if mode not in ANY_DIMS:
+        x = in_floats(input)
+    is_bytes = x.dtype != input.dtype and not input.is_floating_point()
+    for axis in reversed(range(axes)):
+        x = along(
+            x, axis + 2, sizes[axis], scales[axis], mode, bool(align_corners), antialias, kind
+        )
+        if is_bytes:  # as in PyTorch, which keeps bytes between the axes
+            x = x.round().clamp(0, 255)
+    return x.clone() if x is input else x.to(input.dtype)
+
+
+def check_options(input, mode, align_corners, antialias):
+    if mode in ("nearest", "area", "nearest-exact") and align_corners is not None:
+        raise ValueError(
+            f"interpolate: align_corners is {align_corners}, which has no meaning with mode {mode!r}; leave it out"
+        )
+    if input.dim() not in (3, 4, 5) or (mode not in ANY_DIMS and mode not in DIMS):
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} for an input of {input.dim()} dimensions; expected 3 to 5 dimensions and one "
+            f"of {', '.join([*ANY_DIMS, *DIMS])}"
+        )
+    if antialias and (mode not in ("bilinear", "bicubic", "lanczos") or input.dim() != 4):
+        raise ValueError(
+            f"interpolate: antialias is for bilinear, bicubic and lanczos and 4 dimensions, not for mode {mode!r} and "
+            f"{input.dim()}"
+        )
+    if DIMS.get(mode, input.dim()) != input.dim():
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} needs {DIMS[mode]} dimensions, but the input has {input.dim()}"
+        )
+    if mode == "lanczos" and (align_corners or not antialias):
+        raise ValueError("interpolate: mode 'lanczos' needs antialias=True and no align_corners")
+
+
+def sizes_and_scales(input, size, scale_factor, recompute_scale_factor, mode):
+    """Return the new sizes, and for each axis the scale that was given, or None."""
+    axes = input.dim() - 2
+    if (size is None) == (scale_factor is None):
+        raise ValueError(
+            f"interpolate: size is {size} and scale_factor {scale_factor}; give one of both"
+        )
+    given = size if scale_factor is None else scale_factor
+    listed = list(given) if isinstance(given, (list, tuple)) else [given] * axes
+    if len(listed) != axes:
+        raise ValueError(
+            f"interpolate: {given} for an input of shape {tuple(input.shape)}; expected {axes} numbers, one for each "
+            "dimension after the channels"
+        )
+    if scale_factor is None:
+        if recompute_scale_factor:
+            raise ValueError("interpolate: recompute_scale_factor has no meaning with a size")
+        if not all(isinstance(one, int) for one in listed):
+            raise TypeError(f"interpolate: size is {size}; expected ints")
+        return listed, [None] * axes
+    sizes = [math.floor(n * s) for n, s in zip(input.shape[2:], listed, strict=True)]
+    is_exact = recompute_scale_factor or mode == "area"
+    return sizes, [None if is_exact else 1 / float(scale) for scale in listed]
+
+
+def in_floats(input):
+    """Return the input in the type that sums are taken in."""
+    if input.is_floating_point():
+        return input.float() if input.element_size() < 4 else input
+    if input.dtype.itemsize == 1 and str(input.dtype).endswith("uint8"):
+        return input.float()
+    raise UnsupportedDType(
+        f"interpolate: the input is of type {input.dtype}; expected a floating type or uint8"
+    )
+
+
+def along(x, dim, size, step, mode, align_corners, antialias, kind):
+    """Resample along one dimension; `step` is the old distance between new places, if it was given."""
+    old = x.size(dim)
+    is_linear = mode.endswith("linear") and not antialias
+    if old == size and (step in (None, 1.0) or is_linear):
+        return x
+    if align_corners:
+        step = (old - 1) / (size - 1) if size > 1 else 0.0
+    elif step is None:
+        step = old / size
+    if antialias:
+        matrix = from_numpy(filter_matrix(old, size, step, mode).astype(kind)).to(x.device)
+        return matmul(x.movedim(dim, -1), matrix.t()).movedim(-1, dim)
+    new = np.arange(size, dtype=kind)
+    if mode in ("nearest", "nearest-exact"):
+        shift = kind(0.5 if mode == "nearest-exact" else 0)
+        places = np.minimum(np.floor((new + shift) * kind(step)).astype(np.int64), old - 1)
+        return x.index_select(dim, from_numpy(places).to(x.device))
+    middle = new * kind(step) if align_corners else kind(step) * (new + kind(0.5)) - kind(0.5)
+    places, weights = (cubic_terms if mode == "bicubic" else linear_terms)(middle, old)
+    shape = [-1] + [1] * (x.dim() - 1 - dim)
+    out = None
+    for place, weight in zip(places, weights, strict=True):
+        taken = x.index_select(dim, from_numpy(place).to(x.device))
+        term = taken * from_numpy(weight.astype(kind)).to(x.device).reshape(shape)
+        out = term if out is None else out + term
+    return out
+
+
+def linear_terms(middle, old):
+    """Return the two neighbours of each place, and their weights."""
+    middle = np.maximum(middle, 0)
+    left = np.minimum(middle.astype(np.int64), old - 1)
+    share = np.clip(middle - left, 0, 1)
+    return (left, np.minimum(left + 1, old - 1)), (1 - share, share)
+
+
+def cubic_terms(middle, old):
+    """Return the four neighbours of each place, and their weights."""
+    left = np.floor(middle).astype(np.int64)
+    share = middle - left
+    places = [np.clip(left + k, 0, old - 1) for k in (-1, 0, 1, 2)]
+    return places, [cubic(np.abs(share - k), -0.75) for k in (-1, 0, 1, 2)]
+
+
+def cubic(distance, a):
+    """Keys' equation 4 for distances from 0 to 2."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+
+
+FILTERS = {  # how far they reach, and their shape
+    "bilinear": (1, lambda d: np.maximum(0, 1 - d)),
+    "bicubic": (2, lambda d: cubic(d, -0.5)),
+    "lanczos": (3, lambda d: np.where(d < 3, np.sinc(d) * np.sinc(d / 3), 0)),
+}
+
+
+def filter_matrix(old, size, step, mode):
+    """Return the matrix (size, old) of a filter that is as wide as new pixels where they are the larger ones."""
+    reach, shape = FILTERS[mode]
+    width = max(step, 1.0)
+    matrix = np.zeros((size, old))
+    for i in range(size):
+        centre = step * (i + 0.5)
+        first = max(int(centre - reach * width + 0.5), 0)
+        last = min(int(centre + reach * width + 0.5), old)
+        distances = np.abs(np.arange(first, last) - centre + 0.5) / width
+        matrix[i, first:last] = shape(distances)
+        matrix[i] /= matrix[i].sum()
+    return matrix
+
+
+# ------------------------------------------------------------------------------ older names
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """`interpolate`, under its older name; deprecated."""
+    warn("upsample", "interpolate")
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """`interpolate` with mode "nearest"; deprecated."""
+    warn("upsample_nearest", "interpolate")
+    return interpolate(input, size, scale_factor, mode="nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """`interpolate` with mode "bilinear" and aligned corners; deprecated."""
+    warn("upsample_bilinear", "interpolate(mode='bilinear', align_corners=True)")
+    return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def warn(old, new):
+    warnings.warn(
+        f"nn.functional.{old} is deprecated; use {new} instead", UserWarning, stacklevel=3
+    )

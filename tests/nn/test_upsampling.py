@@ -1,0 +1,205 @@
+"""interpolate and its modules: PyTorch's values, gradients and errors, for all modes."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tests.oracle import require_torch
+
+torch = require_torch()
+RNG = np.random.default_rng(3)
+SHAPES = {3: (2, 3, 7), 4: (2, 3, 7, 5), 5: (2, 2, 4, 3, 5)}
+DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+
+
+def programs():
+    """Yield (shape, options)."""
+    for dims, shape in SHAPES.items():
+        sizes = [
+            {"size": 6},
+            {"size": tuple(range(3, 3 + dims - 2))},
+            {"size": 1},
+            {"size": shape[2:]},
+            {"scale_factor": 2},
+            {"scale_factor": 1.7},
+            {"scale_factor": (0.6, 1.4, 2.1)[: dims - 2]},
+            {"scale_factor": 1.7, "recompute_scale_factor": True},
+        ]
+        for size in sizes:
+            for mode in ("nearest", "nearest-exact", "area"):
+                yield shape, {"mode": mode, **size}
+            for mode, needed in DIMS.items():
+                for corners in (None, False, True):
+                    if needed == dims:
+                        yield shape, {"mode": mode, "align_corners": corners, **size}
+    for scale in ((1.3, 1.3), (1.1, 1.4)):  # sizes that stay, with a scale
+        for mode in ("nearest", "bilinear", "bicubic"):
+            yield (1, 2, 3, 3), {"mode": mode, "scale_factor": scale}
+    for mode, corners in itertools.product(("bilinear", "bicubic"), (False, True)):
+        for size in (
+            {"size": (3, 4)},
+            {"size": (9, 2)},
+            {"scale_factor": 0.4},
+            {"scale_factor": 2.5},
+        ):
+            yield SHAPES[4], {"mode": mode, "align_corners": corners, "antialias": True, **size}
+    yield SHAPES[4], {"mode": "lanczos", "antialias": True, "size": (3, 9)}
+    yield SHAPES[4], {"mode": "lanczos", "antialias": True, "scale_factor": 0.45}
+
+
+PROGRAMS = list(programs())
+
+
+def run(T, values, options, dtype):
+    x = T.tensor(values.tolist(), dtype=getattr(T, dtype)).requires_grad_()
+    out = T.nn.functional.interpolate(x, **options)
+    grad = T.linspace(-1, 2, out.numel(), dtype=x.dtype).reshape(out.shape)
+    (found,) = T.autograd.grad(out, x, grad)
+    return out.detach(), found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("index", range(len(PROGRAMS)))
+def test_values_and_gradients_are_those_of_pytorch(index, dtype):
+    shape, options = PROGRAMS[index]
+    values = RNG.standard_normal(shape)
+    tolerance = 1e-11 if dtype == "float64" else 3e-5
+    results = run(tensorlab, values, options, dtype), run(torch, values, options, dtype)
+    if options["mode"] == "nearest" and len(shape) == 5 and "scale_factor" in options:
+        # PyTorch's gradient of volumes forgets the scale that was given.
+        results = [one[:1] for one in results]
+    for ours, theirs in zip(*results, strict=True):
+        assert tuple(ours.shape) == tuple(theirs.shape)
+        assert str(ours.dtype) == f"tensorlab.{dtype}"
+        np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=tolerance, atol=tolerance)
+
+
+def test_pictures_of_bytes_and_of_half_numbers():
+    values = RNG.integers(0, 256, (1, 2, 6, 5))
+    for options in (
+        {"mode": "nearest", "size": (4, 9)},
+        {"mode": "bilinear", "size": (4, 9)},
+        {"mode": "bilinear", "size": (4, 3), "antialias": True},
+        {"mode": "bicubic", "size": (12, 9)},
+    ):
+        found = []
+        for T in (tensorlab, torch):
+            x = T.tensor(values.tolist(), dtype=T.uint8)
+            out = T.nn.functional.interpolate(x, **options)
+            assert str(out.dtype).endswith("uint8")
+            found.append(np.array(out.tolist()))
+        assert np.abs(found[0] - found[1]).max() <= 1  # PyTorch rounds its weights to bytes
+    x = tensorlab.tensor(values.tolist(), dtype=tensorlab.float16) / 256
+    out = tensorlab.nn.functional.interpolate(x, scale_factor=2, mode="bilinear")
+    exact = tensorlab.nn.functional.interpolate(x.double(), scale_factor=2, mode="bilinear")
+    assert out.dtype is tensorlab.float16
+    assert (out.double() - exact).abs().max() < 1e-3
+
+
+def test_a_size_that_stays_gives_a_copy():
+    x = tensorlab.ones(1, 2, 3, 4)
+    for options in ({"mode": "nearest"}, {"mode": "bilinear", "antialias": True}, {"mode": "area"}):
+        out = tensorlab.nn.functional.interpolate(x, size=(3, 4), **options)
+        assert out.equal(x)
+        assert out.data_ptr() != x.data_ptr()
+
+
+def test_derivatives_can_be_differentiated():
+    x = tensorlab.randn(1, 2, 3, 4, dtype=tensorlab.float64, requires_grad=True)
+
+    def resampled(x):
+        return tensorlab.nn.functional.interpolate(x, size=(5, 4), mode="bicubic") ** 2
+
+    assert tensorlab.autograd.gradgradcheck(resampled, [x])
+
+
+MODULES = [
+    ("Upsample", (), {"scale_factor": 2}, 3),
+    ("Upsample", (4,), {}, 4),
+    ("Upsample", (), {"scale_factor": (2.5, 3)}, 4),
+    ("Upsample", ((3, 9), None, "bilinear", True), {}, 4),
+    ("Upsample", (None, 1.7, "bicubic", False, True), {}, 4),
+    ("Upsample", (None, 1.7, "trilinear"), {}, 5),
+    ("UpsamplingNearest2d", (), {"scale_factor": 3}, 4),
+    ("UpsamplingBilinear2d", ((4, 9),), {}, 4),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "kwargs", "dims"), MODULES)
+def test_modules_do_what_pytorchs_do(name, args, kwargs, dims):
+    values, found = RNG.standard_normal(SHAPES[dims]), []
+    for T in (tensorlab, torch):
+        module = getattr(T.nn, name)(*args, **kwargs)
+        out = module(T.tensor(values.tolist()))
+        found.append((repr(module), list(module.state_dict()), module.name, out.tolist()))
+    assert found[0][:3] == found[1][:3]
+    np.testing.assert_allclose(found[0][3], found[1][3], rtol=1e-5, atol=1e-5)
+
+
+def test_older_names_warn_and_do_the_same():
+    values = RNG.standard_normal(SHAPES[4]).tolist()
+    for name, options in (
+        ("upsample", {"size": 4, "mode": "bilinear", "align_corners": True}),
+        ("upsample_nearest", {"scale_factor": 2}),
+        ("upsample_bilinear", {"size": (3, 9)}),
+    ):
+        found = []
+        for T in (tensorlab, torch):
+            with pytest.warns(UserWarning, match=f"{name}.* is deprecated") as caught:
+                out = getattr(T.nn.functional, name)(T.tensor(values), **options)
+            assert caught[0].filename == __file__
+            found.append(out.tolist())
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-5, atol=1e-6)
+
+
+X = (2, 3, 7, 5)
+REFUSED = [
+    (X, {}, "give one of both"),
+    (X, {"size": 3, "scale_factor": 2}, "give one of both"),
+    (X, {"size": (3, 4, 5)}, "expected 2 numbers"),
+    (X, {"scale_factor": (3.0,)}, "expected 2 numbers"),
+    (X, {"size": (3.5, 2)}, "expected ints"),
+    (X, {"size": 3, "recompute_scale_factor": True}, "no meaning with a size"),
+    (X, {"size": 3, "align_corners": True}, "no meaning with mode"),
+    (X, {"size": 3, "mode": "area", "align_corners": False}, "no meaning with mode"),
+    (X, {"size": 3, "mode": "nearest-exact", "align_corners": False}, "no meaning with mode"),
+    (X, {"size": 3, "antialias": True}, "antialias is for"),
+    (X[:3], {"size": 3, "mode": "linear", "antialias": True}, "antialias is for"),
+    (X, {"size": 3, "mode": "cubic"}, "expected 3 to 5 dimensions and one of"),
+    (X[:2], {"size": 3}, "expected 3 to 5 dimensions"),
+    (X, {"size": 3, "mode": "linear"}, "needs 3 dimensions"),
+    (X, {"size": 3, "mode": "trilinear"}, "needs 5 dimensions"),
+    (X[:3], {"size": 3, "mode": "bilinear"}, "needs 4 dimensions"),
+    (X, {"size": 3, "mode": "lanczos"}, "needs antialias"),
+    (X, {"size": 3, "mode": "lanczos", "antialias": True, "align_corners": True}, "no align"),
+    (X, {"size": 0}, "sizes above 0"),
+    (X, {"scale_factor": 0.01}, "sizes above 0"),
+    ((2, 3, 0, 5), {"size": 3}, "sizes above 0"),
+    ((2, 0, 3, 5), {"size": 3, "mode": "bilinear"}, "sizes above 0"),
+]
+
+
+@pytest.mark.parametrize(("shape", "options", "message"), REFUSED)
+def test_what_does_not_fit_is_refused_as_in_pytorch(shape, options, message):
+    errors = []
+    for T in (torch, tensorlab):
+        with pytest.raises(Exception, match=message if T is tensorlab else ".") as caught:
+            T.nn.functional.interpolate(T.ones(shape), **options)
+        errors.append(caught.type)
+    assert issubclass(errors[1], errors[0])
+
+
+def test_integers_are_only_moved():
+    x = tensorlab.arange(6).reshape(1, 1, 2, 3)
+    assert tensorlab.nn.functional.interpolate(x, size=(1, 2)).tolist() == [[[[0, 1]]]]
+    for T, kind in ((tensorlab, "expected a floating type or uint8"), (torch, "not implemented")):
+        with pytest.raises(NotImplementedError, match=kind):
+            T.nn.functional.interpolate(T.ones(1, 1, 2, 3, dtype=T.int64), size=5, mode="bilinear")
+
+
+def test_an_empty_batch_stays_empty():
+    x = tensorlab.ones(0, 3, 4, 4)
+    assert tensorlab.nn.functional.interpolate(x, size=2, mode="bilinear").shape == (0, 3, 2, 2)
