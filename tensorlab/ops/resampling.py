@@ -153,8 +153,9 @@ def in_floats(input):
 def along(x, dim, size, step, mode, align_corners, antialias, kind):
     """Resample along one dimension; `step` is the old distance between new places, if it was given."""
     old = x.size(dim)
-    is_linear = mode.endswith("linear") and not antialias
-    if old == size and (step in (None, 1.0) or is_linear):
+    # As in PyTorch, a size that stays is left alone in some modes, whatever the scale.
+    is_kept = mode.endswith("linear") or (mode == "nearest" and x.dim() == 4)
+    if old == size and (step in (None, 1.0) or (is_kept and not antialias)):
         return x
     if align_corners:
         step = (old - 1) / (size - 1) if size > 1 else 0.0

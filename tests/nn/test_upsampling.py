@@ -35,7 +35,7 @@ def programs():
                     if needed == dims:
                         yield shape, {"mode": mode, "align_corners": corners, **size}
     for scale in ((1.3, 1.3), (1.1, 1.4)):  # sizes that stay, with a scale
-        for mode in ("nearest", "bilinear", "bicubic"):
+        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
             yield (1, 2, 3, 3), {"mode": mode, "scale_factor": scale}
     for mode, corners in itertools.product(("bilinear", "bicubic"), (False, True)):
         for size in (
