@@ -76,7 +76,8 @@ def interpolate(
         )
     if mode == "area":
         return AVERAGES[input.dim()](input, tuple(sizes))
-    if sizes == list(input.shape[2:]) and not antialias and mode != "bicubic":
+    is_same = sizes == list(input.shape[2:]) and not antialias
+    if is_same and mode not in ("bicubic", "nearest-exact"):
         return input.clone()
     x, kind = input, np.float64 if input.element_size() == 8 else np.float32
     if mode not in ANY_DIMS:
