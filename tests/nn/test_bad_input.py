@@ -30,7 +30,7 @@ NOT_TENSORS = ("None", "list", "text")
 
 # Where we differ on purpose: layers, the inputs, why.
 DIFFERENCES = [
-    ("RReLU AvgPool3d LPPool3d", "float16", "there is a kernel for it"),
+    ("RReLU AvgPool3d LPPool3d LocalResponseNorm", "float16", "there is a kernel for it"),
     ("MaxPool1d", "int64", "there is a kernel for it"),
     ("ReflectionPad ReplicationPad", "bool", "there is a kernel for it"),
     ("BatchNorm InstanceNorm", "float64", "types are promoted, as in every other operation"),
