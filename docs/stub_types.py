@@ -79,6 +79,7 @@ ARGUMENTS = {
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
     "Adafactor.d": "float",
+    "weight_norm.dim": "int | None",
     "set_submodule.target": "str",
     **dict.fromkeys(
         [f"register_full_backward_{kind}.prepend" for kind in ("hook", "pre_hook")]
@@ -335,6 +336,7 @@ RESULTS_OF = {
     **dict.fromkeys([f"ParameterList.{name}" for name in ("__iadd__", "append", "extend")], "Self"),
     **dict.fromkeys([f"Embedding{bag}.from_pretrained" for bag in ("", "Bag")], "Self"),
     "ParameterList.__getitem__": "Tensor",
+    "remove_weight_norm": "Module",
     "Tensor.share_memory_": "Tensor",
     **dict.fromkeys(
         [f"ParameterDict.{name}" for name in ("__or__", "__ror__", "__ior__", "copy", "fromkeys")],

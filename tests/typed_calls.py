@@ -131,7 +131,7 @@ y.grad = None
 nn.Embedding(10, 3)
 nn.LayerNorm(3)
 nn.LayerNorm([2, 3])
-nn.Conv2d(1, 2, (3, 3), stride=2, padding="same")
+nn.Conv2d(1, 2, (3, 3), dilation=2, padding="same")
 nn.Dropout(0.5)
 nn.MaxPool2d(2)
 nn.GELU(approximate="tanh")

@@ -18,6 +18,7 @@ from .gradients import (
 )
 from .skip import skip_init
 from .vectors import parameters_to_vector, vector_to_parameters
+from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
     "clip_grad_norm",
@@ -33,10 +34,12 @@ __all__ = [
     "parametrizations",
     "parametrize",
     "prune",
+    "remove_weight_norm",
     "rnn",
     "skip_init",
     "stateless",
     "vector_to_parameters",
+    "weight_norm",
 ]
 
 
