@@ -134,7 +134,6 @@ class Embedding(_Table):
             self.max_norm,
             self.norm_type,
             self.scale_grad_by_freq,
-            self.sparse,
         )
 
     def extra_repr(self):

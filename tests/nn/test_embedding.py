@@ -167,3 +167,21 @@ def test_a_table_is_not_written_to_when_all_rows_are_short():
     nn.functional.embedding(tensorlab.tensor([0, 1]), weight, max_norm=3.0)
     nn.functional.embedding(tensorlab.tensor([], dtype=tensorlab.int64), weight, max_norm=0.1)
     assert weight._version == version
+
+
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+def test_a_given_table_keeps_whether_gradients_are_to_be_sparse(kind):
+    layer = getattr(nn, kind).from_pretrained(tensorlab.ones(2, 3), freeze=False, sparse=True)
+    assert layer.sparse
+    layer(tensorlab.tensor([[0, 1]])).sum().backward()
+    assert layer.weight.grad.shape == (2, 3)
+    assert not getattr(nn, kind).from_pretrained(tensorlab.ones(2, 3)).sparse
+
+
+@pytest.mark.parametrize("kind", ["Embedding", "EmbeddingBag"])
+def test_an_empty_table_has_no_row_for_the_padding(kind):
+    for package in (tensorlab, require_torch()):
+        layer = getattr(package.nn, kind)
+        for padding_idx, error in ((0, IndexError), (1, AssertionError), (-1, AssertionError)):
+            with pytest.raises(error):
+                layer(0, 3, padding_idx=padding_idx)

@@ -225,6 +225,7 @@ CALLS = {
     "indices of three dimensions": lambda T, F, i, w, o: F(i[None, None], w),
     "indices 0-d": lambda T, F, i, w, o: F(i[0], w),
     "weight of integers": lambda T, F, i, w, o: F(i, w.int(), o),
+    "weight of int64": lambda T, F, i, w, o: F(i, w.long(), o),
     "weight a vector": lambda T, F, i, w, o: F(i, w[0], o),
     "mode unknown": lambda T, F, i, w, o: F(i, w, o, mode="min"),
     "max by frequency": lambda T, F, i, w, o: F(i, w, o, mode="max", scale_grad_by_freq=True),
@@ -276,3 +277,9 @@ def test_the_old_order_of_arguments_warns():
     rows, weight = tensorlab.tensor([[0, 1]]), tensorlab.arange(6.0).view(2, 3)
     with pytest.warns(UserWarning, match="embedding_bag: the weight came first"):
         assert embedding_bag(weight, rows, mode="sum").tolist() == [[3.0, 5.0, 7.0]]
+
+
+def test_factors_on_meta_are_no_factors_of_a_table_in_memory():
+    rows, factors = tensorlab.tensor([[0, 1]]), tensorlab.ones(1, 2, device="meta")
+    with pytest.raises((NotImplementedError, RuntimeError), match="meta"):
+        embedding_bag(rows, tensorlab.ones(2, 3), mode="sum", per_sample_weights=factors)
