@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 from tensorlab._core.arrays import from_numpy
+from tensorlab._core.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.linalg.matrices import matmul
 from tensorlab.ops.pooling.adaptive import (
@@ -84,9 +85,8 @@ def interpolate(
         x = in_floats(input)
     is_bytes = x.dtype != input.dtype and not input.is_floating_point()
     for axis in reversed(range(axes)):
-        x = along(
-            x, axis + 2, sizes[axis], scales[axis], mode, bool(align_corners), antialias, kind
-        )
+        options = mode, bool(align_corners), antialias, kind
+        x = call_unpacked(along, x, axis + 2, sizes[axis], scales[axis], *options)
         if is_bytes:  # as in PyTorch, which keeps bytes between the axes
             x = x.round().clamp(0, 255)
     return x.clone() if x is input else x.to(input.dtype)

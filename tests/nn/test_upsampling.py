@@ -204,3 +204,16 @@ def test_integers_are_only_moved():
 def test_an_empty_batch_stays_empty():
     x = tensorlab.ones(0, 3, 4, 4)
     assert tensorlab.nn.functional.interpolate(x, size=2, mode="bilinear").shape == (0, 3, 2, 2)
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_saved_tensor_hooks_see_no_tables(mode, antialias):
+    packed = []
+    x = tensorlab.randn(1, 1, 4, 3, requires_grad=True)
+    hooks = tensorlab.autograd.graph.saved_tensors_hooks
+    with hooks(lambda saved: packed.append(saved) or saved, lambda saved: saved):
+        out = tensorlab.nn.functional.interpolate(x, (3, 5), mode=mode, antialias=antialias)
+    out.sum().backward()
+    assert packed == []
+    assert x.grad.sum().item() == pytest.approx(15, abs=1e-4)
