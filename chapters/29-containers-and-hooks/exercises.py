@@ -167,7 +167,7 @@ class Collect(Exercise):
                 return found
             """,
             says="hooks left",
-            why="Nobody removes them.",
+            why="The hooks are never removed.",
         ),
         Wrong(
             """
@@ -259,7 +259,7 @@ class Limit(Exercise):
 
     Write `limit_gradients(module, most)`: from now on, in each backward pass, the gradients that
     the module passes on to its arguments have all elements between -`most` and `most`. The
-    gradients of its own parameters are as before. Arguments that need no gradient stay without one.
+    gradients of its own parameters are as before. An argument may be something else than a tensor.
     Return the handle.
     """
 
@@ -304,8 +304,8 @@ class Limit(Exercise):
 
                 return module.register_full_backward_hook(hook)
             """,
-            says="None",
-            why="Arguments without a gradient come as None.",
+            says="that is not a tensor",
+            why="An argument that is not a tensor has None for its gradient.",
         ),
         Wrong(
             """
@@ -337,8 +337,8 @@ class Limit(Exercise):
                 super().__init__()
                 self.factor = nn.Parameter(torch.tensor([3.0, -2.0, 1.0]))
 
-            def forward(self, x, y):
-                return x * y * self.factor
+            def forward(self, x, y, times):
+                return times * x * y * self.factor
 
         x = torch.tensor([1.0, -4.0, 0.5], requires_grad=True)
         for y, needs in (([2.0, 0.1, -7.0], True), ([-5.0, 0.2, 3.0], False)):
@@ -350,11 +350,11 @@ class Limit(Exercise):
                     tensor.grad = None
                 try:
                     handle = limit_gradients(module, most)
-                    module(x, y).sum().backward()
+                    module(x, y, 1).sum().backward()
                 except (AttributeError, TypeError) as error:
                     require(
                         False,
-                        f"An argument that needs no gradient comes as None, and your hook raised: {error}",
+                        f"The gradient of an argument that is not a tensor is None, and your hook raised: {error}",
                     )
                 plain = [module.factor.detach() * y.detach(), module.factor.detach() * x.detach()]
                 about = f"with most={most}"
@@ -382,7 +382,7 @@ class Limit(Exercise):
                 require(hasattr(handle, "remove"), f"Return the handle, not {handle!r}.")
                 handle.remove()
                 x.grad = None
-                module(x, y).sum().backward()
+                module(x, y, 1).sum().backward()
                 expect(x.grad, plain[0], "x.grad after handle.remove()", tolerance=1e-6)
 
 
@@ -489,19 +489,19 @@ class Hunt(BugHunt):
     idea = "Containers"
     stub = """
         def test(make):
-            layers = [nn.Linear(3, 3), nn.ReLU()]
-            model = make(layers)
+            layer = nn.Linear(3, 3)
+            model = make([layer])
             x = torch.ones(2, 3)
-            assert torch.equal(model(x), layers[1](layers[0](x)))
+            assert torch.equal(model(x), layer(x))
     """
     hints = [
-        "Two layers of one class, and of sizes that fit in one order only.",
+        "Take two layers of one class, with something between them.",
         "Count the parameters, compare objects with `is`, and call backward.",
         "A forward hook on a layer tells you whether the layer was called as it should be.",
     ]
     solution = """
         def test(make):
-            layers = [nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)]
+            layers = [nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3)]
             model, calls = make(layers), []
             for layer in layers:
                 layer.register_forward_hook(lambda module, args, result: calls.append(module))
@@ -516,14 +516,14 @@ class Hunt(BugHunt):
             assert all(p.grad is not None for p in own)
     """
     reason = """
-        The hook is the best witness: it tells which objects were called, in which order, and that
+        The hook is the best witness: it says which objects were called, in which order, and that
         they were called as modules.
     """
     wrong = [
         Wrong(
             """
             def test(make):
-                layers = [nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)]
+                layers = [nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)]
                 model = make(layers)
                 x = torch.ones(2, 3)
                 assert torch.equal(model(x), layers[2](layers[1](layers[0](x))))
@@ -588,7 +588,7 @@ class Standardise(Exercise):
 
                 return layer.register_forward_pre_hook(make)
             """,
-            says="weight_raw",
+            says="expected bias and weight_raw",
             why="It changes the parameter itself.",
         ),
         Wrong(
@@ -649,6 +649,10 @@ class Standardise(Exercise):
             raw = layer.weight.detach().clone()
             handle = standardise(layer)
             names = sorted(name for name, _ in layer.named_parameters())
+            require(
+                isinstance(getattr(layer, "weight", None), torch.Tensor),
+                "Before the first call the layer has no weight; make it when you register, too.",
+            )
             require(
                 names == ["bias", "weight_raw"],
                 f"The layer's parameters are {names}; expected bias and weight_raw.",

@@ -7,7 +7,7 @@ these register what they hold.  Lists register item i under the name "i".
 import operator
 from collections.abc import Mapping
 
-from .module import Module, in_parentheses, indent_after_first
+from .module import Module, check_copies, in_parentheses, indent_after_first
 
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
@@ -179,6 +179,7 @@ def check_times(times):
         raise ValueError(
             f"Non-positive multiplication factor {times} for {Sequential}; expected 1 or more"
         )
+    check_copies("Sequential", "the factor", times)
 
 
 class ModuleList(_NumberedModules):

@@ -518,6 +518,20 @@ def indent_after_first(text):
     return text.replace("\n", "\n  ")
 
 
+MOST_COPIES = 100_000  # more layers than any model has; a larger number is a mistake, and would fill the memory
+
+
+def check_copies(where, name, number):
+    """Raise unless a module can be made or copied so many times.
+
+    Raises TypeError if the number is not an int, and ValueError if it is above MOST_COPIES.
+    """
+    if not isinstance(number, int):
+        raise TypeError(f"{where}: {name} is of type {type(number).__name__}; expected an int")
+    if number > MOST_COPIES:
+        raise ValueError(f"{where}: {name} is {number}; expected at most {MOST_COPIES}")
+
+
 def in_parentheses(extra, children):
     """Write `(extra)` on one line, or with children all of it on lines of their own."""
     lines = extra.split("\n") if extra else []

@@ -12,7 +12,7 @@ import warnings
 from ..ops.creation import empty
 from ..ops.recurrent import functions
 from . import init
-from .module import Module
+from .module import Module, check_copies
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
 
@@ -115,6 +115,7 @@ class RNNBase(Module):
                 raise TypeError(
                     f"{where}: {name} should be of type {kind.__name__}, got: {type(value).__name__}"
                 )
+        check_copies(where, "num_layers", self.num_layers)
         for name in ("input_size", "hidden_size", "num_layers"):
             if getattr(self, name) <= 0:
                 raise ValueError(

@@ -23,7 +23,7 @@ from .activation import GELU, ReLU
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
-from .module import Module
+from .module import Module, check_copies
 from .multihead_attention import MultiheadAttention
 from .normalization import LayerNorm
 
@@ -74,6 +74,7 @@ def number_of_activation(activation):
 
 def clones(module, n):
     """Return n copies of a module, which start with the same values."""
+    check_copies("Transformer", "num_layers", n)
     return ModuleList([copy.deepcopy(module) for _ in range(n)])
 
 

@@ -126,3 +126,23 @@ def test_each_difference_is_still_one():
                         if name.startswith(tuple(names.split())) and about in abouts.split("; ")
                     }
     assert not [DIFFERENCES[i] for i in unused]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: tensorlab.nn.RNN(2, 3, num_layers=n),
+        lambda n: tensorlab.nn.TransformerEncoder(tensorlab.nn.TransformerEncoderLayer(4, 2), n),
+        lambda n: tensorlab.nn.Transformer(4, 2, 1, n),
+        lambda n: tensorlab.nn.Sequential(tensorlab.nn.ReLU()) * n,
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_number_of_layers_that_would_fill_the_memory_is_refused(make):
+    for n in (100_001, 2**63):
+        with pytest.raises(ValueError, match=f"{n}; expected at most 100000"):
+            make(n)
+    for n in (2.0, "2"):
+        with pytest.raises(TypeError):
+            make(n)
+    make(2)
