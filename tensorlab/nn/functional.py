@@ -19,6 +19,7 @@ from ..ops.composite import (
     local_response_norm,
     normalize,
     pairwise_distance,
+    pdist,
 )
 from ..ops.convolution import (
     conv1d,
@@ -227,6 +228,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",

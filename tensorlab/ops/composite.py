@@ -11,6 +11,7 @@ from tensorlab.ops.norms import norm
 from tensorlab.ops.padding import pad
 from tensorlab.ops.pointwise.division import div
 from tensorlab.ops.pooling.average import avg_pool2d
+from tensorlab.ops.triangles import triu_indices
 
 
 # ------------------------------------------------------------------------------ lengths and angles
@@ -44,6 +45,41 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 + eps along the last dimension; eps keeps its gradient finite."""
     return norm(x1 - x2 + eps, p, -1, keepdim=keepdim)
+
+
+def pdist(input, p=2.0):
+    """The p-norm of the difference of each pair of rows: (0, 1), (0, 2), ..., (1, 2), ...
+
+    Parameters
+    ----------
+    input : Tensor, shape (rows, features), floating
+    p : float from 0 up
+
+    Returns
+    -------
+    Tensor, shape (rows * (rows - 1) / 2,)
+
+    Raises
+    ------
+    ShapeError
+        If the input does not have two dimensions, or `p` is negative.
+    DTypeError
+        If it is not floating.
+
+    >>> import tensorlab
+    >>> tensorlab.nn.functional.pdist(tensorlab.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+    if input.dim() != 2:
+        raise ShapeError(
+            f"pdist: the input has shape {tuple(input.shape)}; expected (rows, features)"
+        )
+    if not input.is_floating_point():
+        raise DTypeError(f"pdist: the input is of type {input.dtype}; expected a floating type")
+    if p < 0:
+        raise ShapeError(f"pdist: p is {p}; expected 0 or a number above")
+    first, second = triu_indices(input.size(0), input.size(0), 1, device=input.device)
+    return norm(input[first] - input[second], p, -1)
 
 
 # ------------------------------------------------------------------------------ bilinear

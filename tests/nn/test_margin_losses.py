@@ -372,3 +372,24 @@ def test_kl_div_of_a_single_number():
         x, y = T.tensor(0.5), T.tensor(0.25)
         loss = T.nn.functional.kl_div(x, y, reduction="batchmean")
         assert loss.item() == pytest.approx(0.25 * (np.log(0.25) - 0.5))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0, 2.0, 3.0, float("inf")])
+def test_distances_of_all_pairs_are_those_of_pytorch(p):
+    found = []
+    for T in (tensorlab, torch):
+        x = T.tensor(X.tolist(), dtype=T.float64, requires_grad=True)
+        out = T.nn.functional.pdist(x, p)
+        (grad,) = T.autograd.grad((out * T.arange(1.0, 7.0, dtype=T.float64)).sum(), x)
+        found.append((out.detach(), grad))
+    for ours, theirs in zip(*found, strict=True):
+        assert_close(ours, theirs)
+
+
+def test_distances_of_few_rows_and_of_what_has_none():
+    for rows in (0, 1):
+        assert tensorlab.nn.functional.pdist(tensorlab.ones(rows, 3)).shape == (0,)
+    for T in (torch, tensorlab):
+        for x, p in ((T.ones(3), 2), (T.ones(2, 3, dtype=T.int64), 2), (T.ones(2, 3), -1)):
+            with pytest.raises(RuntimeError, match="pdist"):
+                T.nn.functional.pdist(x, p)
