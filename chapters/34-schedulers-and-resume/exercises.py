@@ -131,8 +131,8 @@ class Trapezoid(Exercise):
     total)`, a share of the highest rate: it rises in a
     line over the first `warm` steps, so that step 0 has 1/`warm` and step `warm` - 1 has 1. It
     stays at 1. Over the last `cool` steps it falls in a line, so that step `total` - `cool`
-    has 1 - 1/`cool`, and step `total` - 1 has 0. From there on it stays 0. `warm` and `cool` may be
-    0.
+    has 1 - 1/`cool`, and step `total` - 1 has 0. From step `total` on it is 0. `warm` and `cool` may be
+    0; if `cool` is, step `total` - 1 still has 1. Together they are at most `total`.
     """
 
     kind = "implement"
@@ -260,7 +260,7 @@ class Snapshot(Exercise):
     returns anything you like; it must not change when training goes on. `load` puts everything
     back, into the same objects or into new ones, so that training goes on with the same numbers, to
     the bit. The model has
-    dropout and batch normalisation. The data are not your concern. A snapshot may be
+    dropout and batch normalisation. Ignore the data. A snapshot may be
     loaded more than once.
     """
 
@@ -620,7 +620,8 @@ class Resumable(Exercise):
     of `batch` row numbers. Each epoch has every row once, in a new random order; if `batch` doesn't
     divide `rows`, the rest of an epoch is left out. `state_dict()` returns a dict of at most ten
     numbers (or a tensor of a generator's state), and
-    `load_state_dict(state)` goes on from there. Nothing else may disturb the order, nor may it
+    `load_state_dict(state)` goes on from there, also in an object
+    that was made with another seed. Nothing else may disturb the order, nor may it
     disturb others: leave the global generator alone.
     """
 
