@@ -504,7 +504,8 @@ class Hunt(BugHunt):
     `head(tanh(body(x))) + offset`, with two linear layers (4 to 3, 3 to 2) whose four tensors are
     all trained, and an offset of shape (2,), first 0.5, that is saved and
     moved with the model, isn't trained, and shares its memory with nothing. Your test must raise if
-    a promise is broken. One `make` is right, and six are wrong.
+    a promise is broken. One `make` is right, and six are wrong. Don't rely on what the
+    attributes are called, or on which of them applies `tanh`.
     """
 
     idea = "Break it"
