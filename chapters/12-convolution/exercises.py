@@ -42,10 +42,9 @@ class SizeAfter(Exercise):
             return room // stride + 1 if room >= 0 else 0
     """
     reason = """
-        A filter of `kernel` weights has `kernel - 1` gaps, so it reaches over `dilation * (kernel -
-        1) + 1` pixels.
-        What is left of the padded axis is the room to move, and each full step of `stride` is one
-        more place.
+        A filter of `kernel` weights has `kernel - 1` gaps, so it reaches over
+        `dilation * (kernel - 1) + 1` pixels. What is left of the padded axis is the room to move,
+        and each full step of `stride` is one more place.
     """
     wrong = [
         Wrong(
@@ -252,14 +251,14 @@ class GradWeight(Exercise):
     gradient of the output of `F.conv2d(x, w)`, with shape (n, out, height - k + 1, width - k + 1).
     Return the gradient
     of `w`, with shape (out, channels, k, k). No function with `conv` in its name and no autograd:
-    products and sums.
+    products and sums. The result has the dtype of `x`.
     """
 
     kind = "implement"
     idea = "Two gradients"
     stub = """
         def grad_weight(grad, x, k):
-            return torch.zeros(grad.shape[1], x.shape[1], k, k)
+            return torch.zeros(grad.shape[1], x.shape[1], k, k, dtype=x.dtype)
     """
     hints = [
         "For one image it's in `tiny_conv.py`. All images use the same filters. What "

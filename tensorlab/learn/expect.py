@@ -48,6 +48,12 @@ def expect(came, expected, about="", *, tolerance=0.0, idea=None):
         shown, wanted = describe(came), describe(expected)
         if shown == wanted:  # they differ in what is not shown
             shown, wanted = f"{shown} ({kind_of(came)})", f"{wanted} ({kind_of(expected)})"
+        if (
+            isinstance(came, Tensor)
+            and isinstance(expected, Tensor)
+            and came.dtype != expected.dtype
+        ):
+            about = f"{about} (dtype {came.dtype} instead of {expected.dtype})".strip()
         raise Wrong(about, shown, wanted, idea)
 
 

@@ -188,8 +188,8 @@ def hunt(exercise, names, recorder, verdict):
             f"The second half fails: your test passes on the right implementation, as it must, and on "
             f"{which} too{numbers}. It does not ask for what is wrong there."
         )
-    found = "; ".join(clean_line(bug.__doc__) for bug in exercise.bugs)
-    verdict.remark = f"Your test found what was planted: {found}"
+    found = "; ".join(clean_line(bug.__doc__).rstrip(".") for bug in exercise.bugs)
+    verdict.remark = f"Your test found what was planted: {found}."
 
 
 def disguised(function):

@@ -74,6 +74,17 @@ def test_what_differs_in_dtype_alone_shows_its_dtype():
     )
 
 
+def test_another_dtype_is_said_also_where_the_numbers_look_different():
+    with pytest.raises(Wrong) as caught:
+        expect(T([0.1]), T([0.25], dtype=tensorlab.float64), "the gradient")
+    assert caught.value.remark == (
+        "the gradient (dtype tensorlab.float32 instead of tensorlab.float64)"
+    )
+    with pytest.raises(Wrong) as caught:
+        expect(T([0.1]), T([0.25]), "the gradient")
+    assert caught.value.remark == "the gradient"
+
+
 def test_require_and_expect_error_say_what_is_wrong():
     require(True, "never")
     with pytest.raises(Wrong, match="it must hold"):

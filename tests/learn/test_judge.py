@@ -104,6 +104,8 @@ def test_a_hunt_says_which_half_failed(chapter):
     good = judge(hunt, answer("def test(largest):\n    assert largest([-1]) == -1"))
     assert good.is_right
     assert "the search begins at 0" in good.remark
+    assert good.remark.endswith(".")
+    assert ".;" not in good.remark
 
 
 def test_errors_do_not_tell_the_right_function_from_a_bug(chapter):
