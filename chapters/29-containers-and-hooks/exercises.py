@@ -541,9 +541,9 @@ class Standardise(Exercise):
     """A weight that is made anew in each call
 
     Write `standardise(layer)` for an `nn.Linear`: the parameter "weight" is replaced by a parameter
-    "weight_raw" with the same values, and before each forward `layer.weight` becomes `weight_raw`
-    with each row brought to mean 0 and length 1. Gradients flow to `weight_raw`. Return a handle;
-    after `remove()`, the weight stays what it was in the last call.
+    "weight_raw" with the same values, and `layer.weight` becomes `weight_raw` with each row brought
+    to mean 0 and length 1: at once, and again before each forward. Gradients flow to `weight_raw`.
+    Return a handle; after `remove()`, the weight stays what it was in the last call.
     """
 
     kind = "extend"
