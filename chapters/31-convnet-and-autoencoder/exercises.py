@@ -133,6 +133,7 @@ class Size(Exercise):
             require(
                 not has_up,
                 f"{call} Turn the equation of a convolution around for a transposed one.",
+                idea="An autoencoder",
             )
             require(False, f"{call} Count the places of the kernel on paper.")
 
@@ -481,8 +482,8 @@ class Walk(Exercise):
     Write `walk(encode, decode, first, last, n)`: `first` and `last` are pictures of shape (1,
     height, width), without a batch; `encode` and `decode` take batches. Return a tensor of shape
     (`n`, 1, height, width): `n` pictures, decoded from `n` points at equal distances on the straight line from the
-    code of `first` to that of `last`, both ends included; `n` is at least 2. Nothing is recorded.
-    Call `encode` and `decode` once each.
+    code of `first` to that of `last`, both ends included; `n` is at least 2. The result has no
+    graph. Call `encode` and `decode` once each.
     """
 
     kind = "extend"
@@ -561,7 +562,8 @@ class Walk(Exercise):
             came = walk(encode, decode, first, last, n)
             require(isinstance(came, torch.Tensor), f"walk returned {came!r}; return a tensor.")
             require(
-                not came.requires_grad, "The pictures have a graph; nothing should be recorded."
+                not came.requires_grad,
+                "The pictures have a graph; autograd should record nothing here.",
             )
             require(
                 tuple(came.shape) == (n, 1, 3, 4),
