@@ -463,8 +463,8 @@ def new_parameter(layer):
 class Hunt(BugHunt):
     """Seven starts
 
-    Write `test(start)`. It gets a function `start(layer)` that gives an `nn.Linear` He's start: the
-    weight gets independent numbers of mean 0 and variance
+    Write `test(start)`. It gets a function `start(layer)` that gives an `nn.Linear` with a bias He's start:
+    the weight gets independent numbers of mean 0 and variance
     2 / fan-in, the bias zeros, and the parameters stay the same objects. Your test must raise if it
     doesn't. One function is right, and seven are wrong. You may choose the layers.
     """

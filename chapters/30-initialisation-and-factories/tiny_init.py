@@ -33,7 +33,7 @@ def forward(weights, x):
 
 def size(x):
     """Return the root of the mean square: how large the numbers of a tensor are."""
-    return x.square().mean().sqrt().item()
+    return x.double().square().mean().sqrt().item()  # in float32, large squares are inf
 
 
 def difference(x):

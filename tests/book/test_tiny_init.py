@@ -36,5 +36,6 @@ def test_forward_returns_the_activations_of_each_layer():
 def test_sizes_and_differences():
     x = T.tensor([[3.0, 4.0], [3.0, 4.0]])
     assert tiny.size(x) == pytest.approx(12.5**0.5)
+    assert tiny.size(1e30 * x) == pytest.approx(1e30 * 12.5**0.5)
     assert tiny.difference(x) == 0
     assert tiny.difference(T.tensor([[1.0], [-1.0]])) == pytest.approx(1)
