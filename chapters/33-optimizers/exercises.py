@@ -471,8 +471,8 @@ class Hunt(BugHunt):
 
     Write `test(adamw)`. It gets a function `adamw(param, grad, state, lr, betas, eps,
     weight_decay)` that takes one step of AdamW with one parameter, in place, as `Adam.update` in
-    `tiny_optim.py` does. `state` is a dict, empty before the first step; what the function keeps in
-    it is its own affair. Call it under `torch.no_grad()`. Your test must raise if a step isn't right.
+    `tiny_optim.py` does. `state` is a dict, empty before the first step; what it keeps there
+    is up to the function. Call it under `torch.no_grad()`. Your test must raise if a step isn't right.
     One function is right, and eight are wrong.
     """
 
@@ -552,16 +552,17 @@ class Hunt(BugHunt):
 class LionStep(Exercise):
     """Lion
 
-    Lion (Chen and others, 2023) was found by a search over programs. It keeps one running mean $m$
+    Lion (Chen and others, 2023) was found by a search over programs. It keeps one running mean `m`
     per parameter, half of Adam's state, and only uses a *sign*:
 
-    $$ \\begin{aligned} c &= \\beta_1 m + (1 - \\beta_1)\\, g \\\\
-    w &\\leftarrow w - \\eta\\,(\\operatorname{sign}(c) + d\\, w) \\\\
-    m &\\leftarrow \\beta_2 m + (1 - \\beta_2)\\, g \\end{aligned} $$
+        c = beta1 * m + (1 - beta1) * g
+        w = w - lr * (sign(c) + weight_decay * w)
+        m = beta2 * m + (1 - beta2) * g
 
-    $m$ starts at 0, and $w$ on the right is the parameter before the step. Write the method `step`.
+    `g` is the gradient, `m` starts at 0, and `w` on the right is the parameter before the step.
+    Write the method `step`, which changes the parameters in place.
     It calls the closure, if there is one, with gradients on, and returns what that returned;
-    parameters without a gradient are skipped. Keep $m$ in `self.state[param]`, so that
+    parameters without a gradient are skipped. Keep `m` in `self.state[param]`, so that
     `state_dict` saves it. The gradient stays as it is.
     """
 

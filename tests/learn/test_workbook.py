@@ -18,6 +18,7 @@ def test_the_file_is_python_with_every_stub_under_its_mark(chapter):
     assert list(pieces) == [None, *(exercise.id for exercise in chapter.exercises)]
     for exercise in chapter.exercises:
         assert exercise.stub in pieces[exercise.id]
+        assert r"\begin" not in exercise.text, "a terminal can't show a formula of several lines"
     assert max(map(len, text.split("\n"))) <= 110
     assert "{term}" not in text
     assert "{chapter}" not in text
