@@ -9,6 +9,7 @@ from tensorlab import (
     backends,
     cpu,
     cuda,
+    functional,
     mps,
     nn,
     optim,
@@ -91,6 +92,13 @@ from tensorlab.ops.tensor_info import (
     real,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
+from tensorlab.ops.composite import (
+    bilinear,
+    conv_tbc,
+    cosine_similarity,
+    pairwise_distance,
+    pdist,
+)
 from tensorlab.ops.convolution import (
     conv1d,
     conv2d,
@@ -125,6 +133,7 @@ from tensorlab.ops.linalg.affine import addbmm, addmm, addmv, addr, baddbmm, inn
 from tensorlab.ops.linalg.affine import outer as ger
 from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
+from tensorlab.ops.normalization import group_norm, layer_norm, rms_norm
 from tensorlab.ops.norms import norm
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.arithmetic import (
@@ -371,8 +380,20 @@ from tensorlab.ops.joining import (
 from tensorlab.ops.joining import cat as concat
 from tensorlab.ops.joining import cat as concatenate
 from tensorlab.ops.joining import vstack as row_stack
+from tensorlab.ops.pooling.adaptive import adaptive_avg_pool1d
+from tensorlab.ops.pooling.adaptive import (
+    adaptive_max_pool1d_with_indices as adaptive_max_pool1d,
+)
+from tensorlab.ops.pooling.average import avg_pool1d
+from tensorlab.ops.pooling.maximum import (
+    max_pool1d,
+    max_pool1d_with_indices,
+    max_pool2d,
+    max_pool3d,
+)
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
 from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
+from tensorlab.ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
 from tensorlab.ops.slicing import diagonal, narrow, select
 from tensorlab.ops.softmax import log_softmax, softmax
 from tensorlab.ops.sorted_values import msort

@@ -44,6 +44,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",
@@ -127,6 +128,7 @@ __all__ = [
     "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
+    "NLLLoss2d",
     "PReLU",
     "PairwiseDistance",
     "Parameter",
@@ -437,6 +439,9 @@ class ConstantPad2d(ConstantPad1d):
 
 class ConstantPad3d(ConstantPad1d):
     axes: builtins.int
+
+class Container(Module):
+    def __init__(self, **kwargs: Any) -> None: ...
 
 class Conv1d(Module):
     in_channels: builtins.int
@@ -1262,6 +1267,9 @@ class NLLLoss(Module):
     reduction: str
     def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: builtins.bool | None=None, reduction: str='mean') -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor: ...
+
+class NLLLoss2d(NLLLoss):
+    def __init__(self, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: str | None=None, reduction: str='mean') -> None: ...
 
 class PReLU(Module):
     num_parameters: builtins.int

@@ -5,11 +5,12 @@ these register what they hold.  Lists register item i under the name "i".
 """
 
 import operator
+import warnings
 from collections.abc import Mapping
 
 from .module import Module, check_copies, in_parentheses, indent_after_first
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "Sequential"]
 
 
 class _NumberedModules(Module):
@@ -278,3 +279,17 @@ class ModuleDict(Module):
     def clear(self):
         """Remove all modules."""
         self._modules.clear()
+
+
+class Container(Module):
+    """A module that holds the modules given by name; deprecated, with a FutureWarning: subclass Module."""
+
+    def __init__(self, **kwargs):
+        warnings.warn(
+            "nn.Container is deprecated; nn.Module does everything that it did, so subclass that",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__()
+        for name, module in kwargs.items():
+            self.add_module(name, module)

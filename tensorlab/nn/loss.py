@@ -6,6 +6,7 @@ Losses that ask for a margin are in `margin_loss.py`.
 """
 
 import math
+import warnings
 
 from ..errors import ShapeError
 from ..ops.reductions_of_losses import named_reduction
@@ -25,6 +26,7 @@ __all__ = [
     "LinearCrossEntropyLoss",
     "MSELoss",
     "NLLLoss",
+    "NLLLoss2d",
     "PoissonNLLLoss",
     "SmoothL1Loss",
 ]
@@ -89,6 +91,18 @@ class NLLLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """The older name of `NLLLoss` for images; deprecated, with a FutureWarning."""
+
+    def __init__(
+        self, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"
+    ):
+        warnings.warn(
+            "NLLLoss2d has been deprecated; NLLLoss takes images, too", FutureWarning, stacklevel=2
+        )
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
 class CrossEntropyLoss(_WeightedLoss):

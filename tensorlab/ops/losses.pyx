@@ -104,8 +104,8 @@ cdef int check_target_shape(str where, TensorBase x, TensorBase target) except -
     """The target has the input's shape without the classes."""
     cdef int i
     if x.ndim_ == 0:
-        raise ShapeError(f"{where}: the input has no dimensions; expected (classes), (batch, classes) or (batch, "
-                         "classes, ...)")
+        raise TargetError(f"{where}: the input has no dimensions; expected (classes), (batch, classes) or (batch, "
+                          "classes, ...)")
     if x.ndim_ == 1 and target.ndim_ <= 1 and target.numel_ == 1:
         return 0
     if x.ndim_ > 1 and target.ndim_ > 0 and x.sizes[0] != target.sizes[0]:

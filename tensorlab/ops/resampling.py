@@ -183,8 +183,7 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
 
 def linear_terms(middle, old):
     """Return the two neighbours of each place, and their weights."""
-    middle = np.maximum(middle, 0)
-    left = np.minimum(middle.astype(np.int64), old - 1)
+    left = np.minimum(middle.astype(np.int64), old - 1)  # a place above -1 becomes 0
     share = np.clip(middle - left, 0, 1)
     return (left, np.minimum(left + 1, old - 1)), (1 - share, share)
 

@@ -723,3 +723,11 @@ def test_attention_of_half_types_is_computed():
     assert out.dtype == tensorlab.bfloat16
     assert math.isfinite(out.float().sum().item())
     assert out.float().allclose(exact(x.bfloat16().float()), 0.05, 0.05)
+
+
+def test_a_zero_to_attend_to_has_the_dtype_of_the_others():
+    layer = nn.MultiheadAttention(FEATURES, 2, add_zero_attn=True, dtype=tensorlab.bfloat16)
+    x = tensorlab.tensor(normal(LENGTH, BATCH, FEATURES)).bfloat16()
+    for need_weights in (False, True):
+        out, _ = layer(x, x, x, need_weights=need_weights)
+        assert out.dtype == tensorlab.bfloat16

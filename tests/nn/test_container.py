@@ -252,3 +252,11 @@ def test_a_parameter_dict_refuses_what_is_no_dict(error, wrong):
         nn.ParameterDict(wrong)
     with pytest.raises(error):
         require_torch().nn.ParameterDict(wrong)
+
+
+def test_the_old_container_holds_what_it_is_given_by_name():
+    with pytest.warns(FutureWarning, match="subclass that") as caught:
+        container = nn.Container(first=nn.Linear(2, 3), second=nn.ReLU())
+    assert caught[0].filename == __file__
+    assert [name for name, _ in container.named_children()] == ["first", "second"]
+    assert isinstance(container.second, nn.ReLU)

@@ -141,3 +141,18 @@ def test_what_does_not_fit_is_refused_as_in_pytorch(run, message):
     with pytest.raises(Exception, match=message) as ours:
         run(tensorlab)
     assert issubclass(ours.type, theirs.type)
+
+
+@pytest.mark.filterwarnings("ignore:Since version 1.3.0")
+@pytest.mark.parametrize(
+    "size", [(1, 1, 3, 1), (1, 1, 1, 3), (1, 2, 1, 1), (2, 1, 1, 2, 1), (1, 1, 2, 1, 3)]
+)
+@pytest.mark.parametrize("corners", [False, True])
+def test_an_axis_of_one_place_has_it_in_the_middle(size, corners):
+    axes = len(size) - 2
+    theta = RNG.standard_normal((size[0], axes, axes + 1)).tolist()
+    ours, theirs = (
+        T.nn.functional.affine_grid(T.tensor(theta), size, corners) for T in (tensorlab, torch)
+    )
+    assert ours.shape == tuple(theirs.shape)
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-5, atol=1e-6)

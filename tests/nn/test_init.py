@@ -42,7 +42,11 @@ RANDOM = [one for one in CALLS if one[0] not in ("constant_", "ones_", "zeros_")
 
 @pytest.mark.parametrize(
     ("name", "args", "kwargs"),
-    [*RANDOM, ("orthogonal_", (), {}), ("trunc_normal_", (), {})],
+    [
+        *RANDOM,
+        *[("orthogonal_", (), {}), ("trunc_normal_", (), {})],
+        ("trunc_normal_", (0, 1, 3, 4), {}),
+    ],
     ids=str,
 )
 def test_a_generator_is_drawn_from_in_place_of_the_global_one(name, args, kwargs):
@@ -204,6 +208,7 @@ def test_older_names_warn_and_do_the_same(name):
         old = getattr(init, name)(tensorlab.zeros(shape), *arguments)
     tensorlab.manual_seed(1)
     assert tensorlab.equal(old, getattr(init, f"{name}_")(tensorlab.zeros(shape), *arguments))
+    assert getattr(init, name).__name__ == getattr(init, name).__qualname__ == name
 
 
 def test_transposed_convolutions_have_gain_1():

@@ -107,3 +107,22 @@ def test_weights_of_another_shape_are_refused(name):
             getattr(T.nn.functional, name)(given, given, weight=T.ones(3))
     with pytest.raises(ValueError, match=rf"^{name}: reduction is 'all'"):
         getattr(tensorlab.nn.functional, name)(x, x, reduction="all", weight=x)
+
+
+def test_the_older_name_of_nll_loss_warns_and_does_the_same():
+    options = {"weight": tensorlab.tensor([1.0, 2.0]), "ignore_index": 1, "reduction": "sum"}
+    with pytest.warns(FutureWarning, match="NLLLoss takes images") as caught:
+        older = tensorlab.nn.NLLLoss2d(**options)
+    assert caught[0].filename == __file__
+    x, target = tensorlab.randn(2, 2, 3, 3), tensorlab.randint(2, (2, 3, 3))
+    assert tensorlab.equal(older(x, target), tensorlab.nn.NLLLoss(**options)(x, target))
+    with pytest.warns((FutureWarning, UserWarning)):
+        positional = tensorlab.nn.NLLLoss2d(None, True, 0, True, "none")
+    assert positional.ignore_index == 0
+    assert positional.reduction == "mean"
+
+
+def test_an_input_needs_a_dimension_for_its_classes():
+    for package, text in ((tensorlab, "the input has no dimensions"), (torch, "1 or more dim")):
+        with pytest.raises(ValueError, match=text):
+            package.nn.functional.nll_loss(package.tensor(1.0), package.tensor(0))

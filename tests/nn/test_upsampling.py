@@ -217,3 +217,19 @@ def test_saved_tensor_hooks_see_no_tables(mode, antialias):
     out.sum().backward()
     assert packed == []
     assert x.grad.sum().item() == pytest.approx(15, abs=1e-4)
+
+
+def test_bytes_that_swing_over_their_limits_stay_within():
+    values = np.kron([[0, 255], [255, 0]], np.ones((2, 2))).reshape(1, 1, 4, 4)
+    for mode in ("bicubic", "bilinear"):
+        for size in ((9, 9), (7, 4), (5, 6)):
+            ours, theirs = (
+                T.nn.functional.interpolate(
+                    T.tensor(values.tolist(), dtype=T.uint8), size, mode=mode
+                )
+                for T in (tensorlab, torch)
+            )
+            assert ours.max().item() == 255
+            assert ours.min().item() == 0
+            difference = np.array(ours.tolist()) - np.array(theirs.tolist())
+            assert abs(difference).max() <= 1

@@ -115,3 +115,20 @@ def test_the_older_name_of_clipping_warns():
 def test_clipping_an_empty_generator_warns():
     with pytest.warns(UserWarning, match="empty generator"):
         assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0
+
+
+@pytest.mark.parametrize("dims", [2, 3])
+def test_the_weights_of_convolutions_change_their_layout(dims):
+    last = {2: tensorlab.channels_last, 3: tensorlab.channels_last_3d}[dims]
+    kinds = getattr(nn, f"Conv{dims}d"), getattr(nn, f"ConvTranspose{dims}d")
+    net = nn.Sequential(kinds[0](4, 6, 3), nn.Sequential(kinds[1](6, 4, 3)), nn.Linear(2, 2))
+    convert = getattr(nn.utils, f"convert_conv{dims}d_weight_memory_format")
+    before = [p.detach().clone() for p in net.parameters()]
+    assert convert(net, last) is net
+    assert net[0].weight.is_contiguous(memory_format=last)
+    assert net[1][0].weight.is_contiguous(memory_format=last)
+    for p, value in zip(net.parameters(), before, strict=True):
+        assert tensorlab.equal(p, value)
+    other = getattr(nn.utils, f"convert_conv{5 - dims}d_weight_memory_format")
+    other(net, tensorlab.contiguous_format)
+    assert net[0].weight.is_contiguous(memory_format=last)

@@ -98,6 +98,20 @@ def test_gradients_of_what_depends_on_each_other_are_apart():
         assert (mine - other).abs().max().item() < 1e-9 * max(1, other.abs().max().item())
 
 
+@pytest.mark.parametrize("kind", ["RNN_TANH", "GRU", "LSTM"])
+def test_third_derivatives_are_those_of_the_formula(kind):
+    tensors = tensors_of(kind, True, 0, ((3, 2), 3, 4, 4), tensorlab.float64)
+    found = []
+    for function in (recurrent_layer, formula.recurrent_layer):
+        out = function(tensors, kind, True, False, (3, 2))[0].square().sum()
+        for wanted in (tensors[0], tensors[2]):
+            (grad,) = tensorlab.autograd.grad(out, wanted, create_graph=True)
+            out = grad.square().sum()
+        found.append(tensorlab.autograd.grad(out, tensors))
+    for mine, other in zip(*found, strict=True):
+        assert (mine - other).abs().max().item() < 1e-9 * max(1, other.abs().max().item())
+
+
 def test_an_input_without_gradient_costs_none():
     tensors = tensors_of("LSTM", True, 0, ((3, 2), 3, 2, 4), tensorlab.float32)
     tensors[0].requires_grad_(False)

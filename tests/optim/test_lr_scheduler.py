@@ -497,3 +497,49 @@ def test_halved_cycles_fade_to_nothing():
     for _ in range(2500):
         scheduler.step()
     assert scheduler.get_last_lr() == [0.1, 0.1]
+
+
+def test_a_cosine_that_goes_on_is_asked_for_its_rate_before_the_first_step():
+    found = []
+    for package in (tensorlab, require_torch()):
+        optimizer = make_optimizer(package)
+        for group in optimizer.param_groups:
+            group["initial_lr"] = 2 * group["lr"]
+        scheduler = package.optim.lr_scheduler.CosineAnnealingLR(optimizer, 7, 0.01, last_epoch=4)
+        with pytest.warns(UserWarning, match="get_last_lr"):
+            found.append(scheduler.get_lr())
+    assert found[0] == found[1]
+
+
+class Counter:
+    """What a sequence asks of a scheduler, without a `last_epoch`."""
+
+    def __init__(self, optimizer):
+        self.optimizer, self.steps = optimizer, []
+
+    def step(self):
+        self.steps.append("step")
+
+    def _initial_step(self):
+        self.steps.append("first")
+
+    def _update_lr(self, epoch):
+        self.steps.append(epoch)
+
+    def get_last_lr(self):
+        return [group["lr"] for group in self.optimizer.param_groups]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_sequence_takes_schedulers_that_do_not_count_epochs():
+    found = []
+    for package in (tensorlab, require_torch()):
+        S, optimizer = package.optim.lr_scheduler, make_optimizer(package)
+        counter = Counter(optimizer)
+        scheduler = S.SequentialLR(optimizer, [counter, S.StepLR(optimizer, 2)], [3])
+        rates = []
+        for _ in range(7):
+            scheduler.step()
+            rates.append(scheduler.get_last_lr())
+        found.append((rates, counter.steps))
+    assert found[0] == found[1]

@@ -59,7 +59,7 @@ def weight_norm(module, name="weight", dim=0):
         FutureWarning,
         stacklevel=2,
     )
-    if find_hook(module, name) is not None:
+    if find_hook(module, WeightNorm, name) is not None:
         raise RuntimeError(
             f"weight_norm: {name!r} has one already; expected at most one for a parameter"
         )
@@ -86,7 +86,7 @@ def remove_weight_norm(module, name="weight"):
     ValueError
         If the parameter has no such norm.
     """
-    key = find_hook(module, name)
+    key = find_hook(module, WeightNorm, name)
     if key is None:
         raise ValueError(f"remove_weight_norm: no weight_norm of {name!r} in {module}")
     weight = module._forward_pre_hooks.pop(key).compute_weight(module)
@@ -96,9 +96,9 @@ def remove_weight_norm(module, name="weight"):
     return module
 
 
-def find_hook(module, name):
-    """Return the key of the norm of a parameter among the forward hooks, or None."""
+def find_hook(module, kind, name):
+    """Return the key of the hook of a class that computes a parameter, or None."""
     for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
+        if isinstance(hook, kind) and hook.name == name:
             return key
     return None

@@ -1,0 +1,28 @@
+"""The path of PyTorch's module `torch.functional`: functions of the package's front, under their second name."""
+
+from .ops.indexing.parts import unravel_index
+from .ops.joining import atleast_1d, atleast_2d, atleast_3d
+from .ops.linalg.einsum import einsum, tensordot
+from .ops.meshgrid import broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid
+from .ops.norms import norm
+from .ops.splitting import split
+from .ops.triangles import block_diag
+from .ops.uniques import unique, unique_consecutive
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "einsum",
+    "meshgrid",
+    "norm",
+    "split",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]

@@ -1,0 +1,32 @@
+"""Laying out the weights of convolutions channels last, as their inputs are."""
+
+from ..convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
+
+__all__ = ["convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format"]
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    """Lay out the weights of all 2-d convolutions of a module in a memory format; their values stay.
+
+    Parameters
+    ----------
+    module : Module
+    memory_format : memory_format, such as `channels_last`
+
+    Returns
+    -------
+    Module, the same
+    """
+    return _convert(module, memory_format, (Conv2d, ConvTranspose2d))
+
+
+def convert_conv3d_weight_memory_format(module, memory_format):
+    """The same for 3-d convolutions and `channels_last_3d`."""
+    return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+def _convert(module, memory_format, kinds):
+    for layer in module.modules():
+        if isinstance(layer, kinds):
+            layer.weight.data = layer.weight.detach().clone(memory_format=memory_format)
+    return module
