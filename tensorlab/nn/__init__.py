@@ -143,14 +143,10 @@ from .pooling import (
     MaxUnpool2d,
     MaxUnpool3d,
 )
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
-from .transformer import (
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
+from .recurrent import GRU, LSTM, RNN, RNNBase
+from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from .transformer import Transformer, TransformerDecoder, TransformerEncoder
+from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 from . import modules  # isort: skip - it lists what the other files have
 from .upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d

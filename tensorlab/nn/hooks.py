@@ -83,7 +83,9 @@ def no_hooks():
 class Hooked:
     """What calls a module's forward and its hooks; Module inherits it."""
 
-    _is_hooked = False  # True in a module that had a hook, or in this class while there are hooks of all modules
+    _is_hooked = (
+        False  # True in a module with hooks, or in this class while there are hooks of all modules
+    )
     _is_full_backward_hook = None  # which of the two kinds of backward hooks a module has
 
     def __call__(self, *args, **kwargs):
@@ -162,6 +164,10 @@ ALL = {**no_hooks(), "_is_full_backward_hook": None}  # hooks of all modules
 # ------------------------------------------------------------ calling
 def call_with_hooks(module, args, kwargs):
     """Call `module.forward` between its hooks and those of all modules."""
+    own = module.__dict__
+    if not (Hooked._is_hooked or any(map(own.__getitem__, KINDS))):
+        del own["_is_hooked"]  # its hooks have been removed; the next call is as fast as any
+        return module.forward(*args, **kwargs)
     call = [args, kwargs, None]  # what hooks that are always called get to see
     pending = always_called(module)
     try:

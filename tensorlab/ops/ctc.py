@@ -8,7 +8,7 @@ so that gradients stay numbers.
 
 from tensorlab._core.exchange import tensor
 from tensorlab.errors import DTypeError, ShapeError, UnsupportedDType
-from tensorlab.ops.creation import full, full_like, zeros
+from tensorlab.ops.creation import full, zeros
 from tensorlab.ops.joining import cat
 from tensorlab.ops.pointwise.elementary import logaddexp
 from tensorlab.ops.pointwise.selection import where
@@ -60,7 +60,10 @@ def ctc_loss(
     losses = minus_log_likelihood(log_probs, targets, steps, lengths, blank)
     losses = losses + of_the_scores(log_probs, steps)
     is_impossible = losses.detach() > -NEVER / 2
-    losses = where(is_impossible, full_like(losses, 0.0 if zero_infinity else float("inf")), losses)
+    if zero_infinity:
+        losses = where(is_impossible, 0.0, losses)
+    else:
+        losses = where(is_impossible, infinite(losses, is_impossible), losses)
     if reduction == "mean":
         losses = losses / lengths.clamp_min(1)
     return reduced("ctc_loss", losses if is_batch or reduction != "none" else losses[0], reduction)
@@ -94,14 +97,19 @@ def minus_log_likelihood(log_probs, targets, steps, lengths, blank):
     return -logaddexp(ends[0], with_label).squeeze(1)
 
 
+def infinite(losses, is_impossible):
+    """Return inf, whose gradient is nan where a loss is impossible: the slope of a root at 0, times 0."""
+    nothing = where(is_impossible, losses - losses.detach(), 1.0)
+    return float("inf") + 0 * nothing.sqrt()
+
+
 def of_the_scores(log_probs, steps):
     """Return zeros whose gradient is exp(log_probs), which makes the loss's gradient that of the scores.
 
     If log_probs come from log_softmax, its derivative takes that part away again, so nothing changes.
     """
-    probabilities = log_probs.exp()
     is_used = (arange(log_probs.size(0)).unsqueeze(1) < steps).unsqueeze(2)
-    used = probabilities * is_used
+    used = where(is_used, log_probs.exp(), 0.0)
     return (used - used.detach()).sum((0, 2))
 
 

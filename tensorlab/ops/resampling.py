@@ -12,7 +12,6 @@ import numpy as np
 from tensorlab._core.arrays import from_numpy
 from tensorlab._core.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
-from tensorlab.ops.linalg.matrices import matmul
 from tensorlab.ops.pooling.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -163,15 +162,19 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
     elif step is None:
         step = old / size
     if antialias:
-        matrix = from_numpy(filter_matrix(old, size, step, mode).astype(kind)).to(x.device)
-        return matmul(x.movedim(dim, -1), matrix.t()).movedim(-1, dim)
+        return weighted_sum(x, dim, *filter_terms(old, size, step, mode), kind)
     new = np.arange(size, dtype=kind)
     if mode in ("nearest", "nearest-exact"):
         shift = kind(0.5 if mode == "nearest-exact" else 0)
         places = np.minimum(np.floor((new + shift) * kind(step)).astype(np.int64), old - 1)
         return x.index_select(dim, from_numpy(places).to(x.device))
     middle = new * kind(step) if align_corners else kind(step) * (new + kind(0.5)) - kind(0.5)
-    places, weights = (cubic_terms if mode == "bicubic" else linear_terms)(middle, old)
+    terms = (cubic_terms if mode == "bicubic" else linear_terms)(middle, old)
+    return weighted_sum(x, dim, *terms, kind)
+
+
+def weighted_sum(x, dim, places, weights, kind):
+    """Return the sum over k of weights[k] times x at places[k]."""
     shape = [-1] + [1] * (x.dim() - 1 - dim)
     out = None
     for place, weight in zip(places, weights, strict=True):
@@ -210,19 +213,21 @@ FILTERS = {  # how far they reach, and their shape
 }
 
 
-def filter_matrix(old, size, step, mode):
-    """Return the matrix (size, old) of a filter that is as wide as new pixels where they are the larger ones."""
+def filter_terms(old, size, step, mode):
+    """Return the places under a filter, as wide as new pixels where they are the larger ones, and their weights."""
     reach, shape = FILTERS[mode]
     width = max(step, 1.0)
-    matrix = np.zeros((size, old))
-    for i in range(size):
-        centre = step * (i + 0.5)
-        first = max(int(centre - reach * width + 0.5), 0)
-        last = min(int(centre + reach * width + 0.5), old)
-        distances = np.abs(np.arange(first, last) - centre + 0.5) / width
-        matrix[i, first:last] = shape(distances)
-        matrix[i] /= matrix[i].sum()
-    return matrix
+    centre = step * (np.arange(size) + 0.5)
+    first = np.maximum((centre - reach * width + 0.5).astype(np.int64), 0)
+    last = np.minimum((centre + reach * width + 0.5).astype(np.int64), old) - 1
+    places = first + np.arange((last - first).max() + 1)[:, None]
+    is_under = places <= last
+    weights = shape(np.abs(places - centre + 0.5) / width) * is_under
+    # A filter with fewer places repeats its first; the repeats share that one's weight, for 0 times inf would be nan.
+    repeats = 1 + (~is_under).sum(0)
+    weights = np.where(is_under, weights, weights[0] / repeats)
+    weights[0] /= repeats
+    return np.where(is_under, places, first), weights / weights.sum(0)
 
 
 # ------------------------------------------------------------------------------ older names

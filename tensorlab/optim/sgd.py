@@ -86,7 +86,12 @@ class SGD(Optimizer):
         state = self.state
         later = [param for param in params if state[param].get("momentum_buffer") is not None]
         first = [param for param in params if state[param].get("momentum_buffer") is None]
-        take_step(group, later, [state[param]["momentum_buffer"] for param in later], False)
+        velocities = [state[param]["momentum_buffer"] for param in later]
+        if any(v.dtype is not p.dtype for v, p in zip(velocities, later, strict=True)):
+            velocities = [v.to(p.dtype) for v, p in zip(velocities, later, strict=True)]
+            for param, velocity in zip(later, velocities, strict=True):
+                state[param]["momentum_buffer"] = velocity  # of a model that was converted since
+        take_step(group, later, velocities, False)
         velocities = [empty_like(param) for param in first]
         take_step(group, first, velocities, True)
         for param, velocity in zip(first, velocities, strict=True):

@@ -415,3 +415,19 @@ def test_the_flag_of_a_call_without_hooks():
     assert nn.Module.dump_patches is False
     module.register_buffer("b", tensorlab.ones(1), persistent=False)
     assert module._non_persistent_buffers_set == {"b"}
+
+
+@pytest.mark.parametrize("kind", ["forward", "forward_pre", "full_backward", "full_backward_pre"])
+def test_a_module_without_its_hooks_is_called_as_before(kind):
+    layer, x = nn.Linear(2, 2), tensorlab.ones(1, 2, requires_grad=True)
+    handles = [getattr(layer, f"register_{kind}_hook")(lambda *given: None) for _ in range(2)]
+    assert layer(x).grad_fn is not None
+    for handle in handles:
+        assert layer._is_hooked
+        handle.remove()
+    assert tensorlab.equal(layer(x), layer.forward(x))
+    assert not layer._is_hooked
+    seen = []
+    layer.register_forward_hook(lambda *given: seen.append(given))
+    layer(x)
+    assert len(seen) == 1

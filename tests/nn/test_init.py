@@ -45,7 +45,7 @@ RANDOM = [one for one in CALLS if one[0] not in ("constant_", "ones_", "zeros_")
     [
         *RANDOM,
         *[("orthogonal_", (), {}), ("trunc_normal_", (), {})],
-        ("trunc_normal_", (0, 1, 3, 4), {}),
+        ("trunc_normal_", (0, 1, 1.9, 4), {}),
     ],
     ids=str,
 )

@@ -233,3 +233,14 @@ def test_bytes_that_swing_over_their_limits_stay_within():
             assert ours.min().item() == 0
             difference = np.array(ours.tolist()) - np.array(theirs.tolist())
             assert abs(difference).max() <= 1
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_what_is_infinite_stays_where_it_is(mode):
+    found = []
+    for T in (tensorlab, torch):
+        x = T.arange(64.0).reshape(1, 1, 8, 8)
+        x[0, 0, 0, 7] = float("inf")
+        found.append(T.nn.functional.interpolate(x, (3, 5), mode=mode, antialias=True).numpy())
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-5)
+    assert np.isfinite(found[0]).sum() > 10

@@ -506,3 +506,18 @@ def test_the_formula_of_a_fused_step_is_the_step():
             run.steps(5)
             for x, y in zip(plain.params, run.params, strict=True):
                 tensorlab.testing.assert_close(x.detach(), y.detach())
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adagrad", "RMSprop"])
+def test_a_model_that_is_converted_between_two_steps_learns_on(name):
+    found = []
+    for T in (tensorlab, require_torch()):
+        p = T.nn.Parameter(T.tensor([1.0, -2.0]))
+        options = {"momentum": 0.9} if name != "Adagrad" else {}
+        optimizer = getattr(T.optim, name)([p], lr=0.1, **options)
+        for dtype in (T.float32, T.float64, T.float64):
+            p.data = p.data.to(dtype)
+            p.grad = T.tensor([0.5, 1.5], dtype=dtype)
+            optimizer.step()
+        found.append(p)
+    assert_same_values(found[0], found[1], 1e-6)

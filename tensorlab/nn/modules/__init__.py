@@ -37,10 +37,10 @@ PATHS = {
     "padding": ("padding", {}),
     "pixelshuffle": ("flatten", {}),
     "pooling": ("pooling", {}),
-    "rnn": ("recurrent", {}),
+    "rnn": ("recurrent recurrent_cells", {}),
     "sparse": ("embedding", {}),
     "upsampling": ("upsampling", {}),
-    "transformer": ("transformer", {}),
+    "transformer": ("transformer transformer_layers", {}),
 }
 
 
