@@ -105,7 +105,7 @@ class ModuleGradients:
         warnings.warn(
             "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
             "require gradients. See nn.Module.register_full_backward_hook for more details.",
-            stacklevel=5,
+            stacklevel=3,
         )
         for hook in self.hooks:
             changed = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)

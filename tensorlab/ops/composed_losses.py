@@ -6,7 +6,7 @@ from tensorlab.errors import ShapeError
 from tensorlab.ops.creation import full_like
 from tensorlab.ops.linalg.affine import linear
 from tensorlab.ops.losses import cross_entropy
-from tensorlab.ops.reductions_of_losses import check_reduction, reduced
+from tensorlab.ops.reductions_of_losses import reduced
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
@@ -42,7 +42,6 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
             f"gaussian_nll_loss: var has negative entries, the least is {var.min().item()}; expected variances"
         )
     var = fitting(input, var)
-    check_reduction("gaussian_nll_loss", reduction)
     limited = var.clone()
     limited.detach().clamp_(min=eps)
     losses = 0.5 * (limited.log() + (input - target) ** 2 / limited)

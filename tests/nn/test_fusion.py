@@ -176,3 +176,30 @@ def test_a_gradient_of_a_convolution_has_a_gradient():
         found.append(T.autograd.grad((by_input * by_input).sum(), [w, g]))
     for ours, theirs in zip(*found, strict=True):
         assert_same_values(ours, theirs, 1e-10)
+
+
+class Counting(nn.Module):
+    """Replaces a buffer in each forward, which has two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", tensorlab.zeros(1))
+        self.register_buffer("twin", self.count)
+        self.scale = nn.Parameter(tensorlab.ones(1))
+
+    def forward(self, x):
+        self.count = self.count + 1
+        self.twin = self.twin + 10
+        return x * self.scale
+
+
+def test_a_buffer_that_forward_replaces_is_handed_back_under_the_names_given():
+    module, scale = Counting(), tensorlab.tensor([3.0])
+    given = {"count": tensorlab.tensor([5.0]), "scale": scale}
+    with pytest.warns(FutureWarning):
+        out = nn.utils.stateless.functional_call(module, given, tensorlab.ones(2))
+    assert out.tolist() == [3.0, 3.0]
+    assert sorted(given) == ["count", "scale"]
+    assert given["count"].tolist() == [6.0]
+    assert given["scale"] is scale
+    assert module.count.tolist() == module.twin.tolist() == [0.0]

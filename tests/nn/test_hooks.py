@@ -431,3 +431,33 @@ def test_a_module_without_its_hooks_is_called_as_before(kind):
     layer.register_forward_hook(lambda *given: seen.append(given))
     layer(x)
     assert len(seen) == 1
+
+
+class Halves(nn.Module):
+    def forward(self, x):
+        return x * 2, x * 3
+
+
+class InAList(nn.Module):
+    def forward(self, x):
+        return [x * 2]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [(Halves(), "different autograd Nodes"), (InAList(), "does not return a single Tensor")],
+)
+def test_the_older_hook_says_what_it_does_not_see(module, text):
+    module.register_backward_hook(lambda *given: None)
+    with pytest.warns(FutureWarning, match=text) as caught:
+        module(tensorlab.ones(2, requires_grad=True))
+    assert caught[0].filename == __file__
+
+
+def test_the_warning_of_a_hook_without_inputs_points_to_the_program():
+    layer = nn.Linear(2, 2)
+    layer.register_full_backward_hook(lambda *given: None)
+    loss = layer(tensorlab.ones(1, 2)).sum()
+    with pytest.warns(UserWarning, match="no inputs require gradients") as caught:
+        loss.backward()
+    assert caught[0].filename == __file__

@@ -653,3 +653,12 @@ def test_a_shuffle_says_which_factor_it_cannot_take():
         nn.PixelUnshuffle(3)(x)
     with pytest.raises(RuntimeError, match="local_response_norm: size is -1; expected a number ab"):
         nn.LocalResponseNorm(-1)(x)
+
+
+@pytest.mark.parametrize("name", ["softmax", "softmin", "log_softmax"])
+def test_a_softmax_converts_before_it_computes(name):
+    x = tensorlab.tensor([[1, 3, 2]])
+    function = getattr(nn.functional, name)
+    found = function(x, 1, dtype=tensorlab.float64)
+    assert found.dtype is tensorlab.float64
+    assert tensorlab.equal(found, function(x.double(), 1))

@@ -60,6 +60,7 @@ LOSSES = [
     ("gaussian_nll_loss", [X, Y, np.abs(Z[:, 0])], {}),
     ("gaussian_nll_loss", [X, Y, np.abs(Z[:, :1])], {}),
     ("gaussian_nll_loss", [X, Y, 0.25], {}),
+    ("gaussian_nll_loss", [X, Y, 0 * Z], {"eps": 0.3}),
     ("linear_cross_entropy", [X, RNG.standard_normal((3, 5)), [0, 2, 2, 1]], {}),
     ("linear_cross_entropy", [X, RNG.standard_normal((3, 5)), [0, 2, 2, 1]],
      {"linear_bias": WEIGHT[:3], "weight": WEIGHT[:3], "ignore_index": 2}),

@@ -60,6 +60,7 @@ CASES = {
     "Adafactor": [
         {},
         {"lr": 0.5, "beta2_decay": -0.5, "eps": (1e-3, 0.1), "d": 2.0, "weight_decay": 0.1},
+        {"lr": 0.5, "weight_decay": 1},
         {"maximize": True},
     ],
     "Muon": [
@@ -519,5 +520,36 @@ def test_a_model_that_is_converted_between_two_steps_learns_on(name):
             p.data = p.data.to(dtype)
             p.grad = T.tensor([0.5, 1.5], dtype=dtype)
             optimizer.step()
+        found.append(p)
+    assert_same_values(found[0], found[1], 1e-6)
+
+
+def test_the_average_of_asgd_is_the_parameter_itself_before_it_begins():
+    p = nn.Parameter(tensorlab.tensor([1.3, -0.7]))
+    optimizer = optim.ASGD([p], lr=0.3, t0=100)
+    for _ in range(5):
+        p.grad = p.detach() / 3
+        optimizer.step()
+        assert optimizer.state[p]["ax"].tolist() == p.tolist()
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "Muon"])
+def test_a_parameter_without_a_gradient_is_left_alone(name):
+    with_gradient, without = (nn.Parameter(tensorlab.ones(2)) for _ in range(2))
+    optimizer = getattr(optim, name)([without, with_gradient])
+    with_gradient.grad = tensorlab.ones(2)
+    optimizer.step()
+    assert without.tolist() == [1, 1]
+    assert name == "Adagrad" or not optimizer.state.get(without)  # which makes its sums at once
+    assert with_gradient.tolist() != [1, 1]
+
+
+def test_a_weight_decay_of_one_counts():
+    found = []
+    for T in (tensorlab, require_torch()):
+        p = T.nn.Parameter(T.tensor([1.0, -2.0]))
+        optimizer = T.optim.RMSprop([p], lr=0.1, weight_decay=1)
+        p.grad = T.tensor([0.5, 1.5])
+        optimizer.step()
         found.append(p)
     assert_same_values(found[0], found[1], 1e-6)
