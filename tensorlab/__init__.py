@@ -13,6 +13,7 @@ from tensorlab import (
     mps,
     nn,
     optim,
+    serialization,
     special,
     testing,
     utils,
@@ -50,6 +51,7 @@ from tensorlab.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tensorlab.serialization import load, save
 from tensorlab.printing import get_printoptions, set_printoptions
 from tensorlab._core.device import (
     channels_last,

@@ -21,6 +21,7 @@ from tensorlab import overrides as overrides
 from tensorlab import printing as printing
 from tensorlab import random as random
 from tensorlab import return_types as return_types
+from tensorlab import serialization as serialization
 from tensorlab.autograd import set_grad_enabled as set_grad_enabled
 from tensorlab import settings as settings
 from tensorlab import special as special
@@ -342,6 +343,7 @@ __all__ = [
     "lgamma",
     "linspace",
     "live_tensors",
+    "load",
     "log",
     "log10",
     "log10_",
@@ -478,6 +480,7 @@ __all__ = [
     "rsqrt",
     "rsqrt_",
     "rsub",
+    "save",
     "scalar_tensor",
     "scatter",
     "scatter_add",
@@ -488,6 +491,7 @@ __all__ = [
     "select_scatter",
     "selu",
     "selu_",
+    "serialization",
     "set_cache_limit",
     "set_default_device",
     "set_default_dtype",
@@ -901,6 +905,7 @@ def less_equal(input: Tensor, other: Tensor | builtins.float, *, out: Tensor | S
 def lgamma(input: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def linspace(start: Tensor | builtins.float, end: Tensor | builtins.float, steps: builtins.int, *, out: Tensor | Sequence[Tensor] | None=None, dtype: _dtype | None=None, layout: _layout | None=None, device: _Device | None=None, requires_grad: builtins.bool=False, pin_memory: builtins.bool=False) -> Tensor: ...
 def live_tensors() -> builtins.int: ...
+def load(f: Any, map_location: Any=None, pickle_module: Any=None, *, weights_only: Any=None, mmap: Any=None, **pickle_load_args: Any) -> Tensor: ...
 def log(input: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def log10(input: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def log10_(input: Tensor) -> Tensor: ...
@@ -1051,6 +1056,7 @@ def rrelu_(input: Tensor, lower: builtins.float=0.125, upper: builtins.float=0.3
 def rsqrt(input: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def rsqrt_(input: Tensor) -> Tensor: ...
 def rsub(input: Tensor, other: Tensor | builtins.float, *, alpha: builtins.float=1) -> Tensor: ...
+def save(obj: Any, f: Any, pickle_module: Any=None, pickle_protocol: builtins.float=2, _use_new_zipfile_serialization: builtins.bool=True, _disable_byteorder_record: builtins.bool=False) -> Tensor: ...
 def scalar_tensor(s: Any, *, dtype: _dtype | None=None, layout: _layout | None=None, device: _Device | None=None, requires_grad: builtins.bool=False, pin_memory: builtins.bool=False) -> Tensor: ...
 def scatter(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor | builtins.float | None=None, *, value: Tensor | builtins.float | None=None, reduce: str | None=None, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...

@@ -1,0 +1,217 @@
+"""The container of a checkpoint: a zip file whose entries are stored as they are, each with a checksum.
+
+    name/data.pkl        the objects, as a pickle in which a tensor names its storage
+    name/byteorder       "little" or "big"
+    name/data/0, 1, ...  the bytes of each storage, at a multiple of 64, so that they can be mapped
+    name/version         3
+
+A save writes into a new file beside the old one, which takes its place when all is on the disk: whatever happens
+meanwhile, one of both is there, complete.
+"""
+
+import contextlib
+import mmap
+import os
+import stat
+import struct
+import sys
+import tempfile
+import zipfile
+import zlib
+
+from ..errors import CheckpointError
+
+__all__ = ["Reader", "Writer", "replacing"]
+
+ALIGNMENT = 64
+VERSION = "3"
+DATE = (1980, 1, 1, 0, 0, 0)  # the same objects give the same file
+LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+PIECE = 1 << 20  # bytes that are in the cache while their checksum is taken
+
+
+# ---------------------------------------------------------------- writing
+class Writer:
+    """Writes the entries of a checkpoint into a file that is open for writing."""
+
+    def __init__(self, file, name):
+        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
+        self.name = name
+
+    def add(self, entry, data):
+        """Add an entry; `data` is bytes or a memoryview of bytes."""
+        info = zipfile.ZipInfo(f"{self.name}/{entry}", DATE)
+        info.file_size = len(data)
+        header = self.zip.fp.tell() + LOCAL_HEADER.size + len(info.filename.encode())
+        if info.file_size * 1.05 > zipfile.ZIP64_LIMIT:
+            header += 20  # a field for large sizes, which zipfile adds
+        padding = -(header + 4) % ALIGNMENT
+        info.extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding
+        with self.zip.open(info, "w") as out:
+            for start in range(0, len(data), PIECE):
+                out.write(data[start : start + PIECE])
+        info.extra = b""  # the directory at the end repeats it otherwise
+
+    def close(self):
+        self.add("byteorder", sys.byteorder.encode())
+        self.add("version", f"{VERSION}\n".encode())
+        self.zip.close()
+
+
+@contextlib.contextmanager
+def replacing(path):
+    """Open a new file that takes the place of `path` at the end; if anything fails, `path` stays as it was."""
+    path = os.path.realpath(path)  # a link stays a link
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with open(path, "wb") as file:  # a pipe or a device has nothing to keep
+            yield file
+        return
+    folder, base = os.path.split(path)
+    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~umask()
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{base}.", suffix=".part", dir=folder)
+    try:
+        with open(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        os.replace(temporary, path)
+        sync_folder(folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def umask():
+    """Return which rights new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def sync_folder(folder):
+    """Have the folder's entries on the disk; only POSIX systems can open one."""
+    if os.name == "posix":
+        descriptor = os.open(folder or ".", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+# ---------------------------------------------------------------- reading
+class Reader:
+    """Finds the entries of a checkpoint and checks them.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is not a checkpoint, or is damaged; it names the entry.
+    """
+
+    def __init__(self, file):
+        self.file = file
+        try:
+            with zipfile.ZipFile(file) as directory:
+                infos = directory.infolist()
+        except (
+            zipfile.BadZipFile,
+            struct.error,
+            ValueError,
+            NotImplementedError,
+            OSError,
+        ) as error:
+            raise CheckpointError(
+                f"load: the file's directory is damaged or cut off: {error}"
+            ) from error
+        self.length = file.seek(0, os.SEEK_END)
+        self.entries = {}
+        for info in infos:
+            self.check(info)
+            self.entries[info.filename] = info
+        pickles = [name for name in self.entries if name.endswith("/data.pkl")]
+        if len(pickles) != 1 or pickles[0].count("/") != 1:
+            raise CheckpointError(
+                f"load: the file has {len(pickles)} entries called data.pkl; a checkpoint has one"
+            )
+        self.name = pickles[0].partition("/")[0]
+        self.places = self.find_places()
+
+    def check(self, info):
+        """Raise for an entry that no checkpoint has."""
+        name = info.filename
+        if name in self.entries:
+            raise CheckpointError(f"load: the file has two entries called {name!r}")
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise CheckpointError(f"load: entry {name!r} is compressed; a checkpoint's are stored")
+        if info.header_offset < 0:
+            raise CheckpointError(f"load: entry {name!r} begins before the file")
+        if info.flag_bits & 1:
+            raise CheckpointError(f"load: entry {name!r} is encrypted")
+        if info.file_size > self.length:
+            raise CheckpointError(
+                f"load: entry {name!r} has {info.file_size} bytes, and the whole file {self.length}"
+            )
+
+    def find_places(self):
+        """Return where the bytes of each entry begin; entries must not share any."""
+        places = {name: self.place_of(info) for name, info in self.entries.items()}
+        last, owner = 0, None
+        for name in sorted(places, key=places.get):
+            info = self.entries[name]
+            if info.header_offset < last:
+                raise CheckpointError(f"load: entries {owner!r} and {name!r} overlap")
+            last, owner = places[name] + info.file_size, name
+        return places
+
+    def place_of(self, info):
+        self.file.seek(info.header_offset)
+        header = self.file.read(LOCAL_HEADER.size)
+        if len(header) != LOCAL_HEADER.size or header[:4] != b"PK\3\4":
+            raise CheckpointError(
+                f"load: entry {info.filename!r} is damaged: its header is not there"
+            )
+        *_, name_length, extra_length = LOCAL_HEADER.unpack(header)
+        if self.file.read(name_length) != info.orig_filename.encode():
+            raise CheckpointError(f"load: entry {info.filename!r} has another name in its header")
+        place = info.header_offset + LOCAL_HEADER.size + name_length + extra_length
+        if place + info.file_size > self.length:
+            raise CheckpointError(f"load: entry {info.filename!r} ends after the file")
+        return place
+
+    def has(self, entry):
+        return f"{self.name}/{entry}" in self.entries
+
+    def size(self, entry):
+        return self.info(entry).file_size
+
+    def info(self, entry):
+        try:
+            return self.entries[f"{self.name}/{entry}"]
+        except KeyError:
+            raise CheckpointError(f"load: the file has no entry {entry!r}") from None
+
+    def read(self, entry):
+        """Return the bytes of an entry."""
+        data = bytearray(self.size(entry))
+        self.read_into(entry, memoryview(data))
+        return bytes(data)
+
+    def read_into(self, entry, memory):
+        """Read an entry into memory of its size."""
+        info, checksum = self.info(entry), 0
+        self.file.seek(self.places[info.filename])
+        for start in range(0, len(memory), PIECE):
+            piece = memory[start : start + PIECE]
+            if self.file.readinto(piece) != len(piece):
+                raise CheckpointError(f"load: entry {info.filename!r} is cut off")
+            checksum = zlib.crc32(piece, checksum)
+        if checksum != info.CRC:
+            raise CheckpointError(
+                f"load: entry {info.filename!r} is damaged: its checksum is {checksum:08x}, not {info.CRC:08x}"
+            )
+
+    def mapped(self):
+        """Return the whole file as memory that is read when it is touched; writing changes a copy."""
+        return mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_COPY)

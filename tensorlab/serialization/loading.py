@@ -1,0 +1,147 @@
+"""load: a file back into objects, without trusting it."""
+
+import contextlib
+import io
+import os
+import pickle
+import pickletools
+
+from .._core.exchange import frombuffer
+from ..errors import CheckpointError
+from . import names
+from .archive import Reader
+from .legacy import is_legacy, load_legacy
+from .storages import UINT8, Storages, bytes_of, needs_swap, new_storage
+from .unpickler import Unpickler
+
+__all__ = ["get_unsafe_globals_in_checkpoint", "load"]
+
+
+def load(
+    f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args
+):
+    """Load what `save` or PyTorch's `torch.save` has written.
+
+    Parameters
+    ----------
+    f : str, path or file that is open for reading bytes and can seek
+    map_location : device, dict of locations, or function of a storage and its location; "cpu" loads what was on
+        an accelerator
+    weights_only : bool, True unless given: a file can hold tensors, containers, numbers and text, and what
+        `serialization.add_safe_globals` allows. With False it can name any class and call any function: a file from
+        a stranger can then do to your computer whatever you can
+    mmap : bool, whether the tensors' memory stays in the file until it is touched; `f` is then a path. Loading takes
+        the same time for any size, and checksums of the storages are not looked at
+    pickle_module, pickle_load_args : accepted for PyTorch's sake
+
+    Returns
+    -------
+    the object; tensors that shared memory share it again
+
+    Raises
+    ------
+    CheckpointError
+        If the file is damaged or not a checkpoint; it names what is damaged.
+    UnsafeGlobal
+        If the file names what is not allowed.
+    FileNotFoundError
+        If there is no such file.
+    """
+    is_restricted = weights_only is None or bool(weights_only)
+    with opened(f, mmap) as file:
+        start = file.read(64)
+        file.seek(0)
+        if is_legacy(start):
+            if mmap:
+                raise RuntimeError("load: mmap needs a file in the newer format; save it again")
+            return load_legacy(file, map_location, reader_of_pickles(is_restricted))
+        if not start.startswith(b"PK"):
+            raise CheckpointError(
+                f"load: the file begins with {start[:8]!r}; a checkpoint begins with b'PK', or is of the format "
+                "before PyTorch 1.6"
+            )
+        return load_zip(file, map_location, reader_of_pickles(is_restricted), bool(mmap))
+
+
+@contextlib.contextmanager
+def opened(f, mmap):
+    """Open a path, or use a file that is open."""
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as file:
+            yield file
+        return
+    if mmap:
+        raise ValueError("load: mmap needs a path; an open file can't be mapped")
+    for method in ("read", "readline", "seek", "tell"):
+        if not hasattr(f, method):
+            raise AttributeError(
+                f"load: f is a {type(f).__name__} without {method}(); expected a path, or a file that is open for "
+                "reading bytes and can seek. io.BytesIO(f.read()) makes one"
+            )
+    place = f.tell()
+    yield f if hasattr(f, "readinto") and place == 0 else io.BytesIO(f.read())
+
+
+def load_zip(file, map_location, unpickle, is_mapped):
+    archive = Reader(file)
+    order = archive.read("byteorder").decode("latin1") if archive.has("byteorder") else "little"
+    memory = archive.mapped() if is_mapped else None
+
+    def fetch(key, size):
+        entry = f"data/{key}"
+        found = archive.size(entry)
+        if found != size:
+            raise CheckpointError(
+                f"load: entry {entry!r} has {found} bytes; its tensors need {size}"
+            )
+        if is_mapped and size:
+            place = archive.places[f"{archive.name}/{entry}"]
+            return frombuffer(memory, dtype=UINT8, count=size, offset=place).untyped_storage()
+        storage = new_storage(size)
+        archive.read_into(entry, bytes_of(storage) if size else memoryview(b""))
+        return storage
+
+    storages = Storages(fetch, map_location, needs_swap(order))
+    data = io.BytesIO(archive.read("data.pkl"))
+    return unpickle(data.read, data.readline, storages.persistent_load)
+
+
+# ---------------------------------------------------------------- pickles
+def reader_of_pickles(is_restricted):
+    """Return the function that reads a pickle: our own reader, or Python's, which runs what a file says."""
+    if is_restricted:
+        return lambda read, readline, persistent_load: Unpickler(
+            read, readline, persistent_load
+        ).load()
+    return lambda read, readline, persistent_load: Anything(read, readline, persistent_load).load()
+
+
+class Anything(pickle._Unpickler):
+    """Python's reader, which imports whatever a file names; PyTorch's names are ours."""
+
+    def __init__(self, read, readline, persistent_load):
+        super().__init__(self.Stream(read, readline))
+        self.persistent_load = persistent_load
+
+    class Stream:
+        def __init__(self, read, readline):
+            self.read, self.readline = read, readline
+
+    def find_class(self, module, name):
+        known = names.TABLE.get(f"{module}.{name}")
+        return super().find_class(module, name) if known is None else known
+
+
+def get_unsafe_globals_in_checkpoint(f):
+    """Return the names in a checkpoint that `weights_only=True` refuses, sorted; nothing is loaded."""
+    with opened(f, None) as file:
+        data = Reader(file).read("data.pkl")
+    found, strings = set(), []
+    for instruction, argument, _ in pickletools.genops(data):
+        if instruction.name == "GLOBAL":
+            found.add(argument.replace(" ", "."))
+        elif instruction.name == "STACK_GLOBAL":
+            found.add(".".join(strings[-2:]))
+        elif isinstance(argument, str):
+            strings.append(argument)
+    return sorted(found - names.TABLE.keys() - names.allowed.keys())

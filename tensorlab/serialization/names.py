@@ -1,0 +1,183 @@
+"""What the names in a checkpoint stand for: files name PyTorch's classes and functions, also those written here.
+
+A file is read with this table alone. A name that is not in it, or that a program has not allowed by
+`add_safe_globals`, is never imported.
+"""
+
+import collections
+import contextlib
+
+from .._core.device import device
+from .._core.dtypes import DTYPES
+from .._core.tensor import Size
+from .._tensor import Tensor
+from ..nn.parameter import Parameter
+from ..ops.resizing import tensor_over
+
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "safe_globals",
+]
+
+BY_NAME: dict = {str(dtype).partition(".")[2]: dtype for dtype in DTYPES}
+STORAGES = {  # the class that a file names for the bytes of a dtype
+    "BoolStorage": "bool",
+    "ByteStorage": "uint8",
+    "CharStorage": "int8",
+    "ShortStorage": "int16",
+    "IntStorage": "int32",
+    "LongStorage": "int64",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "FloatStorage": "float32",
+    "DoubleStorage": "float64",
+}
+NOT_HERE = {  # dtypes of PyTorch's that there are not here
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+    "QInt8Storage": "qint8",
+    "QUInt8Storage": "quint8",
+    "QInt32Storage": "qint32",
+}
+
+
+class StorageType:
+    """A class of storages in a file: its name, and the dtype of what it holds (None: bytes)."""
+
+    def __init__(self, name, dtype):
+        self.name: str = name
+        self.dtype: object = dtype
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+def rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metadata=None):
+    """Return a tensor over a storage that was read; `storage` is (bytes, dtype)."""
+    data, dtype = storage
+    x = tensor_over(data, dtype, offset, tuple(size), tuple(stride))
+    return x.requires_grad_(requires_grad) if requires_grad else x
+
+
+def rebuild_tensor(storage, offset, size, stride):
+    """The same in files of the first versions."""
+    return rebuild_tensor_v2(storage, offset, size, stride, False, None)
+
+
+def rebuild_parameter(data, requires_grad, hooks):
+    return Parameter(data, requires_grad)
+
+
+def rebuild_parameter_with_state(data, requires_grad, hooks, state):
+    return with_attributes(Parameter(data, requires_grad), state)
+
+
+def rebuild_from_type(function, kind, args, state):
+    made = function(*args)
+    if type(made) is not kind:
+        made = made.as_subclass(kind)
+    return with_attributes(made, state)
+
+
+def with_attributes(made, state):
+    """Set what a tensor had as attributes: a dict, or a dict and the slots."""
+    parts = state if isinstance(state, tuple) else (state,)
+    for part in parts:
+        for name, value in (part or {}).items():
+            setattr(made, name, value)
+    return made
+
+
+def encode(text, encoding):
+    """Bytes, which protocol 2 writes as text."""
+    if encoding != "latin1":
+        raise ValueError(f"bytes are encoded as {encoding!r}; expected 'latin1'")
+    return text.encode("latin1")
+
+
+def plain_bytes(data=b""):
+    """Some bytes; of a number, Python would make as many as a file asks for."""
+    if not isinstance(data, bytes):
+        raise ValueError(f"bytes are made of a {type(data).__name__}; expected bytes")
+    return data
+
+
+def changeable_bytes(data=b""):
+    """The same as a bytearray."""
+    return bytearray(plain_bytes(data))
+
+
+TABLE: dict = {
+    "torch._utils._rebuild_tensor_v2": rebuild_tensor_v2,
+    "torch._utils._rebuild_tensor": rebuild_tensor,
+    "torch._utils._rebuild_parameter": rebuild_parameter,
+    "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
+    "torch._tensor._rebuild_from_type_v2": rebuild_from_type,
+    "torch.nn.parameter.Parameter": Parameter,
+    "torch.Tensor": Tensor,
+    "torch.Size": Size,
+    "torch.device": device,
+    "torch.UntypedStorage": StorageType("UntypedStorage", None),
+    "torch.storage.UntypedStorage": StorageType("UntypedStorage", None),
+    "collections.OrderedDict": collections.OrderedDict,
+    "collections.Counter": collections.Counter,
+    "_codecs.encode": encode,
+    **{
+        f"{module}.{kind.__name__}": kind
+        for module in ("builtins", "__builtin__")
+        for kind in (set, frozenset, complex)
+    },
+    "builtins.bytearray": changeable_bytes,
+    "__builtin__.bytearray": changeable_bytes,
+    "builtins.bytes": plain_bytes,
+    "__builtin__.bytes": plain_bytes,
+    **{f"torch.{name}": dtype for name, dtype in BY_NAME.items()},
+    **{f"torch.{name}": StorageType(name, BY_NAME[dtype]) for name, dtype in STORAGES.items()},
+}
+# What may be called: classes and functions of the table; dtypes and storages are only values.
+CALLABLE = {
+    *(value for value in TABLE.values() if callable(value)),
+}
+allowed: dict = {}  # names that the program has allowed, and what they stand for
+
+
+def name_of(thing):
+    """Return the dotted name under which a file has a class or function."""
+    return f"{thing.__module__}.{thing.__qualname__}"
+
+
+def add_safe_globals(safe_globals):
+    """Allow classes and functions in files that are loaded with `weights_only=True`.
+
+    Parameters
+    ----------
+    safe_globals : list of classes and functions, or of pairs of one and its name in files; a file can call
+        them with arguments of its choice, so allow only what is harmless then
+    """
+    for entry in safe_globals:
+        thing, name = entry if isinstance(entry, tuple) else (entry, name_of(entry))
+        allowed[name] = thing
+
+
+def get_safe_globals():
+    """Return the list of what `add_safe_globals` has allowed."""
+    return [thing if name == name_of(thing) else (thing, name) for name, thing in allowed.items()]
+
+
+def clear_safe_globals():
+    """Forget what `add_safe_globals` has allowed."""
+    allowed.clear()
+
+
+@contextlib.contextmanager
+def safe_globals(safe_globals):
+    """Allow classes and functions while the context is active, as `add_safe_globals` does."""
+    before = dict(allowed)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        allowed.clear()
+        allowed.update(before)

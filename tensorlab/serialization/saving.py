@@ -1,0 +1,57 @@
+"""save: objects and the memory of their tensors into one file."""
+
+import os
+
+from .archive import Writer, replacing
+from .pickler import dumps
+from .storages import bytes_of
+
+__all__ = ["save"]
+
+
+def save(
+    obj,
+    f,
+    pickle_module=None,
+    pickle_protocol=2,
+    _use_new_zipfile_serialization=True,
+    _disable_byteorder_record=False,
+):
+    """Save an object into a file that `load` reads, and PyTorch's `torch.load`.
+
+    Parameters
+    ----------
+    obj : tensors, and containers of them: a state dict, lists, numbers, text. Tensors over one storage share it
+        after loading, too. A whole storage is saved even if a tensor shows a part of it: save a clone of a small view
+    f : str, path or file that is open for writing bytes
+    pickle_module, pickle_protocol, _use_new_zipfile_serialization, _disable_byteorder_record : accepted for
+        PyTorch's sake; the format is always the newer one
+
+    Raises
+    ------
+    OSError
+        If it can't be written. A file at a path that was there before is then still there, as it was.
+
+    Notes
+    -----
+    At a path the file is written beside the old one, and takes its place when it is complete on the disk.
+    """
+    if isinstance(f, (str, os.PathLike)):
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        pickled = dumps(obj)  # before anything is opened
+        with replacing(f) as file:
+            write(file, name, *pickled)
+        return
+    if not hasattr(f, "write"):
+        raise AttributeError(
+            f"save: f is a {type(f).__name__}; expected a path, or a file that is open for writing bytes"
+        )
+    write(f, "archive", *dumps(obj))
+
+
+def write(file, name, pickled, storages):
+    writer = Writer(file, name)
+    writer.add("data.pkl", pickled)
+    for key, storage in enumerate(storages):
+        writer.add(f"data/{key}", bytes_of(storage) if len(storage) else b"")
+    writer.close()

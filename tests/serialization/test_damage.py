@@ -1,0 +1,352 @@
+"""Damaged and hostile files: an error, never other numbers, a running program or a dead interpreter."""
+
+import io
+import pickle
+import random
+import struct
+import zipfile
+
+import pytest
+
+import tensorlab
+from tensorlab.errors import CheckpointError, DeviceError, UnsafeGlobal
+from tensorlab.serialization.pickler import dumps
+from tensorlab.serialization.storages import Storages
+from tensorlab.serialization.unpickler import Unpickler
+from tests.serialization import examples
+
+
+def saved(obj):
+    file = io.BytesIO()
+    tensorlab.save(obj, file)
+    return file.getvalue()
+
+
+def honest():
+    return {
+        **examples.tensors(tensorlab),
+        **examples.containers(tensorlab),
+        "extra": {"a": (1, [2.5])},
+    }
+
+
+def plain(obj):
+    return {name: x for name, x in obj.items() if "attributes" not in name}
+
+
+def mutated(data, rng):
+    """Return a copy with bits turned, a part missing, too much, or replaced."""
+    data, kind = bytearray(data), rng.randrange(5)
+    if kind == 0:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    elif kind == 1:
+        del data[rng.randrange(len(data)) :]
+    elif kind == 2:
+        begin = rng.randrange(len(data))
+        del data[begin : begin + rng.randrange(1, 300)]
+    elif kind == 3:
+        place = rng.randrange(len(data))
+        data[place:place] = rng.randbytes(rng.randrange(1, 20))
+    else:
+        for _ in range(rng.randrange(2, 20)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data)
+
+
+def try_mutants(count, seed):
+    obj = plain(honest())
+    data, expected, rng = saved(obj), examples.shown(obj), random.Random(seed)
+    refused = 0
+    for _ in range(count):
+        try:
+            found = tensorlab.load(io.BytesIO(mutated(data, rng)))
+        except CheckpointError:
+            refused += 1
+        else:
+            assert examples.shown(found) == expected
+    assert refused > count / 2
+
+
+def test_a_changed_file_is_refused_or_gives_the_same():
+    try_mutants(400, 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(10))
+def test_ten_thousand_changed_files(seed):
+    try_mutants(1000, seed)
+
+
+SNIPPETS = [
+    *(b"(", b"t", b"R", b"b", b"Q", b"\x81", b"a", b"e", b"s", b"u", b"0", b"]", b"}", b")", b"N"),
+    *(b"\x85", b"\x86", b"\x87", b"\x8f", b"\x90", b"\x91", b"h\x05", b"q\x05", b"K\xff", b"."),
+    *(
+        b"J\xff\xff\xff\x7f",
+        b"J\xff\xff\xff\xff",
+        b"\x8a\x08" + b"\xff" * 7 + b"\x7f",
+        b"ctorch\nSize\n",
+    ),
+    *(b"ctorch\ndevice\n", b"ctorch._utils\n_rebuild_tensor_v2\n", b"cbuiltins\nset\n"),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_pickles_do_no_harm(seed):
+    rng, outcomes = random.Random(seed), {"read": 0, "refused": 0}
+    data, storages = dumps(plain(honest()))
+
+    def fetch(key, size):
+        if not key.isdigit() or int(key) >= len(storages) or len(storages[int(key)]) != size:
+            raise CheckpointError("no such storage")
+        return storages[int(key)]
+
+    for _ in range(500):
+        changed = bytearray(data)
+        for _ in range(rng.randrange(1, 6)):
+            place = rng.randrange(len(changed))
+            if rng.random() < 0.5:
+                changed[place] = rng.randrange(256)
+            else:
+                changed[place : place + rng.randrange(3)] = rng.choice(SNIPPETS)
+        file = io.BytesIO(bytes(changed))
+        try:
+            Unpickler(file.read, file.readline, Storages(fetch, None).persistent_load).load()
+            outcomes["read"] += 1
+        except (CheckpointError, DeviceError):
+            outcomes["refused"] += 1
+    assert outcomes["refused"] > 300
+
+
+# ------------------------------------------------------------ hostile pickles
+def in_a_file(pickled):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", pickled)
+        out.writestr("x/version", "3\n")
+    file.seek(0)
+    return file
+
+
+def name(module, attribute):
+    return f"c{module}\n{attribute}\n".encode()
+
+
+def text(words):
+    return b"X" + struct.pack("<I", len(words.encode())) + words.encode()
+
+
+DANGEROUS = [
+    *(("os", "system"), ("posix", "system"), ("builtins", "eval"), ("builtins", "exec")),
+    *(("builtins", "open"), ("builtins", "getattr"), ("__builtin__", "__import__")),
+    *(("subprocess", "Popen"), ("shutil", "rmtree"), ("operator", "attrgetter")),
+    *(("pickle", "loads"), ("_pickle", "loads"), ("importlib", "import_module")),
+    *(("torch.hub", "load"), ("torch", "load"), ("torch", "save"), ("torch.jit", "load")),
+    *(("tensorlab", "load"), ("tensorlab", "save"), ("tensorlab.serialization", "save")),
+    *(("tensorlab.serialization.names", "add_safe_globals"), ("builtins", "type")),
+    *(("numpy", "load"), ("numpy.core.multiarray", "_reconstruct"), ("ctypes", "CDLL")),
+    *(("types", "FunctionType"), ("types", "CodeType"), ("socket", "socket"), ("sys", "exit")),
+    *(("collections", "namedtuple"), ("functools", "partial"), ("runpy", "run_path")),
+    *(("torch._utils", "_import_dotted_name"), ("torch._utils", "_rebuild_wrapper_subclass")),
+    *(("torch.storage", "_load_from_bytes"), ("torch._utils", "__dict__"), ("", "")),
+]
+CALLS = {
+    "reduced": lambda what: what + text("x") + b"\x85R.",
+    "made": lambda what: what + b")\x81.",
+    "built": lambda what: what + b")R}" + text("a") + b"K\x01sb.",
+    "only named": lambda what: what + b".",
+    "in a list": lambda what: b"](" + what + text("x") + b"\x85Re.",
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("target", DANGEROUS, ids=".".join)
+def test_nothing_is_imported_because_a_file_names_it(target, call, monkeypatch):
+    monkeypatch.setattr("os.system", lambda *given: pytest.fail("the file has run a program"))
+    pickled = b"\x80\x02" + CALLS[call](name(*target))
+    with pytest.raises(UnsafeGlobal, match="which is not allowed"):
+        tensorlab.load(in_a_file(pickled))
+    with pytest.raises(pickle.UnpicklingError):
+        tensorlab.load(in_a_file(pickled), weights_only=True)
+
+
+ODD = {
+    "a dtype is called": name("torch", "float32") + b")R.",
+    "a storage type is called": name("torch", "FloatStorage") + b")R.",
+    "a list is called": b"])R.",
+    "a memory of a size": name("builtins", "bytearray") + b"\x8a\x06\x00\x00\x00\x00\x00\x7f\x85R.",
+    "bytes of a size": name("builtins", "bytes") + b"\x8a\x06\x00\x00\x00\x00\x00\x7f\x85R.",
+    "an empty stack": b"0.",
+    "no end": b"]",
+    "a missing mark": b"]e.",
+    "a mark as the result": b"(.",
+    "a mark in a tuple": b"(\x85.",
+    "a wrong memo": b"h\x09.",
+    "an old instruction": b"I1\n.",
+    "a module": b"i os\nsystem\n.",
+    "an instance": b"(o.",
+    "an extension": b"\x82\x01.",
+    "an out-of-band buffer": b"\x97.",
+    "a later protocol": b"\x80\x09N.",
+    "a long text that is not there": b"\x8d" + b"\xff" * 8 + b".",
+    "a dict with an odd number of items": b"}(K\x01u.",
+    "a list as a key": b"}]K\x01s.",
+    "an id that is no tuple": b"K\x01Q.",
+    "an id of another kind": text("module") + b"\x85Q.",
+    "attributes of a list": b"]}b.",
+    "set items of a list": b"]K\x01K\x02s.",
+    "append to a dict": b"}K\x01a.",
+    "add to a list": b"](K\x01\x90.",
+    "encode with another codec": name("_codecs", "encode") + text("a") + text("rot13") + b"\x86R.",
+    "a size of text": name("torch", "Size") + text("ab") + b"\x85R.",
+    "tuples in tuples": b")" + b"\x85" * 1000 + b".",
+    "a deep key": b"})" + b"\x85" * 100_000 + b"K\x01s.",
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_what_no_checkpoint_has_is_refused(what):
+    with pytest.raises(CheckpointError):
+        tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
+
+
+def tensor_of(offset, size, stride, count=4, kind="FloatStorage", key="0"):
+    """Return a pickle of a tensor over a storage of some numbers."""
+    number = lambda n: b"\x8a\x09" + n.to_bytes(9, "little", signed=True)
+    numbers = lambda items: b"(" + b"".join(map(number, items)) + b"t"
+    identity = (
+        b"(" + text("storage") + name("torch", kind) + text(key) + text("cpu") + number(count)
+    )
+    parts = identity + b"tQ" + number(offset) + numbers(size) + numbers(stride) + b"\x89}"
+    return b"\x80\x02" + name("torch._utils", "_rebuild_tensor_v2") + b"(" + parts + b"tR."
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"offset": 1, "size": [4], "stride": [1]},
+        {"offset": 0, "size": [5], "stride": [1]},
+        {"offset": -1, "size": [2], "stride": [1]},
+        {"offset": 0, "size": [2, 2], "stride": [3, 1]},
+        {"offset": 0, "size": [-1], "stride": [1]},
+        {"offset": 0, "size": [2], "stride": [-1]},
+        {"offset": 3, "size": [2], "stride": [-1]},
+        {"offset": 0, "size": [2], "stride": [1, 1]},
+        {"offset": 0, "size": [2**62, 4], "stride": [1, 1]},
+        {"offset": 0, "size": [2**63], "stride": [0]},
+        {"offset": 2**62, "size": [1], "stride": [1]},
+        {"offset": 0, "size": [2], "stride": [2**62]},
+        {"offset": 0, "size": [4], "stride": [1], "count": 5},
+        {"offset": 0, "size": [4], "stride": [1], "count": -1},
+        {"offset": 0, "size": [4], "stride": [1], "count": 2**60},
+        {"offset": 0, "size": [4], "stride": [1], "kind": "DoubleStorage"},
+        {"offset": 0, "size": [4], "stride": [1], "key": "../../etc/passwd"},
+        {"offset": 0, "size": [1] * 200, "stride": [1] * 200},
+    ],
+    ids=str,
+)
+def test_a_tensor_outside_its_storage_is_refused(options):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", tensor_of(**options))
+        out.writestr("x/data/0", bytes(16))
+    file.seek(0)
+    with pytest.raises(CheckpointError):
+        tensorlab.load(file)
+
+
+def test_the_helper_makes_an_honest_tensor_too():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", tensor_of(1, [3], [1]))
+        out.writestr("x/data/0", struct.pack("<4f", 1, 2, 3, 4))
+    file.seek(0)
+    assert tensorlab.load(file).tolist() == [2, 3, 4]
+
+
+# ------------------------------------------------------------ hostile zip files
+def rewritten(data, change):
+    """Return a zip file whose entries (info, bytes) went through a function that gives a list of them."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
+        for info in old.infolist():
+            for entry in change(zipfile.ZipInfo(info.filename), old.read(info)):
+                new.writestr(*entry)
+    out.seek(0)
+    return out
+
+
+def compressed(info, data):
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return [(info, data)]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda info, data: [(info, data), (zipfile.ZipInfo(info.filename), data)], "two entries"),
+        (compressed, "is compressed"),
+        (
+            lambda info, data: [] if info.filename.endswith("/0") else [(info, data)],
+            "no entry 'data/0'",
+        ),
+        (lambda info, data: [] if "pkl" in info.filename else [(info, data)], "data.pkl"),
+        (
+            lambda info, data: [(info, data[:-4] if "/0" in info.filename else data)],
+            "its tensors need",
+        ),
+        (
+            lambda info, data: [(info, data + b"\0" if "/0" in info.filename else data)],
+            "its tensors need",
+        ),
+        (
+            lambda info, data: [(info, b"middle" if "byteorder" in info.filename else data)],
+            "byte order",
+        ),
+        (
+            lambda info, data: [(info, data), ("other/data.pkl", data)][
+                : 1 + ("pkl" in info.filename)
+            ],
+            "data.pkl",
+        ),
+    ],
+)
+def test_a_file_with_other_entries_is_refused(change, message):
+    data = saved({"a": tensorlab.arange(4.0)})
+    with pytest.raises(CheckpointError, match=message):
+        tensorlab.load(rewritten(data, change))
+
+
+def test_entries_that_share_bytes_are_refused():
+    data = bytearray(saved([tensorlab.zeros(4), tensorlab.zeros(4)]))
+    directory = data.index(b"PK\1\2")
+    second = data.index(b"data/1", directory) - len("archive/") - 46
+    first = data.index(b"data/0", directory) - len("archive/") - 46
+    data[second + 42 : second + 46] = data[first + 42 : first + 46]
+    with pytest.raises(CheckpointError, match="another name in its header|overlap"):
+        tensorlab.load(io.BytesIO(data))
+
+
+def test_nothing_is_written_beside_a_file_that_climbs(tmp_path):
+    file = tmp_path / "x.pt"
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("../../outside/data.pkl", b"\x80\x02N.")
+    with pytest.raises(CheckpointError):
+        tensorlab.load(file)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.pt"]
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"P", b"PK", b"\x80\x02N.", b"hello", b"\x1f\x8b", b"PK\5\6" + bytes(18)]
+)
+def test_what_is_no_checkpoint_is_refused(start):
+    with pytest.raises(CheckpointError):
+        tensorlab.load(io.BytesIO(start))
+
+
+def test_a_damaged_entry_is_named():
+    data = bytearray(saved({"a": tensorlab.arange(4.0)}))
+    place = data.index(struct.pack("<4f", 0, 1, 2, 3))
+    data[place + 5] ^= 1
+    with pytest.raises(CheckpointError, match="entry 'archive/data/0' is damaged: its checksum"):
+        tensorlab.load(io.BytesIO(data))

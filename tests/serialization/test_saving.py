@@ -1,0 +1,296 @@
+"""save replaces a file as a whole or not at all; load says where tensors go and what is allowed."""
+
+import io
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tensorlab
+from tensorlab import nn
+from tensorlab.errors import CheckpointError, DeviceError, UnsafeGlobal
+from tests.oracle import require_torch
+
+posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
+# Saves numbers over and over, and says so once it has begun.
+WRITER = """
+import sys, tensorlab
+for step in range(1, 10**9):
+    tensorlab.save({"step": step, "x": tensorlab.full((50_000,), float(step))}, sys.argv[1])
+    if step == 1:
+        print("begun", flush=True)
+"""
+
+
+def kill_at_random(path, times):
+    """Kill a program that saves, and check what is there."""
+    steps = []
+    for i in range(times):
+        child = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+        )
+        assert child.stdout.readline() == "begun\n"
+        time.sleep(0.003 * (i % 17))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        found = tensorlab.load(path)
+        assert found["x"].tolist() == [float(found["step"])] * 50_000
+        steps.append(found["step"])
+    return steps
+
+
+@posix
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
+    assert max(kill_at_random(tmp_path / "x.pt", 6)) > 1
+
+
+@posix
+@pytest.mark.nightly
+def test_two_hundred_killed_saves(tmp_path):
+    assert max(kill_at_random(tmp_path / "x.pt", 200)) > 1
+
+
+FULL = """
+import resource, signal, sys, tensorlab
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    tensorlab.save(tensorlab.zeros(100_000), sys.argv[1])
+except OSError as error:
+    print("refused:", error.strerror)
+"""
+
+
+@posix
+def test_a_full_disk_leaves_the_old_file(tmp_path):
+    path = tmp_path / "x.pt"
+    tensorlab.save({"a": 1}, path)
+    before = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("refused:"), done.stderr
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["x.pt"]
+
+
+@posix
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        tensorlab.save(1, tmp_path / "nowhere" / "x.pt")
+    folder = tmp_path / "closed"
+    folder.mkdir()
+    tensorlab.save({"a": 1}, folder / "x.pt")
+    folder.chmod(0o500)
+    try:
+        if os.access(folder, os.W_OK):
+            pytest.skip("this user may write everywhere")
+        with pytest.raises(PermissionError):
+            tensorlab.save({"a": 2}, folder / "x.pt")
+    finally:
+        folder.chmod(0o700)
+    assert tensorlab.load(folder / "x.pt") == {"a": 1}
+
+
+def test_what_cannot_be_pickled_leaves_the_old_file(tmp_path):
+    path = tmp_path / "x.pt"
+    tensorlab.save({"a": 1}, path)
+    with pytest.raises((AttributeError, TypeError, Exception), match="lambda|pickle"):
+        tensorlab.save({"a": lambda: 1}, path)
+    with pytest.raises(NotImplementedError, match="meta has no data"):
+        tensorlab.save(tensorlab.empty(2, device="meta"), path)
+    assert tensorlab.load(path) == {"a": 1}
+    assert [one.name for one in tmp_path.iterdir()] == ["x.pt"]
+
+
+@posix
+def test_links_and_rights_stay(tmp_path):
+    path, link = tmp_path / "x.pt", tmp_path / "link.pt"
+    old = os.umask(0o027)
+    try:
+        tensorlab.save(1, path)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    path.chmod(0o604)
+    link.symlink_to(path)
+    tensorlab.save(2, link)
+    assert link.is_symlink()
+    assert tensorlab.load(path) == 2
+    assert stat.S_IMODE(path.stat().st_mode) == 0o604
+
+
+def test_equal_objects_give_equal_files(tmp_path):
+    files = []
+    for _ in range(2):
+        file = io.BytesIO()
+        tensorlab.save({"a": tensorlab.arange(5), "b": [1, 2]}, file)
+        files.append(file.getvalue())
+    assert files[0] == files[1]
+
+
+def test_storages_lie_at_multiples_of_64(tmp_path):
+    file = io.BytesIO()
+    values = [tensorlab.full((n,), float(n)) for n in (1, 3, 17, 100)]
+    tensorlab.save(values, file)
+    for x in values:
+        assert file.getvalue().index(bytes(memoryview(x).cast("B"))) % 64 == 0
+
+
+def test_large_entries_are_written_in_pieces():
+    x, file = tensorlab.arange(700_000), io.BytesIO()  # more than five pieces
+    tensorlab.save(x, file)
+    file.seek(0)
+    assert tensorlab.equal(tensorlab.load(file), x)
+
+
+def test_a_file_that_is_open_is_written_and_read_where_it_stands(tmp_path):
+    with open(tmp_path / "x.bin", "wb") as file:
+        tensorlab.save(tensorlab.arange(3), file)
+    with open(tmp_path / "x.bin", "rb") as file:
+        assert tensorlab.load(file).tolist() == [0, 1, 2]
+    with pytest.raises(AttributeError, match="expected a path, or a file"):
+        tensorlab.save(1, 5)
+    with pytest.raises(AttributeError, match=r"without read\(\); expected a path"):
+        tensorlab.load(5)
+    with pytest.raises(ValueError, match="mmap needs a path"):
+        tensorlab.load(io.BytesIO(), mmap=True)
+    with pytest.raises(FileNotFoundError):
+        tensorlab.load(tmp_path / "none.pt")
+
+
+# ------------------------------------------------------------ where to
+@pytest.fixture
+def from_cuda():
+    """Return a file whose storage lies on "cuda:0"."""
+    import zipfile
+
+    file, moved = io.BytesIO(), io.BytesIO()
+    tensorlab.save(tensorlab.arange(3), file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(moved, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename.endswith("pkl"):
+                data = data.replace(b"X\x03\x00\x00\x00cpu", b"X\x06\x00\x00\x00cuda:0")
+            new.writestr(info.filename, data)
+    return lambda: io.BytesIO(moved.getvalue())
+
+
+def test_what_was_on_an_accelerator_needs_a_location(from_cuda):
+    with pytest.raises(DeviceError, match="lies on 'cuda:0'.*map_location='cpu'"):
+        tensorlab.load(from_cuda())
+    seen = []
+
+    def keep(storage, location):
+        seen.append((len(storage), location))
+        return storage
+
+    for location in ("cpu", tensorlab.device("cpu"), {"cuda:0": "cpu"}, keep):
+        assert tensorlab.load(from_cuda(), location).tolist() == [0, 1, 2]
+    assert seen == [(24, "cuda:0")]
+    with pytest.raises(DeviceError):
+        tensorlab.load(from_cuda(), {"cpu": "cpu"})
+    with pytest.raises(DeviceError):
+        tensorlab.load(from_cuda(), lambda storage, location: None)
+    with pytest.raises(DeviceError):
+        tensorlab.load(from_cuda(), "cuda:1")
+    with pytest.raises(TypeError, match="map_location is a int"):
+        tensorlab.load(from_cuda(), 3)
+
+
+# ------------------------------------------------------------ what is allowed
+class Settings:
+    def __init__(self, width=1):
+        self.width = width
+
+
+class Guarded(Settings):
+    def __setstate__(self, state):
+        self.width = state["width"] + 1
+
+
+def in_a_file(obj):
+    file = io.BytesIO()
+    tensorlab.save(obj, file)
+    return lambda: io.BytesIO(file.getvalue())
+
+
+def test_a_class_must_be_allowed():
+    names = tensorlab.serialization
+    file, name = in_a_file({"a": Settings(3), "b": Guarded(4)}), f"{__name__}.Settings"
+    with pytest.raises(UnsafeGlobal, match=f"names {name}, which is not allowed.*add_safe_globals"):
+        tensorlab.load(file())
+    assert name in names.get_unsafe_globals_in_checkpoint(file())
+    with names.safe_globals([Settings, Guarded]):
+        assert set(names.get_safe_globals()) == {Settings, Guarded}
+        assert not set(names.get_unsafe_globals_in_checkpoint(file())) & {name}
+    assert names.get_safe_globals() == []
+    allowed = [Settings, (Guarded, f"{__name__}.Guarded")]
+    with pytest.raises(UnsafeGlobal):
+        tensorlab.load(file())
+    import copyreg
+
+    with names.safe_globals([*allowed, copyreg._reconstructor, object]):
+        try:
+            found = tensorlab.load(file())
+        finally:
+            names.clear_safe_globals()
+    assert (found["a"].width, found["b"].width) == (3, 5)
+    assert names.get_safe_globals() == []
+
+
+def test_a_name_in_a_file_can_stand_for_another_class():
+    names, file = tensorlab.serialization, in_a_file([Settings(7)])
+    import copyreg
+
+    names.add_safe_globals([(Guarded, f"{__name__}.Settings"), copyreg._reconstructor, object])
+    try:
+        assert names.get_safe_globals()[0] == (Guarded, f"{__name__}.Settings")
+        assert isinstance(tensorlab.load(file())[0], Guarded)
+    finally:
+        names.clear_safe_globals()
+
+
+def test_a_whole_model_needs_trust():
+    tensorlab.manual_seed(0)
+    model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+    file = in_a_file(model)
+    with pytest.raises(UnsafeGlobal, match=r"Sequential|_reconstructor"):
+        tensorlab.load(file())
+    found = tensorlab.load(file(), weights_only=False)
+    x = tensorlab.ones(1, 2)
+    assert tensorlab.equal(found(x), model(x))
+    assert found[0].weight.is_leaf
+    assert found[0].weight.requires_grad
+
+
+def test_a_bad_file_is_refused_without_restrictions_too():
+    file = in_a_file(tensorlab.arange(3))().getvalue()
+    with pytest.raises(CheckpointError):
+        tensorlab.load(io.BytesIO(file[:-30]), weights_only=False)
+
+
+# ------------------------------------------------------------ the format of before
+def test_damaged_files_of_the_older_format_are_refused(tmp_path):
+    torch = require_torch()
+    file = io.BytesIO()
+    torch.save([torch.arange(3), torch.ones(2, 2)], file, _use_new_zipfile_serialization=False)
+    data = file.getvalue()
+    assert tensorlab.load(io.BytesIO(data))[1].tolist() == [[1, 1], [1, 1]]
+    (tmp_path / "old.pt").write_bytes(data)
+    with pytest.raises(RuntimeError, match="mmap needs a file in the newer format"):
+        tensorlab.load(tmp_path / "old.pt", mmap=True)
+    for changed in (data[:-3], data[:-40], data[:200], data[:20]):
+        with pytest.raises(CheckpointError):
+            tensorlab.load(io.BytesIO(changed))
+    place = data.rindex((3).to_bytes(8, "little"))
+    for count in (0, 5, 2**40):
+        with pytest.raises(CheckpointError, match="is damaged"):
+            tensorlab.load(
+                io.BytesIO(data[:place] + count.to_bytes(8, "little") + data[place + 8 :])
+            )
