@@ -10,6 +10,7 @@ import warnings
 import numpy as np
 
 from tensorlab._core.arrays import from_numpy
+from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.pooling.adaptive import (
@@ -18,6 +19,7 @@ from tensorlab.ops.pooling.adaptive import (
     adaptive_avg_pool3d,
 )
 
+UINT8 = DTYPES[1]
 DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
 ANY_DIMS = ("nearest", "nearest-exact", "area")
 AVERAGES = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
@@ -76,18 +78,15 @@ def interpolate(
         )
     if mode == "area":
         return AVERAGES[input.dim()](input, tuple(sizes))
+    check_dtype(input, mode, antialias)
     is_same = sizes == list(input.shape[2:]) and not antialias
     if is_same and mode not in ("bicubic", "nearest-exact"):
         return input.clone()
-    x, kind = input, np.float64 if input.element_size() == 8 else np.float32
-    if mode not in ANY_DIMS:
-        x = in_floats(input)
-    is_bytes = x.dtype != input.dtype and not input.is_floating_point()
+    is_bytes = input.dtype is UINT8 and mode not in ANY_DIMS
+    x, kind = input, np.float64 if is_bytes or input.element_size() == 8 else np.float32
     for axis in reversed(range(axes)):
         options = mode, bool(align_corners), antialias, kind
         x = call_unpacked(along, x, axis + 2, sizes[axis], scales[axis], *options)
-        if is_bytes:  # as in PyTorch, which keeps bytes between the axes
-            x = x.round().clamp(0, 255)
     return x.clone() if x is input else x.to(input.dtype)
 
 
@@ -139,14 +138,18 @@ def sizes_and_scales(input, size, scale_factor, recompute_scale_factor, mode):
     return sizes, [None if is_exact else 1 / float(scale) for scale in listed]
 
 
-def in_floats(input):
-    """Return the input in the type that sums are taken in."""
-    if input.is_floating_point():
-        return input.float() if input.element_size() < 4 else input
-    if input.dtype.itemsize == 1 and str(input.dtype).endswith("uint8"):
-        return input.float()
+def check_dtype(input, mode, antialias):
+    """Refuse a type that has no sums: integers but bytes in pictures, and half numbers with antialias."""
+    takes_bytes = mode in ("nearest", "nearest-exact") or DIMS[mode] == 4
+    is_half = input.element_size() == 2
+    if input.is_floating_point() and not (antialias and is_half):
+        return
+    if input.dtype is UINT8 and takes_bytes:
+        return
+    expected = "float32 or float64" if antialias else "a floating type"
     raise UnsupportedDType(
-        f"interpolate: the input is of type {input.dtype}; expected a floating type or uint8"
+        f"interpolate: the input is of type {input.dtype}; with mode {mode!r}"
+        f"{' and antialias' if antialias else ''} expected {expected}{' or uint8' if takes_bytes else ''}"
     )
 
 
@@ -155,14 +158,17 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
     old = x.size(dim)
     # As in PyTorch, a size that stays is left alone in some modes, whatever the scale.
     is_kept = mode.endswith("linear") or (mode == "nearest" and x.dim() == 4)
-    if old == size and (step in (None, 1.0) or (is_kept and not antialias)):
+    is_bytes = x.dtype is UINT8 and mode not in ANY_DIMS
+    if old == size and (step in (None, 1.0) or (is_kept and not antialias) or is_bytes):
         return x
     if align_corners:
         step = (old - 1) / (size - 1) if size > 1 else 0.0
     elif step is None:
         step = old / size
+    add = weighted_bytes if is_bytes else weighted_sum
     if antialias:
-        return weighted_sum(x, dim, *filter_terms(old, size, step, mode), kind)
+        places, weights = filter_terms(old, size, step, mode)
+        return add(x, dim, places, weights if is_bytes else shared(places, weights), kind)
     new = np.arange(size, dtype=kind)
     if mode in ("nearest", "nearest-exact"):
         shift = kind(0.5 if mode == "nearest-exact" else 0)
@@ -170,7 +176,7 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
         return x.index_select(dim, from_numpy(places).to(x.device))
     middle = new * kind(step) if align_corners else kind(step) * (new + kind(0.5)) - kind(0.5)
     terms = (cubic_terms if mode == "bicubic" else linear_terms)(middle, old)
-    return weighted_sum(x, dim, *terms, kind)
+    return add(x, dim, *terms, kind)
 
 
 def weighted_sum(x, dim, places, weights, kind):
@@ -182,6 +188,21 @@ def weighted_sum(x, dim, places, weights, kind):
         term = taken * from_numpy(weight.astype(kind)).to(x.device).reshape(shape)
         out = term if out is None else out + term
     return out
+
+
+def weighted_bytes(x, dim, places, weights, kind):
+    """Return the same of bytes as bytes, in integers: weights in units of 2**-bits, the largest just below 2**15."""
+    weights = np.array(weights, dtype=kind)
+    for k in range(1, len(weights)):  # a pixel at the edge has the weights of those outside, too
+        is_again = places[k] == places[k - 1]
+        weights[k] += weights[k - 1] * is_again
+        weights[k - 1] *= ~is_again
+    bits = 22
+    while int(weights.max() * 2**bits + 0.5) >= 2**15:
+        bits -= 1
+    units = np.trunc(weights * 2**bits + np.copysign(0.5, weights))
+    total = weighted_sum(x.int(), dim, places, units, np.int32)
+    return ((total + 2 ** (bits - 1)) >> bits).clamp(0, 255).byte()
 
 
 def linear_terms(middle, old):
@@ -214,7 +235,10 @@ FILTERS = {  # how far they reach, and their shape
 
 
 def filter_terms(old, size, step, mode):
-    """Return the places under a filter, as wide as new pixels where they are the larger ones, and their weights."""
+    """Return the places under a filter, as wide as new pixels where they are the larger ones, and their weights.
+
+    Where the filter has fewer places than elsewhere, it repeats its first with weight 0.
+    """
     reach, shape = FILTERS[mode]
     width = max(step, 1.0)
     centre = step * (np.arange(size) + 0.5)
@@ -223,11 +247,13 @@ def filter_terms(old, size, step, mode):
     places = first + np.arange((last - first).max() + 1)[:, None]
     is_under = places <= last
     weights = shape(np.abs(places - centre + 0.5) / width) * is_under
-    # A filter with fewer places repeats its first; the repeats share that one's weight, for 0 times inf would be nan.
-    repeats = 1 + (~is_under).sum(0)
-    weights = np.where(is_under, weights, weights[0] / repeats)
-    weights[0] /= repeats
     return np.where(is_under, places, first), weights / weights.sum(0)
+
+
+def shared(places, weights):
+    """Return weights of which that of a first place is divided among its repeats, for 0 times inf would be nan."""
+    is_first = places == places[0]
+    return np.where(is_first, weights[0] / is_first.sum(0), weights)
 
 
 # ------------------------------------------------------------------------------ older names
