@@ -5,13 +5,60 @@ sample for each, and `collate_fn` makes one batch of the samples.  All of it hap
 process; workers are not written yet.
 """
 
-from itertools import islice
+from itertools import islice, repeat
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 
-__all__ = ["DataLoader"]
+__all__ = ["DataLoader", "get_worker_info"]
+
+
+# What a loader is made of, and can't be changed later.
+FIXED = frozenset(
+    ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+)
+
+
+class Batches:
+    """One pass over a loader. A sample that raises does not end it: `next` goes on with the batch after."""
+
+    def __init__(self, loader):
+        dataset, self.collate = loader.dataset, loader.collate_fn
+        self.dataset = dataset
+        self.drop_last = loader.drop_last
+        self.size = loader.batch_size
+        self.length = loader.__len__
+        if isinstance(dataset, IterableDataset):
+            self.fetch, self.plan = self.from_stream, repeat(iter(dataset))
+        elif loader.batch_sampler is not None:
+            self.fetch, self.plan = self.at_indices, iter(loader.batch_sampler)
+        else:
+            self.fetch, self.plan = dataset.__getitem__, iter(loader.sampler)
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return self.length()
+
+    def __next__(self):
+        return self.collate(self.fetch(next(self.plan)))
+
+    def at_indices(self, indices):
+        """Return the samples of a batch."""
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(indices)
+        return [self.dataset[i] for i in indices]
+
+    def from_stream(self, samples):
+        """Return the next samples of a data set without an index; without a batch size the next one."""
+        if self.size is None:
+            return next(samples)
+        batch = list(islice(samples, self.size))
+        if not batch or (self.drop_last and len(batch) < self.size):
+            raise StopIteration
+        return batch
 
 
 class DataLoader:
@@ -99,40 +146,21 @@ class DataLoader:
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator
+        self._is_made = True
+
+    def __setattr__(self, name, value):
+        if name in FIXED and getattr(self, "_is_made", False):
+            raise ValueError(
+                f"DataLoader: {name} attribute should not be set after DataLoader is initialized; the batches are "
+                "planned by then. Make a new loader"
+            )
+        super().__setattr__(name, value)
 
     def __iter__(self):
         # PyTorch draws a seed for workers even where there are none; without this draw the order
         # of the second pass would not be PyTorch's.
         draw_seed(self.generator)
-        if isinstance(self.dataset, IterableDataset):
-            return self._stream_batches(iter(self.dataset))
-        if self.batch_sampler is not None:
-            return self._batches(iter(self.batch_sampler))
-        return self._samples(iter(self.sampler))
-
-    def _batches(self, index_lists):
-        """Yield the batch of each list of indices."""
-        fetch_many = getattr(self.dataset, "__getitems__", None)
-        dataset, collate = self.dataset, self.collate_fn
-        for indices in index_lists:
-            if fetch_many:
-                yield collate(fetch_many(indices))
-            else:
-                yield collate([dataset[i] for i in indices])
-
-    def _samples(self, indices):
-        """Yield single samples."""
-        for i in indices:
-            yield self.collate_fn(self.dataset[i])
-
-    def _stream_batches(self, samples):
-        """Yield batches of a data set without an index, or without a batch size its samples."""
-        if self.batch_size is None:
-            yield from map(self.collate_fn, samples)
-            return
-        while batch := list(islice(samples, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield self.collate_fn(batch)
+        return Batches(self)
 
     def __len__(self):
         if not isinstance(self.dataset, IterableDataset):
@@ -142,6 +170,11 @@ class DataLoader:
             return length
         extra = 0 if self.drop_last else self.batch_size - 1
         return (length + extra) // self.batch_size
+
+
+def get_worker_info():
+    """Return what a worker process knows of itself; None in the main process, which loads everything so far."""
+    return
 
 
 def refuse_workers(*, num_workers, **worker_options):

@@ -1,12 +1,22 @@
 """Data sets: what can be indexed (Dataset) or only gone through once (IterableDataset)."""
 
+import bisect
 import math
 import warnings
 from itertools import accumulate
 
 from ...ops.random_factories import randperm
 
-__all__ = ["Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split"]
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 
 class Dataset:
@@ -21,12 +31,18 @@ class Dataset:
     def __getitem__(self, index):
         raise NotImplementedError(f"{type(self).__name__}: define __getitem__(self, index)")
 
+    def __add__(self, other):
+        return ConcatDataset([self, other])
+
 
 class IterableDataset(Dataset):
     """Base class of data sets that are streams: a subclass defines `__iter__`."""
 
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__}: define __iter__(self)")
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
@@ -92,6 +108,140 @@ class Subset(Dataset):
 
     def __len__(self):
         return len(self.indices)
+
+
+class ConcatDataset(Dataset):
+    """Several data sets, one after the other; `a + b` makes one of two.
+
+    Parameters
+    ----------
+    datasets : iterable of Dataset
+
+    Raises
+    ------
+    AssertionError
+        If there is none, or one is a stream.
+
+    Examples
+    --------
+    >>> from tensorlab.utils.data import ConcatDataset
+    >>> ConcatDataset([range(3), "ab"])[4]
+    'b'
+    """
+
+    def __init__(self, datasets):
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("ConcatDataset: datasets is empty; expected at least one")
+        for i, dataset in enumerate(self.datasets):
+            if isinstance(dataset, IterableDataset):
+                raise AssertionError(
+                    f"ConcatDataset: data set {i} is an IterableDataset, which has no index; use ChainDataset"
+                )
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence):
+        """Return how many samples there are up to each data set, itself included."""
+        return list(accumulate(len(one) for one in sequence))
+
+    def __len__(self):
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx):
+        if idx < 0:
+            if -idx > len(self):
+                raise ValueError(
+                    f"ConcatDataset: index {idx} is out of range for {len(self)} samples"
+                )
+            idx += len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class StackDataset(Dataset):
+    """Sample i is the tuple of sample i of each data set, or the dict for data sets given by name.
+
+    Parameters
+    ----------
+    *args, **kwargs : Datasets of one length, all with names or none
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, none is given, or only some have names.
+    """
+
+    def __init__(self, *args, **kwargs):
+        if bool(args) == bool(kwargs):
+            raise ValueError(
+                f"StackDataset: {len(args)} data sets without a name and {len(kwargs)} with one; give one kind"
+            )
+        self.datasets = args or kwargs
+        lengths = [len(dataset) for dataset in args or kwargs.values()]
+        if len(set(lengths)) > 1:
+            raise ValueError(
+                f"StackDataset: Size mismatch between datasets: their lengths are {lengths}"
+            )
+        self._length = lengths[0]
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __getitems__(self, indices):
+        is_named = isinstance(self.datasets, dict)
+        columns = [
+            fetched(dataset, indices)
+            for dataset in (self.datasets.values() if is_named else self.datasets)
+        ]
+        rows = zip(*columns, strict=True)
+        return (
+            [dict(zip(self.datasets, row, strict=True)) for row in rows] if is_named else list(rows)
+        )
+
+    def __len__(self):
+        return self._length
+
+
+def fetched(dataset, indices):
+    """Return several samples of a data set, at once if it can."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    samples = dataset.__getitems__(indices)
+    if len(samples) != len(indices):
+        raise ValueError(
+            f"StackDataset: a data set gave {len(samples)} samples for {len(indices)} indices"
+        )
+    return samples
+
+
+class ChainDataset(IterableDataset):
+    """Several streams, one after the other; `a + b` makes one of two.
+
+    Parameters
+    ----------
+    datasets : iterable of IterableDataset
+    """
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def _streams(self):
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError(
+                    f"ChainDataset: a {type(dataset).__name__} is not an IterableDataset; use ConcatDataset"
+                )
+            yield dataset
+
+    def __iter__(self):
+        for dataset in self._streams():
+            yield from dataset
+
+    def __len__(self):
+        return sum(map(len, self._streams()))
 
 
 def random_split(dataset, lengths, generator=None):

@@ -3,14 +3,24 @@
 Random ones draw as PyTorch's do, so that equal seeds give the same order.
 """
 
-from itertools import islice
+from itertools import chain, islice, repeat
 
+from ..._core.dtypes import DTYPES
+from ..._core.exchange import as_tensor
 from ..._core.random import Generator
 from ...ops.creation import empty
-from ...ops.random_factories import randint, randperm
+from ...ops.random_factories import multinomial, randint, randperm
 
-__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler"]
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
 
+FLOAT64 = DTYPES[9]
 # With replacement, indices are drawn in blocks of this many: another size would use the random
 # stream in another order and so give other indices for the same seed.
 REPLACEMENT_BLOCK = 32
@@ -77,7 +87,7 @@ class RandomSampler(Sampler):
             generator.manual_seed(draw_seed(None))
         block = REPLACEMENT_BLOCK if self.replacement else n
         whole, rest = divmod(self.num_samples, block)
-        for count in [block] * whole + [rest]:
+        for count in chain(repeat(block, whole), [rest]):
             if self.replacement:
                 yield from randint(n, (count,), generator=generator).tolist()
             else:
@@ -106,6 +116,47 @@ class SubsetRandomSampler(Sampler):
 
     def __len__(self):
         return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """Indices drawn with probabilities in proportion to given weights.
+
+    Parameters
+    ----------
+    weights : sequence of float, one for each sample; they need not sum to 1
+    num_samples : int, how many indices
+    replacement : bool, whether an index may come again
+    generator : Generator, the default one if not given
+
+    Raises
+    ------
+    ValueError
+        If `num_samples` is not a positive integer, `replacement` not a bool, or `weights` not one row.
+    """
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        check_positive("WeightedRandomSampler", "num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(
+                f"WeightedRandomSampler: replacement is {replacement!r}; expected a bool"
+            )
+        self.weights = as_tensor(weights, dtype=FLOAT64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"WeightedRandomSampler: weights has shape {tuple(self.weights.shape)}; expected one row"
+            )
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self):
+        drawn = multinomial(
+            self.weights, self.num_samples, self.replacement, generator=self.generator
+        )
+        yield from drawn.tolist()
+
+    def __len__(self):
+        return self.num_samples
 
 
 class BatchSampler(Sampler):

@@ -1,0 +1,71 @@
+"""DistributedSampler: each of several processes gets its own part of a data set."""
+
+import math
+
+from ..._core.random import Generator
+from ...ops.random_factories import randperm
+from .sampler import Sampler
+
+__all__ = ["DistributedSampler"]
+
+
+class DistributedSampler(Sampler):
+    """The indices of one process out of several: every `num_replicas`-th of an order that all agree on.
+
+    Parameters
+    ----------
+    dataset : sized
+    num_replicas : int, how many processes
+    rank : int, which of them this is, from 0
+    shuffle : bool; the order is random, and `set_epoch` gives each pass a new one
+    seed : int, equal in all processes
+    drop_last : bool; samples left over are dropped, so that all get as many; else some come twice
+
+    Raises
+    ------
+    RuntimeError
+        If the number of processes or the rank is not given: there is no `distributed` that could tell.
+    ValueError
+        If the rank is not one of them.
+    """
+
+    def __init__(
+        self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False
+    ):
+        if num_replicas is None or rank is None:
+            raise RuntimeError(
+                f"DistributedSampler: num_replicas is {num_replicas} and rank {rank}; give both, as there is no "
+                "distributed package to ask"
+            )
+        if not 0 <= rank < num_replicas:
+            raise ValueError(
+                f"DistributedSampler: Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]"
+            )
+        self.dataset = dataset
+        self.num_replicas = num_replicas
+        self.rank = rank
+        self.epoch = 0
+        self.drop_last = drop_last
+        share = len(dataset) / num_replicas
+        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size = self.num_samples * num_replicas
+        self.shuffle = shuffle
+        self.seed = seed
+
+    def __iter__(self):
+        n = len(self.dataset)
+        if self.shuffle:
+            generator = Generator().manual_seed(self.seed + self.epoch)
+            order = randperm(n, generator=generator).tolist()
+        else:
+            order = list(range(n))
+        if n and self.total_size > n:
+            order = order * math.ceil(self.total_size / n)
+        return iter(order[self.rank : self.total_size : self.num_replicas])
+
+    def __len__(self):
+        return self.num_samples
+
+    def set_epoch(self, epoch):
+        """Choose the order of the next pass; call it before each, with the same number in all processes."""
+        self.epoch = epoch
