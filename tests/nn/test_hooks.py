@@ -1,5 +1,6 @@
 """Hooks of modules: order, arguments, what they may replace, warnings and errors are PyTorch's."""
 
+import re
 import warnings
 
 import pytest
@@ -166,6 +167,39 @@ def test_hooks_of_the_last_node_and_their_warnings():
 
     _, warned = both(program)
     assert warned == ["FutureWarning", "FutureWarning"]
+
+
+class Several(list):
+    """Results of a module in a list, which hooks of the last node do not see through."""
+
+
+FORWARDS = {
+    "one node": lambda x: x * 2,
+    "two nodes": lambda x: x * 2 + 1,
+    "two results of one node": lambda x: x.unbind(),
+    "results of two nodes": lambda x: (x * 2, x * 3),
+    "results of which one has no node": lambda x: (x * 2, x.detach()),
+    "a list": lambda x: Several([x * 2]),
+    "a dict": lambda x: {"out": x * 2},
+    "the argument in a list": lambda x: x[0] * 2,
+}
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_a_hook_of_the_last_node_says_why_it_misses_gradients(name):
+    found = []
+    for T in (tensorlab, require_torch()):
+        Module = type("Module", (T.nn.Module,), {"forward": lambda _, x: FORWARDS[name](x)})
+        module, x = Module(), leaf(T, 1, 2) * 1
+        module.register_backward_hook(lambda *_: None)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            module([x] if name == "the argument in a list" else x)
+        whys = [re.search(r"hooks? (.* is deprecated)", str(w.message))[1] for w in warned]
+        found.append(whys)
+        if T is tensorlab:  # the warning is about the line of the call
+            assert all(w.filename == __file__ for w in warned)
+    assert found[0] == found[1]
 
 
 def test_the_two_kinds_of_backward_hooks_do_not_mix():

@@ -208,6 +208,7 @@ def test_older_names_warn_and_do_the_same(name):
         old = getattr(init, name)(tensorlab.zeros(shape), *arguments)
     tensorlab.manual_seed(1)
     assert tensorlab.equal(old, getattr(init, f"{name}_")(tensorlab.zeros(shape), *arguments))
+    assert f"`{name}_`" in getattr(init, name).__doc__
     assert getattr(init, name).__name__ == getattr(init, name).__qualname__ == name
 
 

@@ -176,6 +176,15 @@ def test_small_functions_of_nn_modules_utils():
         u.consume_prefix_in_state_dict_if_present(state, "module.")
         assert list(state) == ["0.weight", "0.bias"]
         assert sorted(state._metadata) == ["", "0"]
+        state = T.nn.ModuleDict({"module": T.nn.Sequential(T.nn.PReLU()), "last": T.nn.PReLU()})
+        state = state.state_dict()
+        u.consume_prefix_in_state_dict_if_present(state, "module.")
+        assert list(state) == ["last.weight", "0.weight"]  # what has no prefix stays in its place
+        assert list(state._metadata) == ["", "last", "0"]
+        u.consume_prefix_in_state_dict_if_present(plain := {"a": 1, "module.b": 2}, "module.")
+        assert plain == {"a": 1, "b": 2}
+    assert u is not nn.modules.utils
+    assert nn.modules.utils._pair.__name__ == "_pair"
 
 
 def test_a_module_is_made_without_drawing():
