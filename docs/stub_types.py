@@ -266,8 +266,25 @@ ARGUMENTS_OF = {
     **dict.fromkeys(
         [f"{name}.mode" for name in ("Upsample", "interpolate", "upsample", "grid_sample")], "str"
     ),
-    **dict.fromkeys(["grid_sample.grid", "affine_grid.theta"], "Tensor"),
-    "affine_grid.size": "Sequence[int]",
+    **dict.fromkeys(
+        [
+            f"{name}.grid"
+            for name in ("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+        ]
+        + ["affine_grid.theta", "affine_grid_generator.theta", "embedding.indices"],
+        "Tensor",
+    ),
+    **dict.fromkeys(
+        ["affine_grid.size", "affine_grid_generator.size", "constant_pad_nd.pad"], "Sequence[int]"
+    ),
+    **dict.fromkeys(
+        [
+            f"{kind}_norm.{one}"
+            for kind in ("batch", "instance")
+            for one in ("weight", "bias", "running_mean", "running_var")
+        ],
+        "Tensor | None",
+    ),
     "ReduceLROnPlateau.min_lr": "float | Sequence[float]",
 }
 # Functions whose `dim` may be several dimensions; that of the others is one.

@@ -137,6 +137,24 @@ from tensorlab.ops.linalg.einsum import einsum, kron, tensordot
 from tensorlab.ops.linalg.matrices import bmm, dot, matmul, mm, mv
 from tensorlab.ops.normalization import group_norm, layer_norm, rms_norm
 from tensorlab.ops.norms import norm
+from tensorlab.ops.numbered_modes import (
+    affine_grid_generator,
+    batch_norm,
+    binary_cross_entropy_with_logits,
+    constant_pad_nd,
+    cosine_embedding_loss,
+    ctc_loss,
+    embedding,
+    grid_sampler,
+    grid_sampler_2d,
+    grid_sampler_3d,
+    hinge_embedding_loss,
+    instance_norm,
+    kl_div,
+    margin_ranking_loss,
+    poisson_nll_loss,
+    triplet_margin_loss,
+)
 from tensorlab.ops.order_statistics import kthvalue, median, nanmedian, topk
 from tensorlab.ops.pointwise.arithmetic import (
     add,
@@ -396,6 +414,7 @@ from tensorlab.ops.pooling.maximum import (
 from tensorlab.ops.reshaping import flatten, ravel, reshape, unflatten
 from tensorlab.ops.scans import cummax, cummin, cumprod, cumsum, diff, logcumsumexp
 from tensorlab.ops.shuffles import channel_shuffle, pixel_shuffle, pixel_unshuffle
+from tensorlab.ops.shuffles import channel_shuffle as native_channel_shuffle
 from tensorlab.ops.slicing import diagonal, narrow, select
 from tensorlab.ops.softmax import log_softmax, softmax
 from tensorlab.ops.sorted_values import msort

@@ -132,7 +132,15 @@ def test_functions_with_the_name_of_an_op_accept_and_return_what_its_schema_says
         if isinstance(node, ast.FunctionDef):
             functions.setdefault(node.name, []).append(node)
     # The op of the first takes any number, the function an int; those of the others give indices or means, too.
-    special = {"polygamma", "max_pool1d", "max_pool2d", "max_pool3d", "layer_norm", "group_norm"}
+    special = {
+        "polygamma",
+        "max_pool1d",
+        "max_pool2d",
+        "max_pool3d",
+        "layer_norm",
+        "group_norm",
+        "batch_norm",
+    }
     for name in functions.keys() & REGISTRY.keys() - special:
         signature = REGISTRY[name].signature
         kinds = {ast.unparse(node.returns) for node in functions[name]}

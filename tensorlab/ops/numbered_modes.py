@@ -1,0 +1,196 @@
+"""Functions of networks as PyTorch has them at its front: reductions and modes are numbers, and the order is another.
+
+`torch.kl_div(x, y, 2)` is `nn.functional.kl_div(x, y, reduction="sum")`. Older programs and those that were
+written out of a graph call these; `nn.functional` has the same functions with names for the numbers, and explains them.
+As in PyTorch, a loss that is called without a reduction gives all its terms.
+"""
+
+from tensorlab.errors import ShapeError
+from tensorlab.ops import composite, ctc, grids, margin_losses, padding, pointwise_losses
+from tensorlab.ops.batch_norm import batch_norm as channel_norm
+from tensorlab.ops.indexing.embedding import embedding as rows_of
+from tensorlab.ops.reductions_of_losses import reduced
+
+REDUCTIONS = "none", "mean", "sum"
+MODES = "bilinear", "nearest", "bicubic"
+PADDINGS = "zeros", "border", "reflection"
+
+
+def named(where, what, number, names):
+    """Return the name that a number stands for, or raise ValueError."""
+    if number not in range(len(names)):
+        listed = ", ".join(f"{i} ({name})" for i, name in enumerate(names))
+        raise ValueError(f"{where}: {what} is {number!r}; expected one of {listed}")
+    return names[number]
+
+
+# ------------------------------------------------------------------------------ losses
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, pos_weight=None, reduction: int = 0
+):
+    """`nn.functional.binary_cross_entropy_with_logits`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("binary_cross_entropy_with_logits", "reduction", reduction, REDUCTIONS)
+    return pointwise_losses.binary_cross_entropy_with_logits(
+        input, target, weight, reduction=reduction, pos_weight=pos_weight
+    )
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction: int = 0):
+    """`nn.functional.cosine_embedding_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("cosine_embedding_loss", "reduction", reduction, REDUCTIONS)
+    return margin_losses.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
+
+
+def ctc_loss(
+    log_probs,
+    targets,
+    input_lengths,
+    target_lengths,
+    blank=0,
+    reduction: int = 0,
+    zero_infinity=False,
+):
+    """`nn.functional.ctc_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("ctc_loss", "reduction", reduction, REDUCTIONS)
+    return ctc.ctc_loss(
+        log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity
+    )
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction: int = 0):
+    """`nn.functional.hinge_embedding_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("hinge_embedding_loss", "reduction", reduction, REDUCTIONS)
+    return margin_losses.hinge_embedding_loss(input, target, margin, reduction=reduction)
+
+
+def kl_div(input, target, reduction: int = 0, *, log_target=False):
+    """`nn.functional.kl_div`, without its warning; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("kl_div", "reduction", reduction, REDUCTIONS)
+    terms = pointwise_losses.kl_div(input, target, reduction="none", log_target=log_target)
+    return reduced("kl_div", terms, reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction: int = 0):
+    """`nn.functional.margin_ranking_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("margin_ranking_loss", "reduction", reduction, REDUCTIONS)
+    return margin_losses.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
+
+
+def poisson_nll_loss(input, target, log_input: bool, full: bool, eps, reduction: int):
+    """`nn.functional.poisson_nll_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("poisson_nll_loss", "reduction", reduction, REDUCTIONS)
+    return pointwise_losses.poisson_nll_loss(
+        input, target, log_input, full, eps=eps, reduction=reduction
+    )
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False, reduction: int = 0
+):
+    """`nn.functional.triplet_margin_loss`; `reduction` is 0 for none, 1 for mean and 2 for sum."""
+    reduction = named("triplet_margin_loss", "reduction", reduction, REDUCTIONS)
+    return margin_losses.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=reduction
+    )
+
+
+# ------------------------------------------------------------------------------ normalization
+def batch_norm(
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
+    training: bool,
+    momentum,
+    eps,
+    cudnn_enabled: bool,
+):
+    """`nn.functional.batch_norm`, with weight and bias first; `cudnn_enabled` changes nothing."""
+    return channel_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input,
+    weight,
+    bias,
+    running_mean,
+    running_var,
+    use_input_stats: bool,
+    momentum,
+    eps,
+    cudnn_enabled: bool,
+):
+    """`nn.functional.instance_norm`, with weight and bias first; `cudnn_enabled` changes nothing."""
+    return composite.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+# ------------------------------------------------------------------------------ tables, grids and edges
+def embedding(
+    weight,
+    indices,
+    padding_idx=-1,
+    scale_grad_by_freq=False,
+    sparse=False,
+):
+    """`nn.functional.embedding`, with the table first; a negative `padding_idx` stands for none."""
+    padding_idx = None if padding_idx < 0 else padding_idx
+    return rows_of(
+        indices, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse
+    )
+
+
+def affine_grid_generator(theta, size, align_corners: bool):
+    """`nn.functional.affine_grid`."""
+    return grids.affine_grid(theta, size, align_corners)
+
+
+def grid_sampler(input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool):
+    """`nn.functional.grid_sample` with numbers.
+
+    Parameters
+    ----------
+    input, grid : Tensor, as for `nn.functional.grid_sample`
+    interpolation_mode : int; 0 is bilinear, 1 nearest, 2 bicubic
+    padding_mode : int; 0 is zeros, 1 border, 2 reflection
+    align_corners : bool
+
+    Raises
+    ------
+    ValueError
+        If a number stands for no mode.
+
+    >>> import tensorlab
+    >>> x, grid = tensorlab.tensor([[[[0., 4.]]]]), tensorlab.tensor([[[[0.25, 0.]]]])
+    >>> tensorlab.grid_sampler(x, grid, 0, 0, True)
+    tensor([[[[2.5000]]]])
+    """
+    mode = named("grid_sampler", "interpolation_mode", interpolation_mode, MODES)
+    beyond = named("grid_sampler", "padding_mode", padding_mode, PADDINGS)
+    return grids.grid_sample(input, grid, mode, beyond, bool(align_corners))
+
+
+def grid_sampler_2d(input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool):
+    """`grid_sampler` of pictures, (batch, channels, height, width)."""
+    _check_dims("grid_sampler_2d", input, 4)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def grid_sampler_3d(input, grid, interpolation_mode: int, padding_mode: int, align_corners: bool):
+    """`grid_sampler` of volumes, (batch, channels, depth, height, width)."""
+    _check_dims("grid_sampler_3d", input, 5)
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _check_dims(where, input, ndim):
+    if input.dim() != ndim:
+        raise ShapeError(
+            f"{where}: the input has shape {tuple(input.shape)}; expected {ndim} dimensions"
+        )
+
+
+def constant_pad_nd(input, pad, value=0):
+    """`nn.functional.pad` with mode "constant"."""
+    return padding.pad(input, pad, "constant", value)
