@@ -86,6 +86,12 @@ def test_grids_of_matrices_are_those_of_pytorch(size, corners):
         np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-9, atol=1e-12)
 
 
+def test_grids_are_made_on_the_device_of_the_matrices():
+    theta = tensorlab.ones(2, 2, 3, device="meta", dtype=tensorlab.float64)
+    grid = tensorlab.nn.functional.affine_grid(theta, (2, 1, 4, 5), align_corners=False)
+    assert (grid.shape, grid.dtype, grid.is_meta) == ((2, 4, 5, 2), tensorlab.float64, True)
+
+
 def test_corners_that_are_not_given_are_warned_of():
     for T in (tensorlab, torch):
         theta = T.eye(3)[None, :2]

@@ -475,6 +475,7 @@ def test_softmax_without_dim_warns_and_chooses_as_pytorch_did():
         ("BatchNorm2d", {"momentum": None}, (2, 3, 4, 5)),
         ("BatchNorm2d", {"affine": False, "momentum": 0.3}, (2, 3, 4, 5)),
         ("InstanceNorm1d", {"track_running_stats": True}, (2, 3, 5)),
+        ("InstanceNorm1d", {"track_running_stats": True, "momentum": None}, (2, 3, 5)),
     ],
 )
 def test_running_averages_are_kept_and_used_as_in_pytorch(name, options, shape):

@@ -353,6 +353,13 @@ def test_what_does_not_fit_is_refused_as_in_pytorch(index):
     assert issubclass(ours.type, theirs.type)
 
 
+def test_a_linear_loss_names_the_shapes_that_do_not_fit():
+    x, target = tensorlab.ones(5), tensorlab.tensor(0)
+    for sizes in ((3, 5, 5), (3, 2, 4, 5), (3, 4), (5,)):
+        with pytest.raises(tensorlab.errors.ShapeError, match="cross_entropy: the input has shape"):
+            tensorlab.nn.functional.linear_cross_entropy(x, tensorlab.ones(sizes), target)
+
+
 def test_labels_that_are_not_whole_numbers_are_refused():
     with pytest.raises(tensorlab.errors.DTypeError, match="targets is of type"):
         ctc(of="float32")(tensorlab)

@@ -376,6 +376,11 @@ def test_converting_keeps_parameter_objects_and_integer_buffers():
     assert module.count.dtype == tensorlab.int64
     assert module.to(tensorlab.float32).inner.bias.dtype == tensorlab.float32
     assert module.to("cpu").float().weight.dtype == tensorlab.float32
+    for name in ("float16", "bfloat16", "float32", "float64"):
+        short = {"float16": "half", "float32": "float", "float64": "double"}.get(name, name)
+        assert getattr(module, short)() is module
+        assert module.inner.bias.dtype is module.mean.dtype is getattr(tensorlab, name)
+        assert module.count.dtype is tensorlab.int64
     with pytest.raises(TypeError, match="a module takes floating dtypes"):
         module.to(tensorlab.int64)
 

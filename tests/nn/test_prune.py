@@ -206,6 +206,9 @@ def test_a_container_takes_methods_of_its_own_parameter_only():
     with pytest.raises(ValueError, match="to prune"):
         prune.l1_unstructured(layer, "weight", 31)
     assert len(second) == 2
+    first.PRUNING_TYPE = second._pruning_methods[-1].PRUNING_TYPE = "other"
+    with pytest.raises(ValueError, match="unrecognized PRUNING_TYPE other"):
+        second.compute_mask(tensorlab.ones(2), tensorlab.ones(2))
     unused = prune.L1Unstructured(1)
     with pytest.raises(AssertionError, match="has to be pruned"):
         unused.apply_mask(layer)

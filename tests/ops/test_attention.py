@@ -438,6 +438,15 @@ def test_a_mask_of_another_shape_is_refused_by_name(shape):
         F.scaled_dot_product_attention(x, x, x, tensorlab.ones(shape))
 
 
+@pytest.mark.parametrize("other", ["float16", "bfloat16", "float64", "int64"])
+@pytest.mark.parametrize("place", range(3))
+def test_types_that_differ_are_refused_by_name(place, other):
+    matrices = [tensorlab.ones(2, 3, 4) for _ in range(3)]
+    matrices[place] = matrices[place].to(getattr(tensorlab, other))
+    with pytest.raises(RuntimeError, match=rf"query has type .*{other}.*; they must be equal"):
+        F.scaled_dot_product_attention(*matrices)
+
+
 @pytest.mark.parametrize("which", range(len(REFUSED)))
 def test_what_pytorch_refuses_is_refused(which):
     torch = require_torch()

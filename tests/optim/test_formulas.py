@@ -1,6 +1,7 @@
 """Optimizers take PyTorch's steps over many options, exchange states with it, and refuse what it refuses."""
 
 import importlib
+import inspect
 import pickle
 
 import numpy as np
@@ -15,6 +16,7 @@ CASES = {
     "SGD": [
         {"lr": 0.1, "momentum": 0.9},
         {"lr": 0.1, "weight_decay": 0.1, "nesterov": True, "momentum": 0.5},
+        {"maximize": True},
     ],
     "Adam": [{}, {"amsgrad": True, "weight_decay": 0.1, "lr": 0.1}],
     "AdamW": [{"lr": 0.1}],
@@ -261,6 +263,63 @@ def test_options_out_of_range_are_refused_as_in_pytorch(name, options):
         assert isinstance(raised.value, kind)
 
 
+def refusals(T, name):
+    """What each option of an optimizer alone is refused with, over values that are seldom right."""
+    numbers = (-1.0, -0.5, 0.0, 0.5, 1.0, 1.5)
+    values = [*numbers, *((x, 0.5) for x in numbers), *((0.5, x) for x in numbers), "x"]
+    kind = getattr(T.optim, name)
+    for option in inspect.signature(getattr(optim, name)).parameters:
+        for value in values if option not in ("params", "foreach", "fused") else ():
+            try:
+                kind([T.nn.Parameter(T.ones(2, 2))], **{option: value})
+            except Exception as error:
+                yield option, value, type(error).__name__
+            else:
+                yield option, value, None
+
+
+@pytest.mark.parametrize("name", [*CASES, "SparseAdam", "LBFGS"])
+def test_each_option_is_refused_where_pytorch_refuses_it(name):
+    assert list(refusals(tensorlab, name)) == list(refusals(require_torch(), name))
+
+
+def test_the_sums_of_adagrad_are_shared():
+    class Sum:
+        is_shared = False
+
+        def share_memory_(self):
+            self.is_shared = True
+
+    params = [nn.Parameter(tensorlab.ones(2)) for _ in range(2)]
+    optimizer = optim.Adagrad([{"params": [one]} for one in params])
+    for param in params:
+        optimizer.state[param]["sum"] = Sum()
+    optimizer.share_memory()
+    assert all(optimizer.state[param]["sum"].is_shared for param in params)
+
+
+def test_a_rate_that_learns_gets_the_gradient_that_pytorch_gives_it():
+    found = []
+    for T in (tensorlab, require_torch()):
+        lr = T.tensor(0.25, requires_grad=True)
+        start = T.tensor([1.0, -2.0], requires_grad=True)
+        param = start.clone()
+        param.retain_grad()  # without it, only a leaf may be optimized
+        optimizer = T.optim.SGD([param], lr=lr, differentiable=True)
+        for grad in ([3.0, 1.0], [0.5, 2.0]):
+            param.grad = T.tensor(grad)
+            optimizer.step()
+        (param * param).sum().backward()
+        found.append([param, lr.grad, start.grad])
+        with pytest.raises(ValueError, match="can't optimize a non-leaf"):
+            T.optim.SGD([start.clone()])
+        computed = start.clone()
+        computed.retain_grad()
+        assert len(T.optim.SGD([computed]).param_groups) == 1
+    for ours, theirs in zip(*found, strict=True):
+        assert_same_values(ours, theirs)
+
+
 def test_muon_takes_matrices_only():
     for T in (tensorlab, require_torch()):
         with pytest.raises(ValueError, match="only supports 2D parameters"):
@@ -317,6 +376,17 @@ def test_lbfgs_takes_the_iterations_of_pytorch(options):
     assert ours[0] == pytest.approx(theirs[0], rel=1e-8)
     assert_same_values(ours[1], theirs[1], 1e-7)
     assert_same_values(ours[2], theirs[2], 1e-7)
+
+
+def test_lbfgs_stops_where_the_gradient_is_as_small_as_is_tolerated():
+    counts = []
+    for T in (tensorlab, require_torch()):
+        for x in (T.nn.Parameter(T.full((1,), value)) for value in (0.5, 0.75)):
+            optimizer = T.optim.LBFGS([x], tolerance_grad=0.5, lr=0.125)
+            optimizer.step(lambda x=x: x.square().mul(0.5).sum().backward() or x.square().sum())
+            counts.append(optimizer.state_dict()["state"][0]["func_evals"])
+    assert counts[:2] == counts[2:]
+    assert counts[0] == 1
 
 
 def test_lbfgs_stops_where_the_gradient_is_nothing_and_takes_one_group():

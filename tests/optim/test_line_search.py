@@ -1,6 +1,7 @@
 """The line search of LBFGS finds PyTorch's distances, on functions with bumps, poles and flat ends."""
 
 import math
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -35,20 +36,39 @@ def make_function(rng):
     return losses
 
 
+class Script:
+    """Losses and slopes that are no function's: at every new distance the next ones of a list.
+
+    They lead the search through all its branches, whichever a smooth function seldom reaches.
+    """
+
+    def __init__(self, rng):
+        scale = 10 ** rng.uniform(-1, 1)
+        coarse = [(scale * rng.integers(-3, 2), float(rng.integers(-2, 2))) for _ in range(40)]
+        fine = [(scale * rng.normal(-0.5), rng.normal()) for _ in range(40)]
+        drawn = [one if rng.integers(2) else two for one, two in zip(coarse, fine, strict=True)]
+        self.script, self.seen = [(0.0, -1.0), *drawn], {}
+
+    def __call__(self, t):
+        return self.seen.setdefault(float(t), self.script[len(self.seen)])
+
+
+@pytest.mark.parametrize("make", [make_function, Script])
 @pytest.mark.parametrize("most", [25, 3, 1])
-def test_distances_losses_and_counts_are_those_of_pytorch(most):
+def test_distances_losses_and_counts_are_those_of_pytorch(most, make):
     torch = require_torch()
     from torch.optim.lbfgs import _strong_wolfe
 
     rng, seen = np.random.default_rng(most), 0
     for _ in range(400):
-        losses, t = make_function(rng), 10 ** rng.uniform(-2, 1.5)
+        losses, t = make(rng), 10 ** rng.uniform(-2, 1.5)
         value, slope = losses(0.0)
         if slope >= -1e-3:
             continue
         seen += 1
+        replayed = deepcopy(losses)
 
-        def ours(t, losses=losses):
+        def ours(t, losses=replayed):
             value, slope = losses(t)
             return value, tensorlab.tensor([slope, 7.0], dtype=tensorlab.float64)
 

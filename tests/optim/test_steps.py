@@ -114,6 +114,27 @@ def test_parameters_without_gradient_or_elements_are_left_alone(name, stepped):
     assert params[0] not in optimizer.state
 
 
+WITH_DENSE_GRADIENTS = [
+    name
+    for name, one in vars(optim).items()
+    if isinstance(one, type) and name not in ("LBFGS", "Optimizer", "SparseAdam")
+]
+
+
+@pytest.mark.parametrize("name", WITH_DENSE_GRADIENTS)
+def test_a_parameter_without_gradient_gets_no_step_and_no_state(name):
+    idle, stepped = (nn.Parameter(tensorlab.ones(2, 2)) for _ in range(2))
+    stepped.grad = tensorlab.eye(2)
+    optimizer = getattr(optim, name)([idle, stepped], lr=0.5)
+    optimizer.step()
+    assert idle.equal(tensorlab.ones(2, 2))
+    assert not stepped.equal(tensorlab.ones(2, 2))
+    if name == "Adagrad":  # makes its state before the first step
+        assert optimizer.state[idle]["step"].item() == 0
+    else:
+        assert idle not in optimizer.state
+
+
 @pytest.mark.parametrize(
     ("name", "options"), [("SGD", {"momentum": 0.9}), ("Adam", {"amsgrad": True})]
 )
