@@ -1,5 +1,7 @@
 """Functions under the further names that PyTorch gives them: at the front, and in `functional`."""
 
+import importlib
+
 import pytest
 
 import tensorlab
@@ -189,3 +191,23 @@ def test_samplers_of_pictures_and_volumes_refuse_the_other():
                 getattr(T, name)(
                     T.ones([1] * ndim), T.zeros([1] * (ndim - 1) + [ndim - 2]), 0, 0, False
                 )
+
+
+PATHS = {  # files of PyTorch's packages that programs import from
+    "nn.utils.clip_grad": ["clip_grad_norm_", "clip_grad_value_"],
+    "nn.utils.convert_parameters": ["parameters_to_vector", "vector_to_parameters"],
+    "nn.utils.init": ["skip_init"],
+    "optim.adam": ["Adam"],
+    "optim.adamw": ["AdamW"],
+    "optim.sgd": ["SGD"],
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_file_has_the_path_that_it_has_in_pytorch(path):
+    torch = require_torch()
+    ours, theirs = (importlib.import_module(f"{T.__name__}.{path}") for T in (tensorlab, torch))
+    package = importlib.import_module(f"tensorlab.{path.rpartition('.')[0]}")
+    for name in PATHS[path]:
+        assert getattr(ours, name) is getattr(package, name)
+        assert callable(getattr(theirs, name))

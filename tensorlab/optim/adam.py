@@ -1,4 +1,4 @@
-"""Adam and AdamW: steps scaled for each element by the size of its past gradients."""
+"""Adam: steps scaled for each element by the size of its past gradients."""
 
 from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
@@ -7,7 +7,7 @@ from ..ops.pointwise.bounds import maximum
 from .formula import counted, decayed
 from .optimizer import Optimizer, check_betas, check_not_negative, check_rate, number
 
-__all__ = ["Adam", "AdamW"]
+__all__ = ["Adam"]
 
 
 class Adam(Optimizer):
@@ -156,41 +156,3 @@ def update_by_formula(param, state, group):
         state["max_exp_avg_sq"].copy_(square)
     size = (square / (1 - beta2**step)).sqrt() + group["eps"]
     param.addcdiv_(mean.clone(), size, value=-lr / (1 - beta1**step))
-
-
-class AdamW(Adam):
-    """Adam whose weight decay shrinks the parameter itself instead of entering the gradient.
-
-    Parameters are Adam's, but `weight_decay` starts at 0.01.
-    Source: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
-    """
-
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
-        *,
-        maximize=False,
-        foreach=None,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-    ):
-        super().__init__(
-            params,
-            lr,
-            betas,
-            eps,
-            weight_decay,
-            amsgrad,
-            foreach=foreach,
-            maximize=maximize,
-            capturable=capturable,
-            differentiable=differentiable,
-            fused=fused,
-            decoupled_weight_decay=True,
-        )

@@ -1,0 +1,43 @@
+"""AdamW: Adam with weight decay beside the gradient."""
+
+from .adam import Adam
+
+__all__ = ["AdamW"]
+
+
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the parameter itself instead of entering the gradient.
+
+    Parameters are Adam's, but `weight_decay` starts at 0.01.
+    Source: Loshchilov and Hutter 2019, "Decoupled Weight Decay Regularization", algorithm 2.
+    """
+
+    def __init__(
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
