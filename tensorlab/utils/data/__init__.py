@@ -1,7 +1,7 @@
 """Data sets, samplers, and the loader that makes batches of them."""
 
 from ... import _missing
-from . import distributed
+from . import _utils, distributed
 from .collate import default_collate, default_convert
 from .dataloader import DataLoader, get_worker_info
 from .dataset import (

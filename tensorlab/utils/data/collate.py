@@ -9,7 +9,7 @@ from ..._core.exchange import as_tensor, tensor
 from ..._tensor import Tensor
 from ...ops.joining import stack
 
-__all__ = ["default_collate", "default_convert"]
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
 
 def default_collate(batch):
@@ -37,21 +37,39 @@ def default_collate(batch):
     >>> default_collate([(1, "a"), (2, "b")])
     [tensor([1, 2]), ('a', 'b')]
     """
-    first = batch[0]
-    if isinstance(first, Tensor):
-        return stack(batch, 0)
-    if isinstance(first, np.ndarray) and first.dtype.kind not in "OSUa":
-        return stack([as_tensor(array) for array in batch], 0)
-    if isinstance(first, (np.bool_, np.number)):
-        return as_tensor(np.asarray(batch))
-    if isinstance(first, float):
-        return tensor(batch, dtype=float)
-    if isinstance(first, int):
-        return tensor(batch)
-    if isinstance(first, (str, bytes)):
-        return batch
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def collate(batch, *, collate_fn_map=None):
+    """Put samples together with a function for each type; containers are gone through.
+
+    Parameters
+    ----------
+    batch : list of samples
+    collate_fn_map : dict from a class, or a tuple of classes, to `function(batch, *, collate_fn_map)`; the class
+        itself goes before its bases
+
+    Returns
+    -------
+    what the function of the samples' type returns; a mapping or sequence of such for containers
+
+    Raises
+    ------
+    TypeError
+        If there is no function for the samples.
+    """
+    first, functions = batch[0], collate_fn_map or {}
+    function = functions.get(type(first))
+    if function is None:
+        fits = (function for kind, function in functions.items() if isinstance(first, kind))
+        function = next(fits, None)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        parts = {key: default_collate([sample[key] for sample in batch]) for key in first}
+        parts = {
+            key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map)
+            for key in first
+        }
         return rebuilt_mapping(first, parts)
     if isinstance(first, Sequence):
         if any(len(sample) != len(first) for sample in batch):
@@ -59,12 +77,55 @@ def default_collate(batch):
                 "default_collate: each element in list of batch should be of equal size; lengths "
                 f"are {[len(sample) for sample in batch]}. Pad them, or give a collate_fn"
             )
-        parts = [default_collate(part) for part in zip(*batch, strict=True)]
+        parts = [collate(part, collate_fn_map=collate_fn_map) for part in zip(*batch, strict=True)]
         return rebuilt_sequence(first, parts)
-    raise TypeError(
+    raise refused(first)
+
+
+def refused(sample):
+    return TypeError(
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(first)}. Give the DataLoader a collate_fn of your own"
+        f"found {type(sample)}. Give the DataLoader a collate_fn of your own"
     )
+
+
+# ------------------------------------------------------------ one function for each type
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    return stack(batch, 0)
+
+
+def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+    if batch[0].dtype.kind in "OSUa":
+        raise refused(batch[0])
+    return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch, *, collate_fn_map=None):
+    return as_tensor(np.asarray(batch))
+
+
+def collate_float_fn(batch, *, collate_fn_map=None):
+    return tensor(batch, dtype=float)
+
+
+def collate_int_fn(batch, *, collate_fn_map=None):
+    return tensor(batch)
+
+
+def collate_str_fn(batch, *, collate_fn_map=None):
+    return batch
+
+
+# The types that `default_collate` knows; a program may add its own.
+default_collate_fn_map: dict = {
+    Tensor: collate_tensor_fn,
+    np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number): collate_numpy_scalar_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
 
 
 def default_convert(data):

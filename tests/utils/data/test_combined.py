@@ -243,3 +243,40 @@ def test_a_pass_knows_how_long_it_is():
     )
     assert ours == theirs == 3
     assert data.get_worker_info() is None
+
+
+# ------------------------------------------------------------ types of a program
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+class NamedPoint(Point):
+    pass
+
+
+def test_a_program_adds_types_to_collate():
+    def outcome(its_data, package):
+        table = its_data._utils.collate.default_collate_fn_map
+        collate = its_data._utils.collate.collate
+        table[Point] = lambda batch, *, collate_fn_map: [one.x for one in batch]
+        try:
+            samples = [{"p": (Point(i), i), "q": NamedPoint(-i)} for i in range(3)]
+            (batch,) = its_data.DataLoader(samples, batch_size=3)
+            table[NamedPoint] = lambda batch, *, collate_fn_map: len(batch)
+            (named,) = its_data.DataLoader(samples, batch_size=3)
+        finally:
+            table.pop(Point, None), table.pop(NamedPoint, None)
+        own = collate([1, 2], collate_fn_map={int: lambda batch, *, collate_fn_map: sum(batch)})
+        pair = collate(
+            [[1], [2]], collate_fn_map={(int, str): lambda batch, *, collate_fn_map: batch}
+        )
+        numbers = batch["p"][1].tolist()
+        return batch["p"][0], numbers, batch["q"], named["q"], own, pair
+
+    ours, theirs = both(outcome)
+    assert ours == theirs
+    with pytest.raises(TypeError, match="found <class 'int'>"):
+        data._utils.collate.collate([1, 2])
+    with pytest.raises(TypeError, match="found .*Point"):
+        data.default_collate([Point(1)])

@@ -1,0 +1,5 @@
+"""The path of PyTorch's `utils.data._utils`, under which programs reach for `collate.default_collate_fn_map`."""
+
+from .. import collate
+
+__all__ = ["collate"]
