@@ -1,6 +1,7 @@
 """Functions under the further names that PyTorch gives them: at the front, and in `functional`."""
 
 import importlib
+import pickle
 
 import pytest
 
@@ -211,3 +212,17 @@ def test_a_file_has_the_path_that_it_has_in_pytorch(path):
     for name in PATHS[path]:
         assert getattr(ours, name) is getattr(package, name)
         assert callable(getattr(theirs, name))
+
+
+@pytest.mark.parametrize("name", ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"])
+def test_pickles_that_name_a_cell_beside_the_layers_are_read(name):
+    assert pickle.loads(f"ctensorlab.nn.recurrent\n{name}\n.".encode()) is getattr(
+        tensorlab.nn, name
+    )
+
+
+@pytest.mark.parametrize("name", ["TransformerDecoderLayer", "TransformerEncoderLayer"])
+def test_pickles_that_name_a_layer_beside_the_transformer_are_read(name):
+    assert pickle.loads(f"ctensorlab.nn.transformer\n{name}\n.".encode()) is getattr(
+        tensorlab.nn, name
+    )

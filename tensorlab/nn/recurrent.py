@@ -12,10 +12,19 @@ from ..ops.creation import empty
 from ..ops.recurrent import functions
 from .module import Module, check_copies
 from .parameter import Parameter
-from .recurrent_cells import reset_uniformly
+from .recurrent_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase, reset_uniformly
 from .utils.rnn import PackedSequence
 
-__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+__all__ = [  # with the cells, which pickles of earlier versions name under this path
+    "GRU",
+    "LSTM",
+    "RNN",
+    "GRUCell",
+    "LSTMCell",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
+]
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
