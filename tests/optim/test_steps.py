@@ -114,6 +114,22 @@ def test_parameters_without_gradient_or_elements_are_left_alone(name, stepped):
     assert params[0] not in optimizer.state
 
 
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "RMSprop", "Adadelta", "Adagrad", "Adamax", "NAdam"]
+)
+def test_without_decay_what_is_infinite_does_not_reach_the_state(name):
+    params = []
+    for T in (tensorlab, require_torch()):
+        param = T.nn.Parameter(T.tensor([float("inf"), 1.0]))
+        optimizer = getattr(T.optim, name)([param], lr=0.5, weight_decay=0.0)
+        for _ in range(2):
+            param.grad = T.ones(2)
+            optimizer.step()
+        params.append(param)
+    assert params[0][0].item() == float("inf")
+    assert_same_values(*params)
+
+
 WITH_DENSE_GRADIENTS = [
     name
     for name, one in vars(optim).items()
