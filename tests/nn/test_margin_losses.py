@@ -245,6 +245,19 @@ def test_ctc_without_a_batch_in_float32_and_twice_differentiated():
     assert tensorlab.autograd.gradgradcheck(loss_of, [scores])
 
 
+def test_a_blank_among_the_labels_of_ctc_is_a_label_like_others():
+    scores = RNG.standard_normal((2, 2, 4))
+    losses = []
+    for T in (tensorlab, torch):
+        logs = T.tensor(scores.tolist()).log_softmax(-1)
+        labels, lengths = T.tensor([[1, 0], [0, 3]]), T.tensor([2, 2])
+        losses.append(
+            T.nn.functional.ctc_loss(logs, labels, lengths, lengths, reduction="none").tolist()
+        )
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+    assert np.isfinite(losses[0]).all()
+
+
 def test_ctc_counts_all_alignments():
     """Two steps and the label 1 alone: the alignments are (1, 1), (blank, 1) and (1, blank)."""
     p = tensorlab.tensor([[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]])
