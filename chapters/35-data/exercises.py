@@ -137,8 +137,9 @@ class Pad(Exercise):
             return rows, torch.tensor(lengths), torch.tensor(labels)
     """
     reason = """
-        The lengths matter: without them, the network couldn't tell a 0 that is a word from one that fills up. Padding to the
-        longest of the *batch* and not of the whole data set is what makes batches of similar lengths cheap.
+        The lengths matter: without them, the network couldn't tell a 0 that is a word from one that
+        fills up. Padding to the longest of the *batch* and not of the whole data set is what makes
+        batches of similar lengths cheap.
     """
     wrong = [
         Wrong(
