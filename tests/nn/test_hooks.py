@@ -495,3 +495,12 @@ def test_the_warning_of_a_hook_without_inputs_points_to_the_program():
     with pytest.warns(UserWarning, match="no inputs require gradients") as caught:
         loss.backward()
     assert caught[0].filename == __file__
+
+
+def test_a_handle_that_is_removed_takes_its_options_along():
+    module = nn.ReLU()
+    handle = module.register_forward_hook(lambda *_: None, with_kwargs=True, always_call=True)
+    assert list(module._forward_hooks_with_kwargs) == [handle.id]
+    handle.remove()
+    assert not module._forward_hooks_with_kwargs
+    assert not module._forward_hooks_always_called

@@ -199,3 +199,9 @@ def test_a_module_is_made_without_drawing():
         nn.utils.skip_init(int, 3)
     with pytest.raises(RuntimeError, match="must support a 'device' arg"):
         nn.utils.skip_init(nn.ReLU)
+
+
+def test_what_has_no_shape_yet_gets_memory_on_its_own_device():
+    parameter = nn.UninitializedParameter(device="meta")
+    parameter.materialize((2, 3))
+    assert (parameter.shape, parameter.is_meta) == ((2, 3), True)

@@ -113,8 +113,16 @@ def test_the_older_name_of_clipping_warns():
 
 
 def test_clipping_an_empty_generator_warns():
-    with pytest.warns(UserWarning, match="empty generator"):
+    with pytest.warns(UserWarning, match="empty generator") as warned:
         assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0
+    assert warned[0].filename == __file__
+
+
+def test_a_total_norm_is_that_of_one_tensor_or_of_all_that_an_iterator_gives():
+    x = tensorlab.tensor([[3.0, -4.0], [0.0, 12.0]])
+    assert nn.utils.get_total_norm(x).item() == 13
+    assert nn.utils.get_total_norm(iter([x[0], x[1]])).item() == 13
+    assert nn.utils.get_total_norm(iter([])).item() == 0
 
 
 @pytest.mark.parametrize("dims", [2, 3])
