@@ -35,6 +35,10 @@ class Writer:
     """Writes the entries of a checkpoint into a file that is open for writing."""
 
     def __init__(self, file, name):
+        if not hasattr(file, "write"):
+            raise AttributeError(
+                f"save: f is a {type(file).__name__}; expected a path, or a file that is open for writing bytes"
+            )
         self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
         self.name = name
 

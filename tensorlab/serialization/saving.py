@@ -42,10 +42,6 @@ def save(
         with replacing(f) as file:
             write(file, name, *pickled)
         return
-    if not hasattr(f, "write"):
-        raise AttributeError(
-            f"save: f is a {type(f).__name__}; expected a path, or a file that is open for writing bytes"
-        )
     write(f, "archive", *dumps(obj))
 
 
