@@ -66,8 +66,6 @@ def affine_grid(theta, size, align_corners=None):
     for n in reversed(size[2:]):  # x first
         line = linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)
         lines.append(line if align_corners and n > 1 else line * ((n - 1) / n))
-        if n == 1:
-            lines[-1] = line * 0
     planes = meshgrid(*reversed(lines), indexing="ij")[::-1]
     places = stack([*planes, ones(planes[0].shape, dtype=theta.dtype, device=theta.device)], -1)
     rows = places.reshape(1, -1, axes + 1).expand(theta.size(0), -1, -1)
