@@ -56,10 +56,10 @@ def test_the_op_agrees_with_the_formula(kind, sizes, is_reverse, has_bias):
                 assert (mine - other).abs().max().item() <= tolerance * scale
 
 
-@pytest.mark.parametrize("kind", GATES)
-def test_threads_do_not_change_the_result(kind):
+@pytest.mark.parametrize(("kind", "projection"), [*((kind, 0) for kind in GATES), ("LSTM", 30)])
+def test_threads_do_not_change_the_result(kind, projection):
     before, found = tensorlab.get_num_threads(), []
-    tensors = tensors_of(kind, True, 0, ((48,) * 7, 48, 300, 70), tensorlab.float64)
+    tensors = tensors_of(kind, True, projection, ((48,) * 7, 48, 300, 70), tensorlab.float64)
     try:
         for threads in (1, 2, 3):
             tensorlab.set_num_threads(threads)

@@ -150,7 +150,7 @@ cdef void backward_step(Layer* layer, ssize t, ssize begin, ssize n, real* grad_
     cdef real* hidden
     cdef real* grad
     cdef real* grad_sums
-    cdef real* space = <real*>layer.space + begin * layer.sums
+    cdef real* space = <real*>layer.space + begin * width
     grad_h += begin * outputs
     hidden = <real*>layer.grad_hidden + first * outputs
     for k in range(n * outputs):
