@@ -10,6 +10,7 @@ from tensorlab import (
     cpu,
     cuda,
     functional,
+    hub,
     mps,
     nn,
     optim,

@@ -11,6 +11,7 @@ from tensorlab import cuda as cuda
 from tensorlab.autograd import enable_grad as enable_grad
 from tensorlab import errors as errors
 from tensorlab import functional as functional
+from tensorlab import hub as hub
 from tensorlab.autograd import inference_mode as inference_mode
 from tensorlab import mps as mps
 from tensorlab import nn as nn
@@ -296,6 +297,7 @@ __all__ = [
     "histogram",
     "hsplit",
     "hstack",
+    "hub",
     "hypot",
     "i0",
     "i0_",

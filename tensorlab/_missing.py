@@ -65,7 +65,6 @@ NEVER = {
     "nn.Module.mtia": "there is one device, the CPU; leave the call out",
     "nn.Module.xpu": "there is one device, the CPU; leave the call out",
     "float8*": "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
-    "hub": "nothing is downloaded; save a model's state and load it from a file",
     "sparse": "tensors are strided; keep indices and values in two tensors",
     "uint16": "the unsigned type is uint8; use int32 for larger ones",
     "uint32": "the unsigned type is uint8; use int64 for larger ones",

@@ -102,7 +102,7 @@ FAMILIES = {
                  ["tests/interop", "tests/core", "tests/ops/test_pickling.py", "tests/test_devices.py"]),
     "overrides": ("_core/overrides.pyx overrides.py array_api/adapters.py",
                   ["tests/test_overrides.py", "tests/test_array_api.py", "tests/core"]),
-    "serialization": ("serialization/*.py", ["tests/serialization"]),
+    "serialization": ("serialization/*.py hub.py", ["tests/serialization", "tests/test_hub.py"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file
