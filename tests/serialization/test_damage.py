@@ -317,6 +317,14 @@ def test_a_file_with_other_entries_is_refused(change, message):
         tensorlab.load(rewritten(data, change))
 
 
+def test_an_entry_that_claims_to_be_compressed_is_refused():
+    data = bytearray(saved({"a": tensorlab.arange(4.0)}))
+    place = data.index(b"data/0", data.index(b"PK\1\2")) - len("archive/") - 46
+    data[place + 10] = 8  # its method in the directory: deflated; both sizes stay equal
+    with pytest.raises(CheckpointError, match="entry 'archive/data/0' is compressed"):
+        tensorlab.load(io.BytesIO(data))
+
+
 def test_entries_that_share_bytes_are_refused():
     data = bytearray(saved([tensorlab.zeros(4), tensorlab.zeros(4)]))
     directory = data.index(b"PK\1\2")

@@ -125,6 +125,39 @@ def test_links_and_rights_stay(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o604
 
 
+@posix
+def test_a_file_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    steps, fsync, replace = [], os.fsync, os.replace
+
+    def noting_fsync(descriptor):
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        steps.append((kind, os.fstat(descriptor).st_size if kind == "file" else None))
+        fsync(descriptor)
+
+    def noting_replace(source, target):
+        steps.append(("replace", os.path.getsize(source)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", noting_fsync)
+    monkeypatch.setattr(os, "replace", noting_replace)
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    tensorlab.save(tensorlab.arange(1000), tmp_path / "x.pt")
+    size = os.path.getsize(tmp_path / "x.pt")
+    assert steps == [("file", size), ("replace", size), ("folder", None)]
+    if before:
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_entries_are_named_after_the_file(tmp_path):
+    import zipfile
+
+    for file, name in (("model.pt", "model"), ("model.v2.tar", "model.v2"), ("plain", "plain")):
+        tensorlab.save(1, tmp_path / file)
+        with zipfile.ZipFile(tmp_path / file) as archive:
+            assert {one.partition("/")[0] for one in archive.namelist()} == {name}
+        assert tensorlab.load(tmp_path / file) == 1
+
+
 def test_equal_objects_give_equal_files(tmp_path):
     files = []
     for _ in range(2):

@@ -223,7 +223,9 @@ def test_tensors_are_stacked_and_mappings_keep_their_class():
     x = tensorlab.ones(2, 3)
     assert data.default_collate([x, x]).shape == (2, 2, 3)
     assert type(data.default_collate([UserDict(a=1), UserDict(a=2)])) is UserDict
-    assert data.default_collate([MappingProxyType({"a": 1})] * 2)["a"].tolist() == [1, 1]
+    frozen = data.default_collate([MappingProxyType({"a": 1})] * 2)
+    assert type(frozen) is MappingProxyType
+    assert frozen["a"].tolist() == [1, 1]
 
 
 class Labelled(UserList):
