@@ -327,3 +327,24 @@ def test_damaged_files_of_the_older_format_are_refused(tmp_path):
             tensorlab.load(
                 io.BytesIO(data[:place] + count.to_bytes(8, "little") + data[place + 8 :])
             )
+
+
+def test_heads_of_the_older_format_are_checked():
+    torch = require_torch()
+    from tensorlab.serialization.legacy import START
+
+    with pytest.raises(CheckpointError, match="the file's protocol is missing"):
+        tensorlab.load(io.BytesIO(START + b"\x80\x02N."))
+    with pytest.raises(CheckpointError, match="has protocol 7; expected 1001"):
+        tensorlab.load(io.BytesIO(START + b"\x80\x02K\x07.\x80\x02}."))
+    file = io.BytesIO()
+    torch.save([torch.zeros(1000), torch.ones(1000)], file, _use_new_zipfile_serialization=False)
+    data = file.getvalue()
+    with pytest.raises(CheckpointError, match="has 4000 bytes; the file is shorter: 5000"):
+        tensorlab.load(io.BytesIO(data[:5000]))
+    storages = data.rindex(b"\x80\x02]")
+    digit = storages + 15
+    assert data[digit : digit + 1].isdigit()
+    other = b"%d" % ((int(data[digit : digit + 1]) + 1) % 10)
+    with pytest.raises(CheckpointError, match="list of storages is not that of its tensors"):
+        tensorlab.load(io.BytesIO(data[:digit] + other + data[digit + 1 :]))
