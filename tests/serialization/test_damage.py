@@ -5,6 +5,8 @@ import pickle
 import random
 import struct
 import zipfile
+import zlib
+from collections import OrderedDict
 
 import pytest
 
@@ -180,6 +182,7 @@ ODD = {
     "a missing mark": b"]e.",
     "a mark as the result": b"(.",
     "a mark in a tuple": b"(\x85.",
+    "a tuple without its items": b"K\x01\x86.",
     "a wrong memo": b"h\x09.",
     "an old instruction": b"I1\n.",
     "a module": b"i os\nsystem\n.",
@@ -387,6 +390,7 @@ def test_pickles_of_all_newer_protocols_are_read(protocol):
         ("attributes of a list", "changes a list"),
         ("tuples in tuples", "nests tuples deeper than 100"),
         ("a missing mark", "a mark is missing"),
+        ("a tuple without its items", "a tuple lacks items"),
         ("a mark as the result", "a mark is left over"),
         ("a long text that is not there", "not a valid checkpoint|ends in the middle"),
         ("an id that is no tuple", "refers to 1; expected a storage"),
@@ -436,3 +440,36 @@ def test_a_file_that_shrinks_is_refused():
 def test_entries_have_one_date():
     with zipfile.ZipFile(io.BytesIO(saved(1))) as archive:
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_an_entry_within_another_is_refused():
+    inner = struct.pack(
+        "<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 33, zlib.crc32(bytes(16)), 16, 16, 8, 0
+    )
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", tensor_of(0, [4], [1], key="1"))
+        out.writestr("x/data/0", inner + b"x/data/1" + bytes(16))
+        out.writestr("x/data/1", bytes(16))
+    data = bytearray(file.getvalue())
+    assert tensorlab.load(io.BytesIO(data)).tolist() == [0, 0, 0, 0]
+    directory = data.index(b"PK\1\2")
+    place = data.index(b"x/data/1", directory) - 46
+    struct.pack_into("<I", data, place + 42, data.index(inner))
+    with pytest.raises(CheckpointError, match="entries 'x/data/0' and 'x/data/1' overlap"):
+        tensorlab.load(io.BytesIO(data))
+
+
+def test_names_of_newer_pickles_are_found():
+    names = tensorlab.serialization
+    data = pickle.dumps({"a": ["b", OrderedDict(c=1)]}, protocol=4)
+    assert tensorlab.load(in_a_file(data)) == {"a": ["b", OrderedDict(c=1)]}
+    hostile = b"\x80\x04" + text("first") + text("posix") + text("system") + b"\x93."
+    assert names.get_unsafe_globals_in_checkpoint(in_a_file(hostile)) == ["posix.system"]
+    assert names.get_unsafe_globals_in_checkpoint(in_a_file(data)) == []
+
+
+def test_a_mapped_storage_has_its_own_size(tmp_path):
+    tensorlab.save([tensorlab.zeros(4), tensorlab.ones(8)], tmp_path / "x.pt")
+    found = tensorlab.load(tmp_path / "x.pt", mmap=True)
+    assert [x.untyped_storage().nbytes() for x in found] == [16, 32]

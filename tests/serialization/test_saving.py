@@ -117,6 +117,12 @@ def test_links_and_rights_stay(tmp_path):
     finally:
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    old = os.umask(0)
+    try:
+        tensorlab.save(1, tmp_path / "open.pt")
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "open.pt").stat().st_mode) == 0o666
     path.chmod(0o604)
     link.symlink_to(path)
     tensorlab.save(2, link)
