@@ -10,7 +10,7 @@ from .._core.exchange import frombuffer
 from ..errors import CheckpointError
 from . import names
 from .archive import Reader
-from .legacy import is_legacy, load_legacy
+from .legacy import START, is_legacy, load_legacy
 from .storages import UINT8, Storages, bytes_of, needs_swap, new_storage
 from .unpickler import Unpickler
 
@@ -49,7 +49,7 @@ def load(
     """
     is_restricted = weights_only is None or bool(weights_only)
     with opened(f, mmap) as file:
-        start = file.read(64)
+        start = file.read(len(START))
         file.seek(0)
         if is_legacy(start):
             if mmap:

@@ -68,8 +68,6 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
             return "a name"  # which save_global writes
         if isinstance(obj, device):
             return device, (str(obj),)
-        if isinstance(obj, Size):
-            return Size, (tuple(obj),)
         return NotImplemented
 
     def persistent_id(self, obj):

@@ -35,6 +35,8 @@ def tensors(T):
     made["with attributes"].unit = "metres"
     made["parameter with attributes"] = T.nn.Parameter(T.ones(2))
     made["parameter with attributes"].group = [1, 2]
+    made["frozen with attributes"] = T.nn.Parameter(T.ones(2), requires_grad=False)
+    made["frozen with attributes"].group = [3]
     return made
 
 

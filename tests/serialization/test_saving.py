@@ -295,6 +295,20 @@ def test_a_name_in_a_file_can_stand_for_another_class():
         names.clear_safe_globals()
 
 
+def test_what_was_allowed_before_stays_allowed():
+    names = tensorlab.serialization
+    names.add_safe_globals([Settings])
+    try:
+        with names.safe_globals([Guarded]):
+            assert names.get_safe_globals() == [Settings, Guarded]
+        assert names.get_safe_globals() == [Settings]
+        with pytest.raises(KeyError), names.safe_globals([Guarded]):
+            raise KeyError
+        assert names.get_safe_globals() == [Settings]
+    finally:
+        names.clear_safe_globals()
+
+
 def test_a_whole_model_needs_trust():
     tensorlab.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
