@@ -91,3 +91,13 @@ def test_an_error_in_the_file_comes_out(folder):
     with pytest.raises(ZeroDivisionError):
         hub.list(folder)
     assert sys.path == before
+
+
+def test_a_folder_goes_before_other_places(folder, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    (other / "helper_of_the_hub.py").write_text("width = 100", encoding="utf-8")
+    sys.path.insert(0, str(other))
+    try:
+        assert hub.load(folder, "small", source="local")[0] == 14
+    finally:
+        sys.path.remove(str(other))

@@ -475,3 +475,13 @@ def test_a_mapped_storage_has_its_own_size(tmp_path):
     tensorlab.save([tensorlab.zeros(4), tensorlab.ones(8)], tmp_path / "x.pt")
     found = tensorlab.load(tmp_path / "x.pt", mmap=True)
     assert [x.untyped_storage().nbytes() for x in found] == [16, 32]
+
+
+def test_an_entry_larger_than_the_file_is_refused():
+    data = bytearray(saved({"a": tensorlab.arange(4.0)}))
+    place = data.index(b"data/0", data.index(b"PK\1\2")) - len("archive/") - 46
+    struct.pack_into("<II", data, place + 20, 10**9, 10**9)
+    with pytest.raises(
+        CheckpointError, match="'archive/data/0' has 1000000000 bytes, and the whole file"
+    ):
+        tensorlab.load(io.BytesIO(data))

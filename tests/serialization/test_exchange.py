@@ -95,7 +95,15 @@ def test_a_storage_of_bytes_is_read_and_written():
     file = io.BytesIO()
     tensorlab.save(tensorlab.arange(3).untyped_storage(), file)
     file.seek(0)
-    assert torch.load(file).tolist() == [0] * 8 + [1] + [0] * 7 + [2] + [0] * 7
+    expected = [0] * 8 + [1] + [0] * 7 + [2] + [0] * 7
+    assert torch.load(file).tolist() == expected
+    for package in (tensorlab, torch):
+        file = io.BytesIO()
+        package.save(package.arange(3).untyped_storage(), file)
+        file.seek(0)
+        found = tensorlab.load(file)
+        assert isinstance(found, tensorlab.UntypedStorage)
+        assert found.tolist() == expected
 
 
 def test_types_that_are_not_here_are_named():
