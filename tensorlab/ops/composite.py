@@ -2,6 +2,7 @@
 
 import math
 
+from tensorlab._core.numpy_aliases import accepts_numpy_names
 from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.batch_norm import batch_norm
@@ -26,6 +27,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return div(input, length, out=out)
 
 
+@accepts_numpy_names
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between vectors that lie along `dim` of the two broadcast; each length is at least `eps`.
 
