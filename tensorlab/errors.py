@@ -19,7 +19,7 @@ PyTorch catches ours too.
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
-    |-- CheckpointError   (RuntimeError)         a file that is damaged, or not a checkpoint
+    |-- FileFormatError   (RuntimeError)         a file that is damaged, or not a checkpoint
     |   `-- UnsafeGlobal     (UnpicklingError)      a file names what is not allowed to be called
     |-- GradcheckError    (RuntimeError)         gradcheck: backward and finite differences disagree
     `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
@@ -97,11 +97,11 @@ class GeneratorError(TensorlabError, RuntimeError, ValueError):
     """A random generator cannot take this seed or state."""
 
 
-class CheckpointError(TensorlabError, RuntimeError):
+class FileFormatError(TensorlabError, RuntimeError):
     """A file is damaged, or is not a checkpoint."""
 
 
-class UnsafeGlobal(CheckpointError, pickle.UnpicklingError):
+class UnsafeGlobal(FileFormatError, pickle.UnpicklingError):
     """A file names a class or function that it is not allowed to call."""
 
 

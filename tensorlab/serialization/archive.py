@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 import zlib
 
-from ..errors import CheckpointError
+from ..errors import FileFormatError
 
 __all__ = ["Reader", "Writer", "replacing"]
 
@@ -110,7 +110,7 @@ class Reader:
 
     Raises
     ------
-    CheckpointError
+    FileFormatError
         If the file is not a checkpoint, or is damaged; it names the entry.
     """
 
@@ -126,7 +126,7 @@ class Reader:
             NotImplementedError,
             OSError,
         ) as error:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: the file's directory is damaged or cut off: {error}"
             ) from error
         self.length = file.seek(0, os.SEEK_END)
@@ -136,7 +136,7 @@ class Reader:
             self.entries[info.filename] = info
         pickles = [name for name in self.entries if name.endswith("/data.pkl")]
         if len(pickles) != 1 or pickles[0].count("/") != 1:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: the file has {len(pickles)} entries called data.pkl; a checkpoint has one"
             )
         self.name = pickles[0].partition("/")[0]
@@ -146,15 +146,15 @@ class Reader:
         """Raise for an entry that no checkpoint has."""
         name = info.filename
         if name in self.entries:
-            raise CheckpointError(f"load: the file has two entries called {name!r}")
+            raise FileFormatError(f"load: the file has two entries called {name!r}")
         if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
-            raise CheckpointError(f"load: entry {name!r} is compressed; a checkpoint's are stored")
+            raise FileFormatError(f"load: entry {name!r} is compressed; a checkpoint's are stored")
         if info.header_offset < 0:
-            raise CheckpointError(f"load: entry {name!r} begins before the file")
+            raise FileFormatError(f"load: entry {name!r} begins before the file")
         if info.flag_bits & 1:
-            raise CheckpointError(f"load: entry {name!r} is encrypted")
+            raise FileFormatError(f"load: entry {name!r} is encrypted")
         if info.file_size > self.length:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: entry {name!r} has {info.file_size} bytes, and the whole file {self.length}"
             )
 
@@ -165,7 +165,7 @@ class Reader:
         for name in sorted(places, key=places.get):
             info = self.entries[name]
             if info.header_offset < last:
-                raise CheckpointError(f"load: entries {owner!r} and {name!r} overlap")
+                raise FileFormatError(f"load: entries {owner!r} and {name!r} overlap")
             last, owner = places[name] + info.file_size, name
         return places
 
@@ -173,15 +173,15 @@ class Reader:
         self.file.seek(info.header_offset)
         header = self.file.read(LOCAL_HEADER.size)
         if len(header) != LOCAL_HEADER.size or header[:4] != b"PK\3\4":
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: entry {info.filename!r} is damaged: its header is not there"
             )
         *_, name_length, extra_length = LOCAL_HEADER.unpack(header)
         if self.file.read(name_length) != info.orig_filename.encode():
-            raise CheckpointError(f"load: entry {info.filename!r} has another name in its header")
+            raise FileFormatError(f"load: entry {info.filename!r} has another name in its header")
         place = info.header_offset + LOCAL_HEADER.size + name_length + extra_length
         if place + info.file_size > self.length:
-            raise CheckpointError(f"load: entry {info.filename!r} ends after the file")
+            raise FileFormatError(f"load: entry {info.filename!r} ends after the file")
         return place
 
     def has(self, entry):
@@ -194,7 +194,7 @@ class Reader:
         try:
             return self.entries[f"{self.name}/{entry}"]
         except KeyError:
-            raise CheckpointError(f"load: the file has no entry {entry!r}") from None
+            raise FileFormatError(f"load: the file has no entry {entry!r}") from None
 
     def read(self, entry):
         """Return the bytes of an entry."""
@@ -209,10 +209,10 @@ class Reader:
         for start in range(0, len(memory), PIECE):
             piece = memory[start : start + PIECE]
             if self.file.readinto(piece) != len(piece):
-                raise CheckpointError(f"load: entry {info.filename!r} is cut off")
+                raise FileFormatError(f"load: entry {info.filename!r} is cut off")
             checksum = zlib.crc32(piece, checksum)
         if checksum != info.CRC:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: entry {info.filename!r} is damaged: its checksum is {checksum:08x}, not {info.CRC:08x}"
             )
 

@@ -1,6 +1,6 @@
 """The format of checkpoints before PyTorch 1.6: five pickles, one after the other, then the bytes of the storages."""
 
-from ..errors import CheckpointError
+from ..errors import FileFormatError
 from .storages import Storages, bytes_of, needs_swap, new_storage
 
 __all__ = ["is_legacy", "load_legacy"]
@@ -20,15 +20,15 @@ def load_legacy(file, map_location, unpickle):
     def plain(what):
         value = unpickle(file.read, file.readline, refuse)
         if value is None:
-            raise CheckpointError(f"load: the file's {what} is missing")
+            raise FileFormatError(f"load: the file's {what} is missing")
         return value
 
     def refuse(identity):
-        raise CheckpointError("load: the file's head refers to a storage")
+        raise FileFormatError("load: the file's head refers to a storage")
 
     magic, protocol, system = plain("magic number"), plain("protocol"), plain("system")
     if magic != MAGIC or protocol != PROTOCOL or not isinstance(system, dict):
-        raise CheckpointError(f"load: the file has protocol {protocol!r}; expected {PROTOCOL}")
+        raise FileFormatError(f"load: the file has protocol {protocol!r}; expected {PROTOCOL}")
     is_swapped = needs_swap("little" if system.get("little_endian", True) else "big")
     wanted, start = {}, file.tell()
     length = file.seek(0, 2)
@@ -36,7 +36,7 @@ def load_legacy(file, map_location, unpickle):
 
     def fetch(key, size):
         if sum(wanted.values()) + size > length:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: storage {key!r} has {size} bytes; the file is shorter: {length}"
             )
         wanted[key] = size
@@ -46,7 +46,7 @@ def load_legacy(file, map_location, unpickle):
     result = unpickle(file.read, file.readline, storages.persistent_load)
     keys = plain("list of storages")
     if not isinstance(keys, list) or {str(key) for key in keys} != set(wanted):
-        raise CheckpointError("load: the file's list of storages is not that of its tensors")
+        raise FileFormatError("load: the file's list of storages is not that of its tensors")
     by_key = {str(key): storage for key, storage in storages.loaded.items()}
     for key in keys:
         fill(file, str(key), by_key[str(key)], is_swapped)
@@ -58,8 +58,8 @@ def fill(file, key, storage, is_swapped):
     count = int.from_bytes(file.read(8), "big" if is_swapped else "little")
     data = bytes_of(storage) if len(storage) else memoryview(b"")
     if len(data) not in (count, 2 * count, 4 * count, 8 * count):
-        raise CheckpointError(
+        raise FileFormatError(
             f"load: storage {key!r} is damaged: it has {count} numbers in {len(data)} bytes"
         )
     if len(data) and file.readinto(data) != len(data):
-        raise CheckpointError(f"load: storage {key!r} is cut off")
+        raise FileFormatError(f"load: storage {key!r} is cut off")

@@ -7,7 +7,7 @@ import pickle
 import pickletools
 
 from .._core.exchange import frombuffer
-from ..errors import CheckpointError
+from ..errors import FileFormatError
 from . import names
 from .archive import Reader
 from .legacy import START, is_legacy, load_legacy
@@ -40,7 +40,7 @@ def load(
 
     Raises
     ------
-    CheckpointError
+    FileFormatError
         If the file is damaged or not a checkpoint; it names what is damaged.
     UnsafeGlobal
         If the file names what is not allowed.
@@ -56,7 +56,7 @@ def load(
                 raise RuntimeError("load: mmap needs a file in the newer format; save it again")
             return load_legacy(file, map_location, reader_of_pickles(is_restricted))
         if not start.startswith(b"PK"):
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: the file begins with {start[:8]!r}; a checkpoint begins with b'PK', or is of the format "
                 "before PyTorch 1.6"
             )
@@ -91,7 +91,7 @@ def load_zip(file, map_location, unpickle, is_mapped):
         entry = f"data/{key}"
         found = archive.size(entry)
         if found != size:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: entry {entry!r} has {found} bytes; its tensors need {size}"
             )
         if is_mapped and size:

@@ -3,7 +3,7 @@
 import sys
 
 from .._core.device import device
-from ..errors import CheckpointError, DeviceError
+from ..errors import DeviceError, FileFormatError
 from ..ops.creation import empty
 from . import names
 
@@ -39,11 +39,11 @@ class Storages:
     def persistent_load(self, identity):
         """Return (storage, dtype) for an id ("storage", type, key, location, count); without a dtype the storage."""
         if not isinstance(identity, tuple) or len(identity) < 5 or identity[0] != "storage":
-            raise CheckpointError(f"load: the file refers to {identity!r}; expected a storage")
+            raise FileFormatError(f"load: the file refers to {identity!r}; expected a storage")
         kind, key, location, count = identity[1:5]
         is_described = isinstance(kind, names.StorageType) and isinstance(location, str)
         if not is_described or type(count) is not int or count < 0:
-            raise CheckpointError(f"load: the file describes storage {key!r} wrongly")
+            raise FileFormatError(f"load: the file describes storage {key!r} wrongly")
         size = 1 if kind.dtype is None else kind.dtype.itemsize
         if key not in self.loaded:
             storage = self.fetch(str(key), count * size)
@@ -52,7 +52,7 @@ class Storages:
             self.loaded[key] = self.relocate(storage, location)
         storage = self.loaded[key]
         if len(storage) < count * size:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: storage {key!r} has {len(storage)} bytes; {count * size} are expected"
             )
         return storage if kind.dtype is None else (storage, kind.dtype)
@@ -70,7 +70,7 @@ def swap(storage, size):
 
 def needs_swap(order):
     if order not in ("little", "big"):
-        raise CheckpointError(
+        raise FileFormatError(
             f"load: the file's byte order is {order!r}; expected 'little' or 'big'"
         )
     return order != sys.byteorder

@@ -11,7 +11,7 @@ import struct
 from collections import Counter, OrderedDict
 
 from .._tensor import Tensor
-from ..errors import CheckpointError, DeviceError, UnsafeGlobal
+from ..errors import DeviceError, FileFormatError, UnsafeGlobal
 from . import names
 
 __all__ = ["Unpickler"]
@@ -46,7 +46,7 @@ class Unpickler:
         ------
         UnsafeGlobal
             If it names what is not allowed.
-        CheckpointError
+        FileFormatError
             If it is no pickle of a checkpoint.
         """
         try:
@@ -56,15 +56,15 @@ class Unpickler:
                     return self.checked(self.stack.pop())
                 step = STEPS.get(code)
                 if step is None:
-                    raise CheckpointError(
+                    raise FileFormatError(
                         f"load: the file has the pickle instruction {code!r}, which no checkpoint needs; "
                         "weights_only=False reads any pickle, and lets the file run any program"
                     )
                 step(self)
-        except (CheckpointError, DeviceError):
+        except (FileFormatError, DeviceError):
             raise
         except MISTAKES as error:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: the file is not a valid checkpoint: {type(error).__name__}: {error}"
             ) from error
 
@@ -75,7 +75,7 @@ class Unpickler:
     def exactly(self, size):
         data = self.read(size)
         if len(data) != size:
-            raise CheckpointError("load: the file ends in the middle of a pickle")
+            raise FileFormatError("load: the file ends in the middle of a pickle")
         return data
 
     def since_mark(self):
@@ -83,7 +83,7 @@ class Unpickler:
         place = len(self.stack) - 1
         while self.stack[place] is not MARK:
             if place == 0:
-                raise CheckpointError("load: the file is not a valid checkpoint: a mark is missing")
+                raise FileFormatError("load: the file is not a valid checkpoint: a mark is missing")
             place -= 1
         items = self.stack[place + 1 :]
         del self.stack[place:]
@@ -91,7 +91,7 @@ class Unpickler:
 
     def checked(self, value):
         if value is MARK:
-            raise CheckpointError("load: the file is not a valid checkpoint: a mark is left over")
+            raise FileFormatError("load: the file is not a valid checkpoint: a mark is left over")
         return value
 
     def make_tuple(self, items):
@@ -101,7 +101,7 @@ class Unpickler:
         if inner:
             depth = 1 + max(inner)
             if depth > MAX_NESTING:
-                raise CheckpointError(f"load: the file nests tuples deeper than {MAX_NESTING}")
+                raise FileFormatError(f"load: the file nests tuples deeper than {MAX_NESTING}")
             self.nesting[id(made)] = made, depth  # kept, so that no other tuple gets its id
         return made
 
@@ -113,7 +113,7 @@ class Unpickler:
         if full in names.TABLE:
             return names.TABLE[full]
         if module == "torch" and name in names.NOT_HERE:
-            raise CheckpointError(
+            raise FileFormatError(
                 f"load: the file holds {names.NOT_HERE[name]} numbers, a type that there is not here; convert them "
                 "before saving"
             )
@@ -126,7 +126,7 @@ class Unpickler:
     def reduce(self):
         args, function = self.stack.pop(), self.stack.pop()
         if not isinstance(args, tuple):
-            raise CheckpointError("load: the file calls a function without a tuple of arguments")
+            raise FileFormatError("load: the file calls a function without a tuple of arguments")
         self.stack.append(self.call(function, args))
 
     def call(self, function, args):
@@ -150,7 +150,7 @@ class Unpickler:
             else:
                 names.with_attributes(target, state)
         else:
-            raise CheckpointError(f"load: the file changes a {type(target).__name__}")
+            raise FileFormatError(f"load: the file changes a {type(target).__name__}")
 
     def is_allowed(self, kind):
         return any(kind is one for one in names.allowed.values())
@@ -158,20 +158,20 @@ class Unpickler:
     def append_to(self, items):
         target = self.stack[-1]
         if type(target) is not list:
-            raise CheckpointError(f"load: the file appends to a {type(target).__name__}")
+            raise FileFormatError(f"load: the file appends to a {type(target).__name__}")
         target.extend(items)
 
     def set_items(self, items):
         target = self.stack[-1]
         if not isinstance(target, dict):
-            raise CheckpointError(f"load: the file sets items of a {type(target).__name__}")
+            raise FileFormatError(f"load: the file sets items of a {type(target).__name__}")
         for key, value in zip(items[::2], items[1::2], strict=True):
             target[key] = value
 
     def add_items(self, items):
         target = self.stack[-1]
         if type(target) is not set:
-            raise CheckpointError(f"load: the file adds to a {type(target).__name__}")
+            raise FileFormatError(f"load: the file adds to a {type(target).__name__}")
         target.update(items)
 
     def read_global(self):
@@ -198,7 +198,7 @@ def tuple_of(count):
     def step(self):
         items = self.stack[-count:]
         if len(items) != count:
-            raise CheckpointError("load: the file is not a valid checkpoint: a tuple lacks items")
+            raise FileFormatError("load: the file is not a valid checkpoint: a tuple lacks items")
         del self.stack[-count:]
         self.stack.append(self.make_tuple(items))
 
@@ -231,7 +231,7 @@ def old_text(size):
 def protocol(self):
     version = self.unsigned(1)
     if not 2 <= version <= 5:
-        raise CheckpointError(f"load: the pickle has protocol {version}; expected 2 to 5")
+        raise FileFormatError(f"load: the pickle has protocol {version}; expected 2 to 5")
 
 
 STEPS = {

@@ -11,7 +11,7 @@ from collections import OrderedDict
 import pytest
 
 import tensorlab
-from tensorlab.errors import CheckpointError, DeviceError, UnsafeGlobal
+from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
 from tensorlab.serialization.pickler import dumps
 from tensorlab.serialization.storages import Storages
 from tensorlab.serialization.unpickler import Unpickler
@@ -62,7 +62,7 @@ def try_mutants(count, seed):
     for _ in range(count):
         try:
             found = tensorlab.load(io.BytesIO(mutated(data, rng)))
-        except CheckpointError:
+        except FileFormatError:
             refused += 1
         else:
             assert examples.shown(found) == expected
@@ -99,7 +99,7 @@ def test_changed_pickles_do_no_harm(seed):
 
     def fetch(key, size):
         if not key.isdigit() or int(key) >= len(storages) or len(storages[int(key)]) != size:
-            raise CheckpointError("no such storage")
+            raise FileFormatError("no such storage")
         return storages[int(key)]
 
     for _ in range(500):
@@ -114,7 +114,7 @@ def test_changed_pickles_do_no_harm(seed):
         try:
             Unpickler(file.read, file.readline, Storages(fetch, None).persistent_load).load()
             outcomes["read"] += 1
-        except (CheckpointError, DeviceError):
+        except (FileFormatError, DeviceError):
             outcomes["refused"] += 1
     assert outcomes["refused"] > 300
 
@@ -209,7 +209,7 @@ ODD = {
 
 @pytest.mark.parametrize("what", ODD)
 def test_what_no_checkpoint_has_is_refused(what):
-    with pytest.raises(CheckpointError):
+    with pytest.raises(FileFormatError):
         tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
 
 
@@ -254,7 +254,7 @@ def test_a_tensor_outside_its_storage_is_refused(options):
         out.writestr("x/data.pkl", tensor_of(**options))
         out.writestr("x/data/0", bytes(16))
     file.seek(0)
-    with pytest.raises(CheckpointError):
+    with pytest.raises(FileFormatError):
         tensorlab.load(file)
 
 
@@ -317,7 +317,7 @@ def compressed(info, data):
 )
 def test_a_file_with_other_entries_is_refused(change, message):
     data = saved({"a": tensorlab.arange(4.0)})
-    with pytest.raises(CheckpointError, match=message):
+    with pytest.raises(FileFormatError, match=message):
         tensorlab.load(rewritten(data, change))
 
 
@@ -325,7 +325,7 @@ def test_an_entry_that_claims_to_be_compressed_is_refused():
     data = bytearray(saved({"a": tensorlab.arange(4.0)}))
     place = data.index(b"data/0", data.index(b"PK\1\2")) - len("archive/") - 46
     data[place + 10] = 8  # its method in the directory: deflated; both sizes stay equal
-    with pytest.raises(CheckpointError, match="entry 'archive/data/0' is compressed"):
+    with pytest.raises(FileFormatError, match="entry 'archive/data/0' is compressed"):
         tensorlab.load(io.BytesIO(data))
 
 
@@ -335,7 +335,7 @@ def test_entries_that_share_bytes_are_refused():
     second = data.index(b"data/1", directory) - len("archive/") - 46
     first = data.index(b"data/0", directory) - len("archive/") - 46
     data[second + 42 : second + 46] = data[first + 42 : first + 46]
-    with pytest.raises(CheckpointError, match="another name in its header|overlap"):
+    with pytest.raises(FileFormatError, match="another name in its header|overlap"):
         tensorlab.load(io.BytesIO(data))
 
 
@@ -343,7 +343,7 @@ def test_nothing_is_written_beside_a_file_that_climbs(tmp_path):
     file = tmp_path / "x.pt"
     with zipfile.ZipFile(file, "w") as out:
         out.writestr("../../outside/data.pkl", b"\x80\x02N.")
-    with pytest.raises(CheckpointError):
+    with pytest.raises(FileFormatError):
         tensorlab.load(file)
     assert [path.name for path in tmp_path.iterdir()] == ["x.pt"]
 
@@ -352,7 +352,7 @@ def test_nothing_is_written_beside_a_file_that_climbs(tmp_path):
     "start", [b"", b"P", b"PK", b"\x80\x02N.", b"hello", b"\x1f\x8b", b"PK\5\6" + bytes(18)]
 )
 def test_what_is_no_checkpoint_is_refused(start):
-    with pytest.raises(CheckpointError):
+    with pytest.raises(FileFormatError):
         tensorlab.load(io.BytesIO(start))
 
 
@@ -360,7 +360,7 @@ def test_a_damaged_entry_is_named():
     data = bytearray(saved({"a": tensorlab.arange(4.0)}))
     place = data.index(struct.pack("<4f", 0, 1, 2, 3))
     data[place + 5] ^= 1
-    with pytest.raises(CheckpointError, match="entry 'archive/data/0' is damaged: its checksum"):
+    with pytest.raises(FileFormatError, match="entry 'archive/data/0' is damaged: its checksum"):
         tensorlab.load(io.BytesIO(data))
 
 
@@ -402,7 +402,7 @@ def test_pickles_of_all_newer_protocols_are_read(protocol):
     ],
 )
 def test_an_error_says_what_the_file_does(what, message):
-    with pytest.raises(CheckpointError, match=message):
+    with pytest.raises(FileFormatError, match=message):
         tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
 
 
@@ -423,7 +423,7 @@ def test_what_a_file_makes_is_not_called():
 def test_a_header_with_another_name_is_refused():
     data = bytearray(saved({"a": tensorlab.arange(4.0)}))
     data[data.index(b"archive/data/0")] ^= 1  # in the header; the directory comes later
-    with pytest.raises(CheckpointError, match="'archive/data/0' has another name in its header"):
+    with pytest.raises(FileFormatError, match="'archive/data/0' has another name in its header"):
         tensorlab.load(io.BytesIO(data))
 
 
@@ -435,7 +435,7 @@ class Short(io.BytesIO):
 
 
 def test_a_file_that_shrinks_is_refused():
-    with pytest.raises(CheckpointError, match="is cut off"):
+    with pytest.raises(FileFormatError, match="is cut off"):
         tensorlab.load(Short(saved(tensorlab.arange(100))))
 
 
@@ -458,7 +458,7 @@ def test_an_entry_within_another_is_refused():
     directory = data.index(b"PK\1\2")
     place = data.index(b"x/data/1", directory) - 46
     struct.pack_into("<I", data, place + 42, data.index(inner))
-    with pytest.raises(CheckpointError, match="entries 'x/data/0' and 'x/data/1' overlap"):
+    with pytest.raises(FileFormatError, match="entries 'x/data/0' and 'x/data/1' overlap"):
         tensorlab.load(io.BytesIO(data))
 
 
@@ -482,6 +482,6 @@ def test_an_entry_larger_than_the_file_is_refused():
     place = data.index(b"data/0", data.index(b"PK\1\2")) - len("archive/") - 46
     struct.pack_into("<II", data, place + 20, 10**9, 10**9)
     with pytest.raises(
-        CheckpointError, match="'archive/data/0' has 1000000000 bytes, and the whole file"
+        FileFormatError, match="'archive/data/0' has 1000000000 bytes, and the whole file"
     ):
         tensorlab.load(io.BytesIO(data))

@@ -12,7 +12,7 @@ import pytest
 
 import tensorlab
 from tensorlab import nn
-from tensorlab.errors import CheckpointError, DeviceError, UnsafeGlobal
+from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
 from tests.oracle import require_torch
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
@@ -324,7 +324,7 @@ def test_a_whole_model_needs_trust():
 
 def test_a_bad_file_is_refused_without_restrictions_too():
     file = in_a_file(tensorlab.arange(3))().getvalue()
-    with pytest.raises(CheckpointError):
+    with pytest.raises(FileFormatError):
         tensorlab.load(io.BytesIO(file[:-30]), weights_only=False)
 
 
@@ -339,11 +339,11 @@ def test_damaged_files_of_the_older_format_are_refused(tmp_path):
     with pytest.raises(RuntimeError, match="mmap needs a file in the newer format"):
         tensorlab.load(tmp_path / "old.pt", mmap=True)
     for changed in (data[:-3], data[:-40], data[:200], data[:20]):
-        with pytest.raises(CheckpointError):
+        with pytest.raises(FileFormatError):
             tensorlab.load(io.BytesIO(changed))
     place = data.rindex((3).to_bytes(8, "little"))
     for count in (0, 5, 2**40):
-        with pytest.raises(CheckpointError, match="is damaged"):
+        with pytest.raises(FileFormatError, match="is damaged"):
             tensorlab.load(
                 io.BytesIO(data[:place] + count.to_bytes(8, "little") + data[place + 8 :])
             )
@@ -353,18 +353,18 @@ def test_heads_of_the_older_format_are_checked():
     torch = require_torch()
     from tensorlab.serialization.legacy import START
 
-    with pytest.raises(CheckpointError, match="the file's protocol is missing"):
+    with pytest.raises(FileFormatError, match="the file's protocol is missing"):
         tensorlab.load(io.BytesIO(START + b"\x80\x02N."))
-    with pytest.raises(CheckpointError, match="has protocol 7; expected 1001"):
+    with pytest.raises(FileFormatError, match="has protocol 7; expected 1001"):
         tensorlab.load(io.BytesIO(START + b"\x80\x02K\x07.\x80\x02}."))
     file = io.BytesIO()
     torch.save([torch.zeros(1000), torch.ones(1000)], file, _use_new_zipfile_serialization=False)
     data = file.getvalue()
-    with pytest.raises(CheckpointError, match="has 4000 bytes; the file is shorter: 5000"):
+    with pytest.raises(FileFormatError, match="has 4000 bytes; the file is shorter: 5000"):
         tensorlab.load(io.BytesIO(data[:5000]))
     storages = data.rindex(b"\x80\x02]")
     digit = storages + 15
     assert data[digit : digit + 1].isdigit()
     other = b"%d" % ((int(data[digit : digit + 1]) + 1) % 10)
-    with pytest.raises(CheckpointError, match="list of storages is not that of its tensors"):
+    with pytest.raises(FileFormatError, match="list of storages is not that of its tensors"):
         tensorlab.load(io.BytesIO(data[:digit] + other + data[digit + 1 :]))
