@@ -88,6 +88,14 @@ class DataLoader(Generic[_B_co]):
     timeout: builtins.float
     worker_init_fn: Any
     generator: Generator | None
+    multiprocessing_context: Any
+    prefetch_factor: Any
+    persistent_workers: builtins.bool
+    pin_memory_device: str
+    in_order: builtins.bool
+    @property
+    def job(self) -> Any: ...
+    def plan(self) -> Any: ...
 
 class Dataset(Generic[_T_co]):
     def __getitem__(self, index: Any) -> _T_co: ...

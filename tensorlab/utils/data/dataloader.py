@@ -1,17 +1,20 @@
 """DataLoader: a data set, read in some order and made into batches.
 
 One index's journey: the sampler gives indices, the batch sampler groups them, the data set gives a
-sample for each, and `collate_fn` makes one batch of the samples.  All of it happens in this
-process; workers are not written yet.
+sample for each, and `collate_fn` makes one batch of the samples.  The last two happen in this
+process or, with num_workers > 0, in processes of their own (worker.py), ahead of time.
 """
 
-from itertools import islice, repeat
+import multiprocessing
+from itertools import repeat
 
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
+from .fetching import Fetcher
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from .worker_pool import WorkerBatches
 
-__all__ = ["DataLoader", "get_worker_info"]
+__all__ = ["DataLoader"]
 
 
 # What a loader is made of, and can't be changed later.
@@ -24,17 +27,8 @@ class Batches:
     """One pass over a loader. A sample that raises does not end it: `next` goes on with the batch after."""
 
     def __init__(self, loader):
-        dataset, self.collate = loader.dataset, loader.collate_fn
-        self.dataset = dataset
-        self.drop_last = loader.drop_last
-        self.size = loader.batch_size
+        self.fetch, self.plan = Fetcher(*loader.job), loader.plan()
         self.length = loader.__len__
-        if isinstance(dataset, IterableDataset):
-            self.fetch, self.plan = self.from_stream, repeat(iter(dataset))
-        elif loader.batch_sampler is not None:
-            self.fetch, self.plan = self.at_indices, iter(loader.batch_sampler)
-        else:
-            self.fetch, self.plan = dataset.__getitem__, iter(loader.sampler)
 
     def __iter__(self):
         return self
@@ -43,22 +37,7 @@ class Batches:
         return self.length()
 
     def __next__(self):
-        return self.collate(self.fetch(next(self.plan)))
-
-    def at_indices(self, indices):
-        """Return the samples of a batch."""
-        if callable(getattr(self.dataset, "__getitems__", None)):
-            return self.dataset.__getitems__(indices)
-        return [self.dataset[i] for i in indices]
-
-    def from_stream(self, samples):
-        """Return the next samples of a data set without an index; without a batch size the next one."""
-        if self.size is None:
-            return next(samples)
-        batch = list(islice(samples, self.size))
-        if not batch or (self.drop_last and len(batch) < self.size):
-            raise StopIteration
-        return batch
+        return self.fetch(next(self.plan))
 
 
 class DataLoader:
@@ -71,20 +50,28 @@ class DataLoader:
     shuffle : bool, whether each pass has a new random order
     sampler : iterable of indices, instead of `shuffle`
     batch_sampler : iterable of lists of indices, instead of the four options before and `drop_last`
-    num_workers : 0
+    num_workers : int, how many processes load batches ahead of time; 0 to load them here, when they are asked for
     collate_fn : callable that makes a batch of a list of samples, `default_collate` if not given
     drop_last : bool, whether to leave out a last batch that is smaller
     generator : Generator for the order, the default one if not given
-    pin_memory, timeout, worker_init_fn : only the values that mean "not used", for they concern
-        workers or GPUs
-    multiprocessing_context, prefetch_factor, persistent_workers : the same
+    timeout : float, seconds to wait for a batch of a worker before RuntimeError; 0 for no limit
+    worker_init_fn : function that each worker calls first, with its number
+    multiprocessing_context : "fork", "forkserver", "spawn" or a context of `multiprocessing`
+    prefetch_factor : int, batches that each worker loads in advance, 2 if not given
+    persistent_workers : bool, whether the workers stay for the next pass
+    in_order : bool; False gives batches as they are ready, whichever was asked for first
+    pin_memory, pin_memory_device : taken and not used, for they concern GPUs
+
+    Each worker has a copy of the data set, one thread, and random numbers that follow from the seed and its number:
+    the samples are the same for the same seed and number of workers, and those of PyTorch.
 
     Raises
     ------
     ValueError
         If options exclude each other.
-    NotImplementedError
-        If workers are asked for.
+    RuntimeError
+        In the loop, if a worker ends or does not answer; what a data set raises in a worker is raised here too, with
+        the worker's traceback in its text.
 
     Examples
     --------
@@ -113,9 +100,11 @@ class DataLoader:
         *,
         prefetch_factor=None,
         persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
     ):
-        refuse_workers(
-            num_workers=num_workers,
+        check_workers(
+            num_workers,
             timeout=timeout,
             multiprocessing_context=multiprocessing_context,
             prefetch_factor=prefetch_factor,
@@ -146,6 +135,12 @@ class DataLoader:
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator
+        self.multiprocessing_context = context_of(multiprocessing_context)
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.persistent_workers = persistent_workers
+        self.pin_memory_device = pin_memory_device
+        self.in_order = in_order
+        self._kept = None  # the pass whose workers stay
         self._is_made = True
 
     def __setattr__(self, name, value):
@@ -156,11 +151,34 @@ class DataLoader:
             )
         super().__setattr__(name, value)
 
+    @property
+    def job(self):
+        """What makes a batch of a part of the plan: the arguments of `Fetcher`."""
+        makes_batches = self.batch_size is not None or self.batch_sampler is not None
+        return self.dataset, makes_batches, self.batch_size, self.drop_last, self.collate_fn
+
+    def plan(self):
+        """Return an iterator over lists of indices, or over indices; a stream's has no end."""
+        if isinstance(self.dataset, IterableDataset):
+            return repeat(None)
+        return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+
     def __iter__(self):
-        # PyTorch draws a seed for workers even where there are none; without this draw the order
-        # of the second pass would not be PyTorch's.
-        draw_seed(self.generator)
-        return Batches(self)
+        if self.num_workers == 0:
+            # PyTorch draws a seed for workers even where there are none; without this draw the order
+            # of the second pass would not be PyTorch's.
+            draw_seed(self.generator)
+            return Batches(self)
+        if not self.persistent_workers:
+            return WorkerBatches(self)
+        if self._kept is None or not self._kept.workers:
+            self._kept = WorkerBatches(self)
+        else:
+            self._kept.reset(self)
+        return self._kept
+
+    def __getstate__(self):
+        return {**self.__dict__, "_kept": None}  # workers stay with the process that started them
 
     def __len__(self):
         if not isinstance(self.dataset, IterableDataset):
@@ -172,25 +190,42 @@ class DataLoader:
         return (length + extra) // self.batch_size
 
 
-def get_worker_info():
-    """Return what a worker process knows of itself; None in the main process, which loads everything so far."""
-    return
-
-
-def refuse_workers(*, num_workers, **worker_options):
-    """Raise if an option needs worker processes."""
+def check_workers(num_workers, **options):
+    """Raise if an option for workers has a wrong value, or is given where there are none."""
     if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
         raise ValueError(
             f"DataLoader: num_workers is {num_workers!r}; expected an integer from 0 up"
         )
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"DataLoader: num_workers={num_workers} asks for worker processes, which are not "
-            "written yet; num_workers=0 loads in this process and gives the same batches"
+    if num_workers == 0:
+        for name, value in options.items():
+            if value:
+                raise ValueError(
+                    f"DataLoader: {name}={value!r} is for workers, but num_workers is 0"
+                )
+    if options["timeout"] < 0:
+        raise ValueError(
+            f"DataLoader: timeout is {options['timeout']!r}; expected seconds, from 0 up"
         )
-    for name, value in worker_options.items():
-        if value:
-            raise ValueError(f"DataLoader: {name}={value!r} is for workers, but num_workers is 0")
+    factor = options["prefetch_factor"]
+    if num_workers > 0 and factor is not None and factor < 1:
+        raise ValueError(f"DataLoader: prefetch_factor is {factor!r}; expected a positive integer")
+
+
+def context_of(given):
+    """Return the context of `multiprocessing` for a start method."""
+    if given is None or isinstance(given, multiprocessing.context.BaseContext):
+        return given
+    methods = multiprocessing.get_all_start_methods()
+    if not isinstance(given, str):
+        raise TypeError(
+            f"DataLoader: multiprocessing_context is {given!r}; expected a context of multiprocessing "
+            f"or one of {methods}"
+        )
+    if given not in methods:
+        raise ValueError(
+            f"DataLoader: multiprocessing_context is {given!r}; expected one of {methods}"
+        )
+    return multiprocessing.get_context(given)
 
 
 def check_options(is_stream, batch_size, shuffle, sampler, batch_sampler, drop_last):

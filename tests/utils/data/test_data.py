@@ -378,11 +378,6 @@ def test_options_that_contradict_each_other_are_refused(options, message):
         data.DataLoader(range(3), **options)
 
 
-def test_workers_are_refused_with_the_remedy():
-    with pytest.raises(NotImplementedError, match="not written yet; num_workers=0 loads"):
-        data.DataLoader(range(3), num_workers=2)
-
-
 @pytest.mark.parametrize("option", [{"shuffle": True}, {"sampler": [0]}, {"batch_sampler": [[0]]}])
 def test_a_stream_has_no_indices_to_sample(option):
     with pytest.raises(ValueError, match="needs indices, which an IterableDataset has not"):

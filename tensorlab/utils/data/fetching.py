@@ -1,0 +1,46 @@
+"""What is done for each batch: the samples are taken from the data set and put together."""
+
+from itertools import islice
+
+from .dataset import IterableDataset
+
+__all__ = ["Fetcher"]
+
+
+class Fetcher:
+    """One pass over a data set, wherever it runs: in the main process or in a worker.
+
+    Parameters
+    ----------
+    dataset : Dataset or IterableDataset
+    makes_batches : bool, whether a call is for a batch; else it is for one sample
+    batch_size, drop_last : as in DataLoader; a stream needs them, for it has no indices
+    collate : function from the samples, or the sample, to what the loader gives
+    """
+
+    def __init__(self, dataset, makes_batches, batch_size, drop_last, collate):
+        self.dataset, self.collate = dataset, collate
+        self.batch_size, self.drop_last = batch_size, drop_last
+        if isinstance(dataset, IterableDataset):
+            self.samples = iter(dataset)
+            self.take = self.from_stream if makes_batches else self.one_from_stream
+        else:
+            self.take = self.at_indices if makes_batches else dataset.__getitem__
+
+    def __call__(self, index):
+        """Return the batch of a list of indices, the sample of an index, or what a stream has next."""
+        return self.collate(self.take(index))
+
+    def at_indices(self, indices):
+        if callable(getattr(self.dataset, "__getitems__", None)):
+            return self.dataset.__getitems__(indices)
+        return [self.dataset[i] for i in indices]
+
+    def from_stream(self, _):
+        batch = list(islice(self.samples, self.batch_size))
+        if not batch or (self.drop_last and len(batch) < self.batch_size):
+            raise StopIteration
+        return batch
+
+    def one_from_stream(self, _):
+        return next(self.samples)

@@ -1,0 +1,467 @@
+"""Loaders with workers: PyTorch's batches and random numbers, and what happens when a worker fails."""
+
+import gc
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing import forkserver, resource_tracker
+
+import numpy as np
+import pytest
+
+import tensorlab
+from tensorlab.utils import data
+from tests.oracle import require_torch
+
+pytestmark = pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="needs fork"
+)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    resource_tracker.ensure_running()  # both keep a pipe once they have been started
+    forkserver.ensure_running()
+    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    yield
+    gc.collect()
+    end = time.monotonic() + 2
+    while multiprocessing.active_children() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert multiprocessing.active_children() == []
+    if files is not None:
+        assert len(os.listdir("/proc/self/fd")) <= files
+
+
+def numbers(T, size=23):
+    """A data set whose samples hold random numbers of all three kinds."""
+
+    class Numbers(T.utils.data.Dataset):
+        def __len__(self):
+            return size
+
+        def __getitem__(self, i):
+            return i, T.rand(30, 40), random.random(), np.random.rand(2)  # noqa: NPY002
+
+    return Numbers()
+
+
+def stream(T, sizes):
+    class Stream(T.utils.data.IterableDataset):
+        def __iter__(self):
+            info = T.utils.data.get_worker_info()
+            return iter([100 * info.id + i for i in range(sizes[info.id])])
+
+    return Stream()
+
+
+def passes(T, make, count=2, **options):
+    T.manual_seed(5)
+    loader = T.utils.data.DataLoader(make(T), **options)
+    return [[plain(batch) for batch in loader] for _ in range(count)]
+
+
+def plain(batch):
+    if isinstance(batch, (list, tuple)):
+        return [plain(part) for part in batch]
+    return batch.tolist() if hasattr(batch, "tolist") else batch
+
+
+class Squares(data.Dataset):
+    """At the top level, so that other start methods can pickle it."""
+
+    def __len__(self):
+        return 10
+
+    def __getitem__(self, i):
+        return tensorlab.full((3,), i * i)
+
+
+# ---------------------------------------------------------------- the same as PyTorch
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"num_workers": 1},
+        {"num_workers": 2, "shuffle": True},
+        {"num_workers": 3, "batch_size": 4, "shuffle": True, "prefetch_factor": 1},
+        {"num_workers": 3, "batch_size": 4, "drop_last": True, "persistent_workers": True},
+        {"num_workers": 2, "batch_size": None, "shuffle": True},
+        {"num_workers": 2, "batch_sampler": [[1, 2], [3], [0, 5, 6]]},
+    ],
+    ids=str,
+)
+def test_batches_and_random_numbers_are_pytorchs(options):
+    assert passes(tensorlab, numbers, **options) == passes(require_torch(), numbers, **options)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (5, 2, 3), (0, 3), (1, 0)])
+@pytest.mark.parametrize("more", [{}, {"batch_size": 2, "drop_last": True}, {"batch_size": None}])
+@pytest.mark.parametrize("kept", [False, True])
+def test_streams_are_read_as_in_pytorch(sizes, more, kept):
+    # one batch at a time: with more in advance PyTorch's order depends on which worker is quicker
+    options = {"num_workers": len(sizes), "prefetch_factor": 1, "persistent_workers": kept, **more}
+    ours = passes(tensorlab, lambda T: stream(T, sizes), **options)
+    theirs = passes(require_torch(), lambda T: stream(T, sizes), **options)
+    assert [sorted(p, key=str) for p in ours] == [sorted(p, key=str) for p in theirs]
+
+
+def test_the_seeds_of_numpy_are_pytorchs():
+    torch = require_torch()
+    state = torch.utils.data._utils.worker._generate_state
+    for seed, worker in ((2**62 + 12345, 0), (17, 3)):
+        words = [worker, seed & 0xFFFFFFFF, seed >> 32, 0]
+        assert np.random.SeedSequence(words).generate_state(4).tolist() == state(seed, worker)
+
+
+def test_a_worker_knows_itself():
+    def look(samples):
+        info = data.get_worker_info()
+        return info.id, info.num_workers, info.seed, len(info.dataset), tensorlab.get_num_threads()
+
+    seen = list(data.DataLoader(range(4), num_workers=2, collate_fn=look))
+    assert [part[:2] for part in seen] == [(0, 2), (1, 2)] * 2
+    assert seen[1][2] == seen[0][2] + 1
+    assert {part[3:] for part in seen} == {(4, 1)}
+    assert data.get_worker_info() is None
+
+
+def test_each_worker_calls_the_function_given_with_its_number():
+    def start(number):
+        data.get_worker_info().dataset.mark = number
+
+    class Marked(Squares):
+        mark = None
+
+    loader = data.DataLoader(
+        Marked(),
+        num_workers=2,
+        worker_init_fn=start,
+        collate_fn=lambda _: data.get_worker_info().dataset.mark,
+    )
+    assert list(loader) == [0, 1] * 5
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_other_start_methods_give_the_same(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    loader = data.DataLoader(Squares(), 4, num_workers=1, multiprocessing_context=method)
+    assert [batch[:, 0].tolist() for batch in loader] == [[0, 1, 4, 9], [16, 25, 36, 49], [64, 81]]
+
+
+def test_without_order_a_quick_worker_is_heard_first():
+    def wait(samples):
+        time.sleep(0.4 if samples == [0] else 0)
+        return samples[0]
+
+    loader = data.DataLoader(range(4), num_workers=2, collate_fn=wait, in_order=False)
+    seen = list(loader)
+    assert sorted(seen) == [0, 1, 2, 3]
+    assert seen[0] == 1
+
+
+# ---------------------------------------------------------------- the way of a batch
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_batches_arrive_whole(size):
+    """Small ones through the pipe, large ones in a segment."""
+
+    def batch(samples):
+        x = tensorlab.arange(size, dtype=tensorlab.float64)
+        return {
+            "x": x,
+            "same": x,
+            "half": x.to(tensorlab.bfloat16)[::2],
+            "array": np.arange(size, dtype=np.int16),
+            "leaf": tensorlab.ones(size, requires_grad=True),
+            "none": tensorlab.zeros(0, 3),
+            "meta": tensorlab.empty(7, device="meta"),
+            "text": "a" * size,
+        }
+
+    here = batch(None)
+    for there in data.DataLoader(range(3), num_workers=1, collate_fn=batch):
+        assert tensorlab.equal(there["x"], here["x"])
+        assert tensorlab.equal(there["half"], here["half"])
+        assert (there["array"] == here["array"]).all()
+        assert there["leaf"].requires_grad
+        assert there["none"].shape == (0, 3)
+        assert there["meta"].device.type == "meta"
+        assert there["text"] == here["text"]
+        there["x"][0] = -1  # both see the same memory, and it may be written
+        assert there["same"][0] == -1
+        there["array"][1] = 5
+
+
+def test_segments_are_used_again_and_kept_batches_keep_their_values():
+    loader = data.DataLoader(
+        range(300), num_workers=1, collate_fn=lambda samples: tensorlab.full((9000,), samples[0])
+    )
+    batches = iter(loader)
+    first = next(batches)
+    last = list(batches)[-1]
+    receiver_count = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    assert first[0] == 0
+    assert last[-1] == 299
+    kept = list(loader)  # more than there may be descriptors for
+    assert [x[5].item() for x in kept] == list(range(300))
+    assert receiver_count < 100
+
+
+def test_segments_in_use_are_few():
+    loader = data.DataLoader(
+        range(50), num_workers=1, persistent_workers=True, collate_fn=lambda s: tensorlab.ones(9000)
+    )
+    batches = iter(loader)
+    for batch in batches:
+        del batch
+    assert 1 <= len(batches.workers[0].receiver.segments) <= 4
+    batches.close()
+
+
+def test_of_a_large_table_only_the_row_travels():
+    table = tensorlab.arange(1_000_000.0).reshape(10, -1)
+    loader = data.DataLoader(table, batch_size=None, num_workers=1)
+    rows = list(loader)
+    assert all(tensorlab.equal(row, table[i]) for i, row in enumerate(rows))
+    assert len(rows[3].untyped_storage()) < 600_000
+
+
+def test_a_tensor_with_a_graph_is_refused():
+    weight = tensorlab.ones(2, requires_grad=True)
+    loader = data.DataLoader(range(2), num_workers=1, collate_fn=lambda samples: weight * 2)
+    with pytest.raises(RuntimeError, match=r"its graph stays here; detach\(\)"):
+        next(iter(loader))
+
+
+# ---------------------------------------------------------------- failures
+class Failing(data.Dataset):
+    def __init__(self, act, at=5, size=8):
+        self.act, self.at, self.size = act, at, size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, i):
+        if i == self.at:
+            self.act()
+        return i
+
+
+def fail(error):
+    raise error
+
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(one, two)
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (ValueError("no picture"), ValueError),
+        (KeyError("name"), KeyError),
+        (StopIteration(), StopIteration),
+        (Odd(1, 2), RuntimeError),
+    ],
+)
+def test_what_a_sample_raises_is_raised_here_and_the_loop_can_go_on(error, shown):
+    loader = data.DataLoader(Failing(lambda: fail(error)), 2, num_workers=2)
+    batches, seen = iter(loader), []
+    for _ in range(2):
+        seen.append(next(batches).tolist())
+    with pytest.raises(shown) as caught:
+        batches.deliver(batches.next_number())
+    text = str(caught.value)
+    assert (
+        f"Caught {type(error).__name__} in DataLoader worker process 0 (batch 2, indices [4, 5])"
+        in text
+    )
+    assert text.count("Traceback") == 1
+    assert "in __getitem__" in text
+    assert "\n" in text
+    assert next(batches).tolist() == [6, 7]
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
+def test_a_function_that_fails_to_start_a_worker_is_reported():
+    loader = data.DataLoader(range(4), num_workers=1, worker_init_fn=lambda n: fail(OSError("x")))
+    with pytest.raises(OSError, match=r"worker process 0 \(batch 0, indices \[0\]\)"):
+        next(iter(loader))
+
+
+def test_a_worker_that_is_killed_is_named():
+    loader = data.DataLoader(
+        Failing(lambda: os.kill(os.getpid(), signal.SIGKILL)), 2, num_workers=2
+    )
+    batches = iter(loader)
+    pid = batches.workers[0].process.pid
+    start = time.monotonic()
+    with pytest.raises(
+        RuntimeError,
+        match=rf"worker \(pid\(s\) {pid}\) exited unexpectedly: worker 0 ended killed by SIGKILL .*"
+        r"batch 2, indices \[4, 5\]",
+    ):
+        list(batches)
+    assert time.monotonic() - start < 2
+    assert batches.workers == []
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
+def test_a_worker_that_exits_is_named():
+    with pytest.raises(RuntimeError, match="worker 1 ended with exit code 3, while .* batch 5"):
+        list(data.DataLoader(Failing(lambda: os._exit(3)), num_workers=2))
+
+
+def test_a_worker_that_hangs_is_named_after_the_timeout():
+    start = time.monotonic()
+    loader = data.DataLoader(Failing(lambda: time.sleep(60)), num_workers=2, timeout=0.5)
+    batches = iter(loader)
+    with pytest.raises(RuntimeError, match=r"timed out after 0.5 seconds: worker 1 .*batch 5"):
+        list(batches)
+    assert 0.5 <= time.monotonic() - start < 2.5
+    assert batches.workers == []
+
+
+def test_a_batch_without_memory_is_an_error():
+    import resource
+
+    def limit(number):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+
+    loader = data.DataLoader(
+        range(2),
+        num_workers=1,
+        worker_init_fn=limit,
+        collate_fn=lambda samples: tensorlab.zeros(1_000_000),
+    )
+    with pytest.raises(OSError, match="worker process 0"):
+        next(iter(loader))
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_loop_that_is_left_leaves_no_process(kept):
+    loader = data.DataLoader(Squares(), num_workers=2, persistent_workers=kept)
+    for _batch in loader:
+        break
+    if kept:  # the next pass begins anew, whatever was on its way
+        assert [batch[0, 0].item() for batch in loader] == [i * i for i in range(10)]
+        workers = [worker.process.pid for worker in loader._kept.workers]
+        list(loader)
+        assert [worker.process.pid for worker in loader._kept.workers] == workers
+
+
+def test_a_busy_worker_is_not_waited_for_long():
+    loader = data.DataLoader(Failing(lambda: time.sleep(60), at=2), num_workers=1)
+    batches = iter(loader)
+    next(batches)
+    next(batches)
+    start = time.monotonic()
+    del batches
+    gc.collect()
+    assert time.monotonic() - start < 2
+
+
+PROGRAM = r"""
+import os, sys, time
+import tensorlab
+class Slow(tensorlab.utils.data.Dataset):
+    def __len__(self): return 4
+    def __getitem__(self, i):
+        os.write(1, b"%d\n" % os.getpid())
+        time.sleep(60)
+if __name__ == "__main__":
+    next(iter(tensorlab.utils.data.DataLoader(Slow(), num_workers=2)))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_program(how):
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    workers = [int(program.stdout.readline()) for _ in range(2)]
+    time.sleep(0.1)
+    program.send_signal(how)
+    start = time.monotonic()
+    while any(is_running(pid) for pid in workers) and time.monotonic() < start + 5:
+        time.sleep(0.02)
+    assert not any(is_running(pid) for pid in workers)
+    assert time.monotonic() - start < 3
+    _, errors = program.communicate(timeout=5)
+    assert errors.count("Traceback") == (1 if how == signal.SIGINT else 0)
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_workers_can_be_forked_after_threads_have_run():
+    x = tensorlab.ones(400, 400)
+    x @ x
+    tensorlab.exp(tensorlab.ones(2_000_000)).sum()
+    loader = data.DataLoader(
+        range(4), num_workers=2, collate_fn=lambda samples: (x @ x).exp().isinf().sum()
+    )
+    assert [total.item() for total in loader] == [160_000] * 4
+
+
+def test_a_local_function_can_not_be_spawned():
+    loader = data.DataLoader(
+        Squares(), num_workers=1, collate_fn=lambda samples: 0, multiprocessing_context="spawn"
+    )
+    with pytest.raises((AttributeError, pickle.PicklingError)) as caught:
+        iter(loader)
+    assert "define them at the top level of a module" in caught.value.__notes__[0]
+
+
+# ---------------------------------------------------------------- options
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"timeout": -1}, ValueError, "timeout is -1; expected seconds, from 0 up"),
+        ({"prefetch_factor": 0}, ValueError, "prefetch_factor is 0; expected a positive integer"),
+        ({"multiprocessing_context": "thread"}, ValueError, "'thread'; expected one of"),
+        ({"multiprocessing_context": 3}, TypeError, "is 3; expected a context"),
+    ],
+)
+def test_options_of_workers_are_checked(options, error, message):
+    with pytest.raises(error, match=message):
+        data.DataLoader(range(3), num_workers=1, **options)
+
+
+def test_a_loader_has_the_settings_of_pytorchs():
+    ours = data.DataLoader(range(3), num_workers=2)
+    theirs = require_torch().utils.data.DataLoader(range(3), num_workers=2)
+    for name in (
+        "prefetch_factor",
+        "persistent_workers",
+        "in_order",
+        "timeout",
+        "pin_memory_device",
+    ):
+        assert getattr(ours, name) == getattr(theirs, name)
+    assert data.DataLoader(range(3)).prefetch_factor is None
+
+
+def test_a_loader_whose_workers_stay_can_be_pickled():
+    loader = data.DataLoader(Squares(), num_workers=1, persistent_workers=True)
+    list(loader)
+    copy = pickle.loads(pickle.dumps(loader))
+    assert copy._kept is None
+    loader._kept.close()
