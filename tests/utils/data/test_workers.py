@@ -272,9 +272,8 @@ class Odd(Exception):
 )
 def test_what_a_sample_raises_is_raised_here_and_the_loop_can_go_on(error, shown):
     loader = data.DataLoader(Failing(lambda: fail(error)), 2, num_workers=2)
-    batches, seen = iter(loader), []
-    for _ in range(2):
-        seen.append(next(batches).tolist())
+    batches = iter(loader)
+    assert [next(batches).tolist() for _ in range(2)] == [[0, 1], [2, 3]]
     with pytest.raises(shown) as caught:
         batches.deliver(batches.next_number())
     text = str(caught.value)
