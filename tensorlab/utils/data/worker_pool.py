@@ -5,6 +5,7 @@ leave nothing locked, and the loader, which waits for pipes and processes at onc
 """
 
 import multiprocessing
+import os
 import signal
 import warnings
 from itertools import cycle
@@ -27,7 +28,7 @@ class WorkerBatches:
     workers = ()  # for close(), if __init__ is never reached
 
     def __init__(self, loader):
-        self.workers = []
+        self.workers, self.pid = [], os.getpid()
         self.length = loader.__len__
         self.timeout, self.in_order = loader.timeout, loader.in_order
         self.is_kept = loader.persistent_workers
@@ -162,7 +163,7 @@ class WorkerBatches:
             if not worker.connection.poll():
                 raise EOFError
             (turn, number, is_end), make = worker.receiver.receive()
-        except (EOFError, OSError):
+        except (EOFError, ConnectionError):
             raise self.ended(worker) from None
         if turn != self.turn:
             return None
@@ -210,6 +211,8 @@ class WorkerBatches:
     def close(self, grace=GRACE):
         """End the workers: those that are busy have `grace` seconds for their batch."""
         workers, self.workers = self.workers, []
+        if workers and self.pid != os.getpid():
+            return  # a copy of the loader in a forked child; the workers are not its children
         for worker in workers:
             worker.connection.close()
         alive = [worker.process.sentinel for worker in workers]

@@ -357,6 +357,16 @@ def test_a_loop_that_is_left_leaves_no_process(kept):
         assert [worker.process.pid for worker in loader._kept.workers] == workers
 
 
+def test_a_copy_of_the_loader_in_a_forked_child_leaves_the_workers_alone():
+    batches = iter(data.DataLoader(Squares(), num_workers=1))
+    next(batches)
+    child = multiprocessing.get_context("fork").Process(target=batches.close)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    assert len(list(batches)) == 9
+
+
 def test_a_busy_worker_is_not_waited_for_long():
     loader = data.DataLoader(Failing(lambda: time.sleep(60), at=2), num_workers=1)
     batches = iter(loader)
