@@ -18,9 +18,11 @@ import tensorlab
 from tensorlab.utils import data
 from tests.oracle import require_torch
 
-pytestmark = pytest.mark.skipif(
-    "fork" not in multiprocessing.get_all_start_methods(), reason="needs fork"
-)
+pytestmark = [
+    pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="needs fork"),
+    # PyTorch's opinion on how many this machine should have
+    pytest.mark.filterwarnings("ignore:This DataLoader will create .* worker processes"),
+]
 
 # Whatever has to happen at once happens within so many seconds, even on a machine that is busy with other
 # tests; what hangs here would do so for HANG.
