@@ -164,19 +164,18 @@ def test_other_start_methods_give_the_same(method):
 
 
 def test_without_order_a_quick_worker_is_heard_first():
-    second_is_loaded = multiprocessing.get_context("fork").Event()
+    second_is_here = multiprocessing.get_context("fork").Event()
 
     def wait(samples):
         if samples == [0]:
-            second_is_loaded.wait(HANG)
-        elif samples == [1]:
-            second_is_loaded.set()
+            second_is_here.wait(HANG)
         return samples[0]
 
-    loader = data.DataLoader(range(4), num_workers=2, collate_fn=wait, in_order=False)
-    seen = list(loader)
-    assert sorted(seen) == [0, 1, 2, 3]
-    assert seen[0] == 1
+    batches = iter(data.DataLoader(range(4), num_workers=2, collate_fn=wait, in_order=False))
+    first = next(batches)
+    second_is_here.set()
+    assert first == 1
+    assert sorted([first, *batches]) == [0, 1, 2, 3]
 
 
 # ---------------------------------------------------------------- the way of a batch
