@@ -299,7 +299,7 @@ RESULTS = {
         reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
         check_forward_args check_hidden_size check_input flatten_parameters
         vector_to_parameters clip_grad_value_ set_state register_scale initialize_parameters set_submodule
-        set_extra_state materialize share_memory_ update_bn update_parameters""",
+        set_extra_state materialize update_bn update_parameters""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
         is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned
         is_same_size is_set_to is_shared is_signed is_storage is_leaf is_meta is_sparse is_quantized requires_grad
@@ -355,6 +355,9 @@ RESULTS_OF = {
     "ParameterList.__getitem__": "Tensor",
     "remove_weight_norm": "Module",
     "Tensor.share_memory_": "Tensor",
+    **dict.fromkeys(
+        [f"Uninitialized{kind}.share_memory_" for kind in ("Parameter", "Buffer")], "Self"
+    ),
     **dict.fromkeys(
         [f"ParameterDict.{name}" for name in ("__or__", "__ror__", "__ior__", "copy", "fromkeys")],
         "ParameterDict",

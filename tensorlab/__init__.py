@@ -12,6 +12,7 @@ from tensorlab import (
     functional,
     hub,
     mps,
+    multiprocessing,
     nn,
     optim,
     serialization,

@@ -14,6 +14,7 @@ from tensorlab import functional as functional
 from tensorlab import hub as hub
 from tensorlab.autograd import inference_mode as inference_mode
 from tensorlab import mps as mps
+from tensorlab import multiprocessing as multiprocessing
 from tensorlab import nn as nn
 from tensorlab.autograd import no_grad as no_grad
 from tensorlab import ops as ops
@@ -411,6 +412,7 @@ __all__ = [
     "mul",
     "multinomial",
     "multiply",
+    "multiprocessing",
     "mv",
     "nan",
     "nan_to_num",
@@ -1821,6 +1823,7 @@ class Tensor:
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor: ...
     def sgn(self, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
     def sgn_(self) -> Self: ...
+    def share_memory_(self) -> Self: ...
     def short(self, memory_format: _memory_format | None=None) -> Tensor: ...
     def sigmoid(self, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
     def sigmoid_(self) -> Self: ...

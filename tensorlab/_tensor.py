@@ -40,6 +40,7 @@ from tensorlab.ops import (
     reshaping,
     resizing,
     scans,
+    sharing,
     slicing,
     softmax,
     sorted_values,
@@ -186,7 +187,7 @@ class Tensor(TensorBase):
     is_cpu = property(tensor_info.is_cpu)
     is_cuda = is_hpu = is_mkldnn = is_mps = is_mtia = is_xla = is_xpu = property(tensor_info.no)
     is_nested = is_quantized = is_sparse = is_sparse_csr = property(tensor_info.no)
-    is_distributed = is_shared = tensor_info.no
+    is_distributed = tensor_info.no
     is_pinned = tensor_info.is_pinned
     pin_memory = tensor_info.pin_memory
     is_nonzero = tensor_info.is_nonzero
@@ -294,6 +295,8 @@ class Tensor(TensorBase):
     resize_ = resizing.resize_
     resize_as_ = resizing.resize_as_
     set_ = resizing.set_
+    share_memory_ = sharing.share_memory_
+    is_shared = sharing.is_shared
 
     # arithmetic
     add = arithmetic.add

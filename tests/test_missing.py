@@ -62,7 +62,6 @@ def test_every_module_refuses_a_missing_name(module):
     ("name", "message"),
     [
         ("compile", " yet; it is planned with chapter 47, capture-and-guards"),
-        ("share_memory", " yet; it is planned with chapter 36"),
         ("xpu", ": there is one device"),
         ("wieght", "$"),
     ],

@@ -103,6 +103,8 @@ FAMILIES = {
     "overrides": ("_core/overrides.pyx overrides.py array_api/adapters.py",
                   ["tests/test_overrides.py", "tests/test_array_api.py", "tests/core"]),
     "serialization": ("serialization/*.py hub.py", ["tests/serialization", "tests/test_hub.py"]),
+    "sharing": ("multiprocessing/*.py ops/sharing.pyx _core/memory_file.py",
+                ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file

@@ -385,6 +385,17 @@ class Module(Hooked, Stateful):
             parameter.requires_grad_(requires_grad)
         return self
 
+    def share_memory(self):
+        """Move parameters, gradients and buffers into shared memory, in place; return self.
+
+        Processes that are forked from now on, or that the module is sent to, train these very numbers.
+        """
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()
+            if tensor.grad is not None:
+                tensor.grad.share_memory_()
+        return self
+
     def zero_grad(self, set_to_none=True):
         """Forget the gradients of all parameters, or with `set_to_none=False` fill them with 0."""
         clear_gradients(self.parameters(), set_to_none)

@@ -14,10 +14,8 @@ process that sees it. Where descriptors can't be sent (Windows), and for small b
 """
 
 import io
-import mmap
 import os
 import pickle
-import tempfile
 import weakref
 from collections import deque
 from multiprocessing import reduction
@@ -26,9 +24,10 @@ import numpy as np
 
 from ..._core.arrays import from_numpy
 from ..._core.dtypes import DTYPES
+from ..._core.memory_file import CAN_SHARE, map_file, new_file
 from ..._core.storage import Storage
 from ..._tensor import Tensor
-from ...errors import GradientError
+from ...multiprocessing.reductions import refuse_graph
 from ...ops.resizing import tensor_over
 
 __all__ = ["Receiver", "Sender"]
@@ -38,7 +37,6 @@ LINE = 64  # each tensor starts on a cache line
 SMALL = 16384  # bytes; a batch up to here goes through the pipe
 UNIT = 1 << 16  # segments are whole multiples of this
 MOST_HELD = 64  # batches of a worker that the program may keep as segments; more are copied
-CAN_SHARE = os.name == "posix"
 
 
 # ---------------------------------------------------------------- a pickle without its large parts
@@ -58,11 +56,7 @@ class Pickler(reduction.ForkingPickler):
     def reducer_override(self, value):
         if not isinstance(value, Tensor):
             return NotImplemented
-        if value.requires_grad and value.grad_fn is not None:
-            raise GradientError(
-                "a tensor that was computed from others with requires_grad can't be sent to another process, for its "
-                "graph stays here; detach() it first"
-            )
+        refuse_graph(value)
         is_part = value.numel() * value.element_size() < len(value.untyped_storage())
         if is_part and type(value) is Tensor and not value.__dict__:
             # a row of a large table: its own bytes are enough
@@ -87,24 +81,6 @@ def places(sizes):
         offsets.append(end)
         end += -(-size // LINE) * LINE
     return offsets, end
-
-
-def new_file(size):
-    """Return the descriptor of an anonymous file in memory; its bytes are there, or OSError is raised now."""
-    if hasattr(os, "memfd_create"):
-        file = os.memfd_create("tensorlab")
-    else:
-        with tempfile.TemporaryFile(buffering=0) as temporary:
-            file = os.dup(temporary.fileno())
-    try:
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file, 0, size)
-        else:
-            os.ftruncate(file, size)
-    except OSError:
-        os.close(file)
-        raise
-    return file
 
 
 # ---------------------------------------------------------------- the two ends
@@ -163,7 +139,7 @@ class Sender:
         whole = -(-size // UNIT) * UNIT
         file = new_file(whole)
         self.count += 1
-        self.segments[self.count] = mmap.mmap(file, whole)
+        self.segments[self.count] = map_file(file, whole)
         return self.count, file
 
 
@@ -197,7 +173,7 @@ class Receiver:
         if is_new:
             file = reduction.recv_handle(self.connection)
             try:
-                self.segments[number] = mmap.mmap(file, size)
+                self.segments[number] = map_file(file, size)
             finally:
                 os.close(file)
         array = np.frombuffer(self.segments[number], np.uint8)
