@@ -8,9 +8,11 @@ process or, with num_workers > 0, in processes of their own (worker.py), ahead o
 import multiprocessing
 from itertools import repeat
 
+from ..._core.random import default_generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .fetching import Fetcher
+from .resuming import Progress, checked, generators_of, random_numbers_kept, state_of
 from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 from .worker_pool import WorkerBatches
 
@@ -28,7 +30,8 @@ class Batches:
 
     def __init__(self, loader):
         self.fetch, self.plan = Fetcher(*loader.job), loader.plan()
-        self.length = loader.__len__
+        self.length, self.progress = loader.__len__, loader._progress
+        self.is_stream = isinstance(loader.dataset, IterableDataset)
 
     def __iter__(self):
         return self
@@ -37,7 +40,21 @@ class Batches:
         return self.length()
 
     def __next__(self):
-        return self.fetch(next(self.plan))
+        try:
+            index = next(self.plan)
+            self.progress.given += 1
+            return self.fetch(index)
+        except StopIteration:
+            self.progress.is_over = True
+            raise
+
+    def leave_out(self):
+        """Leave out the next batch: of a stream it has to be read, else its indices are enough."""
+        if self.is_stream:
+            next(self)
+        else:
+            next(self.plan)
+            self.progress.given += 1
 
 
 class DataLoader:
@@ -141,6 +158,7 @@ class DataLoader:
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
         self._kept = None  # the pass whose workers stay
+        self._progress = self._resumed = None
         self._is_made = True
 
     def __setattr__(self, name, value):
@@ -164,6 +182,13 @@ class DataLoader:
         return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self):
+        if self._resumed is not None:
+            return self.begin_again()
+        self._progress = Progress(self)
+        return self.begin()
+
+    def begin(self):
+        """Begin a pass."""
         if self.num_workers == 0:
             # PyTorch draws a seed for workers even where there are none; without this draw the order
             # of the second pass would not be PyTorch's.
@@ -174,11 +199,80 @@ class DataLoader:
         if self._kept is None or not self._kept.workers:
             self._kept = WorkerBatches(self)
         else:
+            self._progress.has_old_workers = True
             self._kept.reset(self)
         return self._kept
 
+    # ------------------------------------------------------------ stopping and resuming
+    def state_dict(self):
+        """Return how far the loader has come, for a checkpoint; `save` can write it.
+
+        In the middle of a pass, or after a loop that was left with `break`, it says which batch comes next; between
+        passes it holds the state of the loader's own generators. The default generator's is the program's to save:
+        `get_rng_state()`.
+
+        Raises
+        ------
+        RuntimeError
+            In the middle of a pass, if `in_order` is False.
+
+        Examples
+        --------
+        >>> loader = DataLoader(range(6), batch_size=2)
+        >>> for batch in loader:
+        ...     break
+        >>> again = DataLoader(range(6), batch_size=2)
+        >>> again.load_state_dict(loader.state_dict())
+        >>> [batch.tolist() for batch in again]
+        [[2, 3], [4, 5]]
+        """
+        return state_of(self, self._progress)
+
+    def load_state_dict(self, state_dict):
+        """Let the next pass be the rest of the one that a loader, made in the same way, was in.
+
+        The batches and their random numbers are those that would have come. Workers load once more what was given,
+        because their random numbers depend on it, and so does a stream; otherwise only the indices are drawn again.
+
+        Raises
+        ------
+        ValueError
+            If it is no such state, or the loader has another number of workers or of generators.
+        """
+        state = checked(self, state_dict)
+        self._progress, self._resumed = None, None
+        if state["given"] is not None:
+            self._resumed = state
+        else:
+            for generator, numbers in zip(generators_of(self), state["generators"], strict=True):
+                generator.set_state(numbers)
+
+    def begin_again(self):
+        """Begin the pass that was loaded, and leave out what it has given."""
+        state, self._resumed = self._resumed, None
+        if self._kept is not None:
+            self._kept.close()  # workers that have been through other passes
+        with random_numbers_kept():
+            if state["has_old_workers"]:
+                self.begin()  # starts the workers: that pass found them there
+            generators = default_generator(), *generators_of(self)
+            for generator, numbers in zip(generators, state["generators"], strict=True):
+                generator.set_state(numbers)
+            self._progress = Progress(self)
+            batches = self.begin()
+            for done in range(state["given"]):
+                try:
+                    batches.leave_out()
+                except StopIteration:
+                    raise RuntimeError(
+                        f"DataLoader: {state['given']} batches were given before, and now there are only {done}; the "
+                        "data set or the options are not those of the state"
+                    ) from None
+        return batches
+
     def __getstate__(self):
-        return {**self.__dict__, "_kept": None}  # workers stay with the process that started them
+        # workers stay with the process that started them
+        return {**self.__dict__, "_kept": None, "_progress": None}
 
     def __len__(self):
         if not isinstance(self.dataset, IterableDataset):

@@ -72,6 +72,7 @@ class WorkerBatches:
     def reset(self, loader):
         """Begin a pass: with persistent workers also the second and later ones."""
         self.turn += 1
+        self.progress = loader._progress
         self.plan = loader.plan()
         self.sent = self.expected = 0
         self.owners = {}  # number of a batch: the worker that was asked for it
@@ -117,14 +118,27 @@ class WorkerBatches:
     # ------------------------------------------------------------ receiving
     def __next__(self):
         try:
-            return self.deliver(self.next_number())
+            number = self.next_number()
+            self.progress.given += 1
+            return self.deliver(number)
         except StopIteration:
+            self.progress.is_over = True
             if not self.is_kept:
                 self.close()
             raise
         except KeyboardInterrupt:
             self.close()
             raise
+
+    def leave_out(self):
+        """Leave out the next batch. It is loaded all the same, for the worker's random numbers depend on it."""
+        try:
+            next(self)
+        except StopIteration:
+            raise
+        except Exception:
+            if not self.workers:
+                raise  # none is left; what a sample raises was raised when the batch was given
 
     def next_number(self):
         """Return the number of the batch to give next, after it has arrived."""
