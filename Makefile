@@ -91,6 +91,7 @@ debug: $(READY)
 
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "nightly or not nightly"
+	$(PY) tools/repeat_faults.py 200
 	$(MAKE) debug
 	$(MAKE) mutants
 

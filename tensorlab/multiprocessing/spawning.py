@@ -196,7 +196,7 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     ProcessRaisedException, ProcessExitedException
         If one of them fails; the others are ended.
     TypeError, ValueError
-        If `fn` can't be called, `args` is no tuple, or there are to be more processes than a system runs.
+        If `fn` can't be called, `args` is not a tuple, or there are to be more processes than a system runs.
     """
     if not callable(fn) or not isinstance(args, (tuple, list)):
         raise TypeError(

@@ -56,7 +56,7 @@ def state_of(loader, progress):
         return as_dict(loader, None, states, False)
     if loader.num_workers and not loader.in_order:
         raise RuntimeError(
-            "DataLoader: with in_order=False nobody can say which batches were given, so a pass can't be resumed; "
+            "DataLoader: with in_order=False no one can say which batches were given, so a pass can't be resumed; "
             "use in_order=True, or save between passes"
         )
     if progress.has_old_workers:

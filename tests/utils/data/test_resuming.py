@@ -284,7 +284,7 @@ def test_without_order_there_is_no_place():
     loader.state_dict()  # between passes there is
     batches = iter(loader)
     next(batches)
-    with pytest.raises(RuntimeError, match="in_order=False nobody can say which batches"):
+    with pytest.raises(RuntimeError, match="in_order=False no one can say which batches"):
         loader.state_dict()
     batches.close()
 

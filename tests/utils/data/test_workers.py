@@ -274,6 +274,7 @@ class Odd(Exception):
         super().__init__(one, two)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("error", "shown"),
     [
@@ -302,12 +303,14 @@ def test_what_a_sample_raises_is_raised_here_and_the_loop_can_go_on(error, shown
         next(batches)
 
 
+@pytest.mark.fault
 def test_a_function_that_fails_to_start_a_worker_is_reported():
     loader = data.DataLoader(range(4), num_workers=1, worker_init_fn=lambda n: fail(OSError("x")))
     with pytest.raises(OSError, match=r"worker process 0 \(batch 0, indices \[0\]\)"):
         next(iter(loader))
 
 
+@pytest.mark.fault
 def test_a_worker_that_is_killed_is_named():
     loader = data.DataLoader(
         Failing(lambda: os.kill(os.getpid(), signal.SIGKILL)), 2, num_workers=2
@@ -327,11 +330,13 @@ def test_a_worker_that_is_killed_is_named():
         next(batches)
 
 
+@pytest.mark.fault
 def test_a_worker_that_exits_is_named():
     with pytest.raises(RuntimeError, match="worker 1 ended with exit code 3, while .* batch 5"):
         list(data.DataLoader(Failing(lambda: os._exit(3)), num_workers=2))
 
 
+@pytest.mark.fault
 def test_a_worker_that_hangs_is_named_after_the_timeout():
     start = time.monotonic()
     loader = data.DataLoader(Failing(lambda: time.sleep(HANG)), num_workers=2, timeout=2)
@@ -342,6 +347,7 @@ def test_a_worker_that_hangs_is_named_after_the_timeout():
     assert batches.workers == []
 
 
+@pytest.mark.fault
 def test_a_batch_without_memory_is_an_error():
     import resource
 
@@ -358,6 +364,7 @@ def test_a_batch_without_memory_is_an_error():
         next(iter(loader))
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_loop_that_is_left_leaves_no_process(kept):
     loader = data.DataLoader(Squares(), num_workers=2, persistent_workers=kept)
@@ -370,6 +377,7 @@ def test_a_loop_that_is_left_leaves_no_process(kept):
         assert [worker.process.pid for worker in loader._kept.workers] == workers
 
 
+@pytest.mark.fault
 def test_a_copy_of_the_loader_in_a_forked_child_leaves_the_workers_alone():
     batches = iter(data.DataLoader(Squares(), num_workers=1))
     next(batches)
@@ -380,6 +388,7 @@ def test_a_copy_of_the_loader_in_a_forked_child_leaves_the_workers_alone():
     assert len(list(batches)) == 9
 
 
+@pytest.mark.fault
 def test_a_busy_worker_is_not_waited_for_long():
     loader = data.DataLoader(Failing(lambda: time.sleep(HANG), at=2), num_workers=1)
     batches = iter(loader)
@@ -404,6 +413,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_workers_end_with_their_program(how):
     program = subprocess.Popen(
@@ -432,6 +442,7 @@ def is_running(pid):
         return False
 
 
+@pytest.mark.fault
 def test_workers_can_be_forked_after_threads_have_run():
     x = tensorlab.ones(400, 400)
     x @ x
@@ -442,6 +453,7 @@ def test_workers_can_be_forked_after_threads_have_run():
     assert [total.item() for total in loader] == [160_000] * 4
 
 
+@pytest.mark.fault
 def test_a_local_function_can_not_be_spawned():
     loader = data.DataLoader(
         Squares(), num_workers=1, collate_fn=lambda samples: 0, multiprocessing_context="spawn"
