@@ -1,5 +1,7 @@
-"""Files written by earlier versions, which every later one must read. `python -m tests.serialization.old_files` adds those
-of this version: a folder files/VERSION with files, and beside each what it held, as text.
+"""Files written by earlier versions, which every later one must read.
+
+`python -m tests.serialization.old_files` adds those of this version: a folder files/VERSION with files, and beside each
+what it held, as text.
 """
 
 import pickle
