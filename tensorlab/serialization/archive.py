@@ -12,10 +12,10 @@ meanwhile, one of both is there, complete.
 import contextlib
 import mmap
 import os
+import secrets
 import stat
 import struct
 import sys
-import tempfile
 import zipfile
 import zlib
 
@@ -71,27 +71,26 @@ def replacing(path):
             yield file
         return
     folder, base = os.path.split(path)
-    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~umask()
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{base}.", suffix=".part", dir=folder)
+    mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else None
+    temporary = os.path.join(folder, f".{base[:40]}.{secrets.token_hex(4)}.part")
+
+    def create(name, flags):  # a file that replaces one has no more readers than that, even now
+        return os.open(name, flags, 0o666 if mode is None else 0o600)
+
+    file = open(temporary, "xb", opener=create)  # noqa: SIM115 - closed below, removed if that fails
     try:
-        with open(descriptor, "wb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, mode)
+        if mode is not None:
+            os.chmod(temporary, mode)
         os.replace(temporary, path)
         sync_folder(folder)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def umask():
-    """Return which rights new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def sync_folder(folder):

@@ -136,12 +136,17 @@ def get_unsafe_globals_in_checkpoint(f):
     """Return the names in a checkpoint that `weights_only=True` refuses, sorted; nothing is loaded."""
     with opened(f, None) as file:
         data = Reader(file).read("data.pkl")
-    found, strings = set(), []
+    found, strings, kept, pushed = set(), [], {}, None
     for instruction, argument, _ in pickletools.genops(data):
-        if instruction.name == "GLOBAL":
+        name = instruction.name
+        if name == "GLOBAL":
             found.add(argument.replace(" ", "."))
-        elif instruction.name == "STACK_GLOBAL":
+        elif name == "STACK_GLOBAL":
             found.add(".".join(strings[-2:]))
-        elif isinstance(argument, str):
-            strings.append(argument)
+        elif name.endswith("PUT") or name == "MEMOIZE":
+            kept[len(kept) if argument is None else int(argument)] = pushed
+            continue  # what was pushed last is still what it was
+        pushed = kept.get(int(argument)) if name.endswith("GET") else argument
+        if isinstance(pushed, str):
+            strings.append(pushed)
     return sorted(found - names.TABLE.keys() - names.allowed.keys())

@@ -1,18 +1,23 @@
 """save replaces a file as a whole or not at all; load says where tensors go and what is allowed."""
 
+import argparse
+import fractions
 import io
 import os
+import pickle
 import signal
 import stat
 import subprocess
 import sys
 import time
+import zipfile
 
 import pytest
 
 import tensorlab
 from tensorlab import nn
 from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
+from tensorlab.serialization.archive import replacing
 from tests.oracle import require_torch
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
@@ -368,3 +373,37 @@ def test_heads_of_the_older_format_are_checked():
     other = b"%d" % ((int(data[digit : digit + 1]) + 1) % 10)
     with pytest.raises(FileFormatError, match="list of storages is not that of its tensors"):
         tensorlab.load(io.BytesIO(data[:digit] + other + data[digit + 1 :]))
+
+
+def test_long_names_of_files_are_no_hindrance(tmp_path):
+    path = tmp_path / ("ü" * 120 + ".pt")  # 243 bytes; systems allow 255
+    tensorlab.save(tensorlab.ones(2), path)
+    tensorlab.save(tensorlab.ones(3), path)
+    assert tensorlab.load(path).shape == (3,)
+    assert os.listdir(tmp_path) == [path.name]
+
+
+@posix
+def test_what_replaces_a_private_file_is_private_from_the_start(tmp_path):
+    path = tmp_path / "private.pt"
+    path.touch(mode=0o600)
+    with replacing(path) as file:
+        seen = [stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()]
+        file.write(b"x")
+    assert seen == [0o600, 0o600]
+    assert path.read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("protocol", [0, 1, 2, 3, 4, 5])
+def test_names_that_come_again_are_found(protocol):
+    value = ["fractions", fractions.Fraction(1, 2), "Fraction", fractions.Fraction(1, 3)]
+    value = [value, fractions.Fraction(1, 5), argparse.Namespace(), argparse.ArgumentTypeError()]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a/data.pkl", pickle.dumps(value, protocol))
+    file.seek(0)
+    found = tensorlab.serialization.get_unsafe_globals_in_checkpoint(file)
+    rebuilt = ["copyreg._reconstructor"] if protocol < 2 else []
+    assert [name for name in found if not name.startswith(("builtins", "__builtin__"))] == sorted(
+        ["argparse.ArgumentTypeError", "argparse.Namespace", "fractions.Fraction", *rebuilt]
+    )
