@@ -403,7 +403,7 @@ def test_names_that_come_again_are_found(protocol):
         archive.writestr("a/data.pkl", pickle.dumps(value, protocol))
     file.seek(0)
     found = tensorlab.serialization.get_unsafe_globals_in_checkpoint(file)
-    rebuilt = ["copyreg._reconstructor"] if protocol < 2 else []
+    rebuilt = ["copy_reg._reconstructor"] if protocol < 2 else []
     assert [name for name in found if not name.startswith(("builtins", "__builtin__"))] == sorted(
         ["argparse.ArgumentTypeError", "argparse.Namespace", "fractions.Fraction", *rebuilt]
     )
