@@ -49,7 +49,6 @@ CHAPTERS = {
     "utils.benchmark": "43-profiling",
     "utils.bottleneck": "43-profiling",
     "utils.cpp_extension": "40-custom-ops",
-    "utils.tensorboard": "43-profiling",
     "vmap": "23-higher-order",
 }
 
