@@ -4,6 +4,8 @@ import importlib
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -39,6 +41,27 @@ def test_a_missing_name_is_explained(module, name, message):
     assert not hasattr(package, name)
     with pytest.raises(AttributeError, match=f"^{re.escape(module)} has no {name!r}.*{message}"):
         getattr(package, name)
+
+
+def test_a_module_that_is_not_imported_says_how():
+    program = """
+import tensorlab
+for package, name in ((tensorlab, "safetensors"), (tensorlab, "viz"), (tensorlab.utils, "tensorboard")):
+    try:
+        getattr(package, name)
+    except AttributeError as error:
+        print(error)
+from tensorlab import safetensors, viz
+assert tensorlab.viz is viz
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "tensorlab has no 'safetensors' until you import tensorlab.safetensors",
+        "tensorlab has no 'viz' until you import tensorlab.viz",
+        "tensorlab.utils has no 'tensorboard' until you import tensorlab.utils.tensorboard",
+    ]
 
 
 def modules_that_explain():

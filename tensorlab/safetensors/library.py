@@ -1,5 +1,7 @@
 """The library `safetensors`, imported when it is needed, and what it calls the dtypes."""
 
+import sys
+
 from .._core.dtypes import DTYPES
 from ..errors import MissingExtra
 
@@ -22,7 +24,16 @@ DTYPE_OF_CODE = {code: BY_NAME[name] for code, name in CODES.items()}
 
 
 def library(what):
-    """Return the module `safetensors`; `what` is the function that needs it."""
+    """Return the module `safetensors`; `what` is the function that needs it.
+
+    Files hold numbers with the smaller end first, and are read and written as they lie in memory. So another machine is
+    refused, rather than given other numbers.
+    """
+    if sys.byteorder != "little":
+        raise NotImplementedError(
+            f"{what}: this machine keeps the larger end of a number first; files of safetensors are read and written"
+            " on little-endian machines only. tensorlab.save and load work on both"
+        )
     try:
         import safetensors
     except ImportError as error:

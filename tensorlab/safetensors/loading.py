@@ -141,7 +141,7 @@ class safe_open:
         if backend not in BACKENDS:
             raise ValueError(f"safe_open: backend is {backend!r}; expected 'mmap' or 'pread'")
         self.device = as_device(device)
-        empty(0, device=self.device)  # refuses an accelerator before anything is read
+        empty((), device=self.device)  # refuses an accelerator before anything is read
         self.source = os.fsdecode(filename)
         self.file = open(filename, "rb")  # noqa: SIM115 - closed by __exit__
         try:

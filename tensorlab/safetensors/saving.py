@@ -154,9 +154,8 @@ def groups_that_share(tensors):
     regions = [region(name, x) for name, x in tensors.items() if x.numel() and x.data_ptr()]
     groups, stop = [], 0
     for one in sorted(regions):
-        if groups and one.start < stop:
-            groups[-1].append(one.name)
-        else:
-            groups.append([one.name])
+        if one.start >= stop:
+            groups.append([])
+        groups[-1].append(one.name)
         stop = max(stop, one.stop)
     return groups

@@ -4,6 +4,7 @@ import pytest
 
 import tensorlab
 from tensorlab import safetensors
+from tensorlab.errors import FileFormatError
 from tests.oracle import require_torch
 from tests.serialization.examples import DTYPES
 
@@ -114,3 +115,25 @@ def test_both_refuse_the_same(make):
         assert ours == reference
     else:
         assert isinstance(ours, tuple(kind for kind in type(reference).__mro__[:1]))
+
+
+def test_where_we_are_stricter_or_more_lenient(tmp_path):
+    """The differences that docs/appendix-differences.md names."""
+    entry = b'"x":{"dtype":"%s","shape":[1],"data_offsets":[0,1]}'
+    for header, data in (
+        (b"{" + entry % b"U8" + b"," + entry % b"I8" + b"}", b"\xff"),
+        (b"{" + entry % b"BOOL" + b"}", b"\2"),
+    ):
+        (tmp_path / "x").write_bytes(len(header).to_bytes(8, "little") + header + data)
+        assert theirs.load_file(tmp_path / "x")["x"].tolist() in ([-1], [True])
+        with pytest.raises(FileFormatError, match="has 'x' twice|is BOOL, and one of its bytes"):
+            safetensors.load_file(tmp_path / "x")
+    for T, save in ((tensorlab, safetensors.save_model), (torch, theirs.save_model)):
+        model = T.nn.Module()
+        model.register_buffer("part", T.arange(4.0)[:2])
+        if T is torch:
+            with pytest.raises(RuntimeError, match="None is covering the entire storage"):
+                save(model, tmp_path / "model")
+        else:
+            save(model, tmp_path / "model")
+            assert safetensors.load_file(tmp_path / "model")["part"].tolist() == [0, 1]

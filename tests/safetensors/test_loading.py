@@ -9,6 +9,7 @@ import pytest
 import tensorlab
 from tensorlab import safetensors
 from tensorlab.errors import DeviceError, DTypeError, FileFormatError, IndexOutOfRange
+from tensorlab.safetensors import loading
 from tests.serialization.examples import DTYPES
 
 
@@ -132,6 +133,31 @@ def test_a_name_that_is_not_there(path):
                 ask("c")
 
 
+def test_of_many_names_ten_are_told(tmp_path):
+    safetensors.save_file({f"t{i:02}": tensorlab.ones(1) for i in range(12)}, tmp_path / "x")
+    told = ", ".join(f"'t{i:02}'" for i in range(10))
+    file = safetensors.safe_open(tmp_path / "x")
+    with file, pytest.raises(KeyError, match=f"it has {told}.$"):
+        file.get_tensor("t")
+
+
+def test_the_order_is_that_of_the_bytes(tmp_path):
+    one = lambda *offsets: {
+        "dtype": "U8",
+        "shape": [offsets[1] - offsets[0]],
+        "data_offsets": offsets,
+    }
+    header = {"d": one(3, 4), "b": one(0, 0), "c": one(0, 3), "a": one(0, 0), "z": one(3, 3)}
+    path = in_a_file(tmp_path / "x", header, bytes(4))
+    with safetensors.safe_open(path) as file:
+        assert file.offset_keys() == ["a", "b", "c", "z", "d"]
+        assert file.keys() == ["a", "b", "c", "d", "z"]
+        library = pytest.importorskip("safetensors")
+        with library.safe_open(path, "np") as other:
+            assert other.offset_keys()[2:] == ["c", "z", "d"]  # a and b in any order
+    assert list(safetensors.load(path.read_bytes())) == ["a", "b", "c", "z", "d"]
+
+
 # ------------------------------------------------------------ parts of tensors
 INDICES = [
     *(0, -1, slice(None), slice(1, 2), slice(None, None, 2), Ellipsis, None, True),
@@ -170,7 +196,12 @@ def test_parts_of_numbers_and_of_nothing(path):
             file.get_slice("b")[0, 0, 0, 0]
 
 
-def test_numbers_at_an_odd_place(tmp_path):
+def test_numbers_at_an_odd_place(tmp_path, monkeypatch):
+    """Memory of the file is used in place only where the numbers lie as the processor wants them."""
+    mapped, mmap = [], loading.mmap.mmap
+    monkeypatch.setattr(
+        loading.mmap, "mmap", lambda *given, **more: mapped.append(1) or mmap(*given, **more)
+    )
     header = b'{"x":{"dtype":"F64","shape":[3],"data_offsets":[0,24]}}'
     for spaces in range(8):
         data = struct.pack("<3d", 1, 2, 3)
@@ -179,6 +210,7 @@ def test_numbers_at_an_odd_place(tmp_path):
             assert file.get_slice("x")[1:].tolist() == [2, 3]
             assert file.get_tensor("x").tolist() == [1, 2, 3]
         assert safetensors.load(path.read_bytes())["x"].tolist() == [1, 2, 3]
+    assert len(mapped) == 1
 
 
 def test_a_file_that_shrinks_is_refused(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 import tensorlab
 from tensorlab import nn, safetensors
-from tensorlab.errors import MemoryLayoutError
+from tensorlab.errors import DeviceError, MemoryLayoutError, NoDataError
 from tests.oracle import require_torch
 
 
@@ -115,6 +115,21 @@ def test_where_none_covers_the_others_nothing_is_saved(tmp_path):
     safetensors.save_file({"a": tensorlab.ones(3)}, tmp_path / "x")
     with pytest.raises(MemoryLayoutError, match="load_model: 'a', 'b' share memory"):
         safetensors.load_model(model, tmp_path / "x")
+
+
+def test_arguments_of_load_file(tmp_path):
+    model = nn.Linear(2, 2)
+    safetensors.save_model(model, tmp_path / "x")
+    with pytest.raises(DeviceError, match="'cuda' is an accelerator"):
+        safetensors.load_model(model, tmp_path / "x", device="cuda")
+    with pytest.raises(ValueError, match="backend is 'x'; expected 'mmap' or 'pread'"):
+        safetensors.load_model(model, tmp_path / "x", backend="x")
+    assert safetensors.load_model(model, tmp_path / "x", True, "cpu", backend="pread") == ([], [])
+
+
+def test_a_model_without_data_is_refused(tmp_path):
+    with pytest.raises(NoDataError, match="save_file: 'weight' lies on the device 'meta'"):
+        safetensors.save_model(nn.Linear(2, 2, device="meta"), tmp_path / "x")
 
 
 def test_gaps_are_closed_unless_that_is_refused(tmp_path):

@@ -208,3 +208,17 @@ def test_a_missing_library_is_named(what, arguments, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=rf'^{what}: .*pip install "tensorlab\[safetensors\]"'):
         getattr(safetensors, what)(*arguments)
+
+
+def test_a_machine_with_the_other_order_of_bytes_is_refused(tmp_path, monkeypatch):
+    data = safetensors.save({"x": BASE})
+    (tmp_path / "x").write_bytes(data)
+    monkeypatch.setattr(sys, "byteorder", "big")
+    calls = {
+        "save": lambda: safetensors.save({}),
+        "load": lambda: safetensors.load(data),
+        "safe_open": lambda: safetensors.load_file(tmp_path / "x"),
+    }
+    for what, call in calls.items():
+        with pytest.raises(NotImplementedError, match=f"^{what}: .*little-endian machines only"):
+            call()

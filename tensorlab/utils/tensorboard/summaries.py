@@ -1,7 +1,6 @@
 """Summaries of numbers: scalars, tensors, histograms, text, curves, meshes, hyperparameters."""
 
 import json
-import sys
 
 import numpy as np
 from google.protobuf.struct_pb2 import ListValue, Value
@@ -56,10 +55,8 @@ def scalar(tag, value, new_style=False, double_precision=False, what="add_scalar
 
 
 def tensor(tag, value):
-    """The values as they are, in the bytes that TensorBoard expects: the smaller end first."""
-    array = np.ascontiguousarray(as_array(value)).reshape(np.shape(value))
-    if sys.byteorder == "big":
-        array = array.byteswap()
+    """The values as they are, in the bytes of memory; TensorBoard's field for the 16 bits of float16 is another."""
+    array = as_array(value)
     proto = TensorProto(
         dtype=dtype_code(array.dtype.name),
         tensor_shape=shape_of(array.shape),

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 
+from ... import _missing
 from . import media, projector, summaries
 from .event_file import FileWriter
 from .model_graph import graph_of
@@ -454,3 +455,6 @@ class SummaryWriter:
                 writer.add(summary, global_step)
             for tag, value in metric_dict.items():
                 writer.add_scalar(tag, value, global_step)
+
+
+_missing.explain_missing_attributes(SummaryWriter, "utils.tensorboard.SummaryWriter")

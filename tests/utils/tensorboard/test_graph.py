@@ -304,6 +304,10 @@ def test_arguments_that_are_refused(tmp_path):
             writer.add_graph(lambda x: x, tensorlab.ones(1))
         with pytest.raises(TypeError, match="add_graph: input_to_model is None; expected"):
             writer.add_graph(nn.Tanh())
+        with pytest.raises(
+            AttributeError, match="'add_onnx_graph' yet; it is planned with chapter"
+        ):
+            writer.add_onnx_graph("model.onnx")
     assert events(tmp_path) == []
 
 

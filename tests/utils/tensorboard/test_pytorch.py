@@ -159,6 +159,28 @@ def test_tensors(tmp_path, name):
     assert found.tolist() == make_ndarray(expected.tensor_proto).tolist()
 
 
+def test_where_pytorch_writes_something_else(tmp_path):
+    """The differences that docs/appendix-differences.md names."""
+    for T, cls in ((tensorlab, SummaryWriter), (torch, theirs.SummaryWriter)):
+        with cls(str(tmp_path / T.__name__)) as writer:
+            writer.add_scalar("large", T.tensor(1e6, dtype=T.bfloat16))
+            writer.add_tensor("small", T.tensor([3], dtype=T.uint8))
+            writer.add_tensor("half", T.tensor([1.5], dtype=T.float16))
+            writer.add_hparams({"wide": True}, {}, run_name="run")
+    ours, expected = (read(tmp_path / T.__name__) for T in (tensorlab, torch))
+    assert ours.Scalars("large")[0].value == tensorlab.tensor(1e6).bfloat16().item()
+    assert expected.Scalars("large")[0].value == float("inf")
+    for tag, given in (("small", [3]), ("half", [1.5])):
+        assert make_ndarray(ours.Tensors(tag)[0].tensor_proto).tolist() == given
+        try:
+            found = make_ndarray(expected.Tensors(tag)[0].tensor_proto).tolist()
+        except (ValueError, OverflowError):
+            found = None
+        assert found != given
+    texts = [str(events(tmp_path / T.__name__ / "run")) for T in (tensorlab, torch)]
+    assert texts[0] != texts[1]
+
+
 def test_folders_and_the_purge_step(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written = []
@@ -180,7 +202,8 @@ def test_the_signatures_are_the_same():
         {
             name: [(one.name, one.default) for one in inspect.signature(value).parameters.values()]
             for name, value in vars(cls).items()
-            if callable(value) and (name.startswith(("add_", "__init__", "get_", "fl", "cl")))
+            if inspect.isfunction(value)
+            and (name.startswith(("add_", "__init__", "get_", "fl", "cl")))
         }
         for cls in (SummaryWriter, theirs.SummaryWriter)
     )
