@@ -98,9 +98,8 @@ class FileWriter:
     def close(self):
         """Write what waits, and close the file."""
         with self.lock:
-            if self.records is not None:
-                self.finish()
-                self.records = None
+            self.finish()  # nothing, the second time
+            self.records = None
 
 
 class Records:

@@ -18,7 +18,7 @@ def pixels(array):
     """Return bytes: integers of 8 bits as they are, anything else from 0 to 1; what lies outside is clipped."""
     if array.dtype == np.uint8:
         return array
-    scaled = np.nan_to_num(array.astype(np.float32) * 255, nan=0.0)
+    scaled = np.nan_to_num(array.astype(np.float32) * 255)
     return scaled.clip(0, 255).astype(np.uint8)
 
 
@@ -88,7 +88,7 @@ def video(tag, value, fps=4):
     frames = side_by_side(pixels(array))
     drawn = [Image.fromarray(one) for one in frames]
     file = io.BytesIO()
-    options = {"duration": 1000 / fps, "loop": 0, "disposal": 2}
+    options = {"duration": 1000 / fps, "loop": 0}  # 0: without an end
     drawn[0].save(file, "GIF", save_all=True, append_images=drawn[1:], **options)
     _, height, width, _ = frames.shape
     made = Summary.Image(
@@ -109,7 +109,7 @@ def side_by_side(films):
     grid[:count] = films
     grid = grid.reshape(rows, columns, time, channels, height, width).transpose(2, 0, 4, 1, 5, 3)
     grid = grid.reshape(time, rows * height, columns * width, channels)
-    return np.repeat(grid, 3, axis=3) if channels == 1 else np.ascontiguousarray(grid)
+    return np.repeat(grid, 3, axis=-1) if channels == 1 else np.ascontiguousarray(grid)
 
 
 def audio(tag, value, sample_rate=44100):

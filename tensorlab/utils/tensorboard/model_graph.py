@@ -74,9 +74,7 @@ class ModuleRecorder(Recorder):
     def __init__(self, model):
         super().__init__()
         self.model, self.running, self.scope_of_call = model, [], []
-        self.scopes = {
-            name: scope_of(model, name) for name, _ in model.named_modules(remove_duplicate=False)
-        }
+        self.scopes = {name: scope_of(model, name) for name, _ in model.named_modules()}
 
     def call(self, op, arguments):
         result = super().call(op, arguments)
@@ -114,14 +112,16 @@ def scope_of(model, name):
 
 
 class Graph:
-    """Nodes with different names, and which of them each tensor comes from."""
+    """Nodes with different names, and which of them each tensor comes from.
+
+    Tensors are told apart by their ids: the recorder keeps them all, so no id is used twice.
+    """
 
     def __init__(self):
         self.nodes, self.taken = [], {}
         self.made_by = {}  # id of a tensor: the name of the node, with the number of its output
         self.written_by = {}  # id of a tensor: the nodes that wrote into views of it
         self.sources = {}  # id of a tensor that is there before: (scope, name, kind, tensor)
-        self.kept = []  # so that no id is used for another tensor
 
     def add_sources(self, model, inputs, scopes):
         """Note the inputs, parameters and buffers; those that an op reads become nodes."""
@@ -159,7 +159,6 @@ class Graph:
             self.made_by[id(tensor)] = output
             if tensor._base is not None and any(tensor is one for one in read):
                 self.written_by.setdefault(id(tensor._base), []).append(name)
-        self.kept += made
 
     def add_node(self, scope, name, kind, read, made, words=""):
         """Add a node that reads some tensors and makes others; return its name."""
@@ -183,7 +182,6 @@ class Graph:
             source = self.sources.get(id(tensor), (scope, "constant", "Constant", tensor))
             place, name, kind, _ = source
             self.made_by[id(tensor)] = self.add_node(place, name, kind, [], [tensor])
-            self.kept.append(tensor)
         return self.made_by[id(tensor)]
 
     def unused(self, name):

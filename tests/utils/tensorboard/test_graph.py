@@ -126,6 +126,17 @@ def test_several_outputs_of_an_op(tmp_path):
     assert nodes["Written/max_dim"].attr["attr"].s == b"dim=1, keepdim=False"
 
 
+def test_arguments_that_are_not_given_are_not_told(tmp_path):
+    nodes = graph(tmp_path, Written(lambda x: x.softmax(-1)), tensorlab.ones(2, 3))
+    assert nodes["Written/softmax"].attr["attr"].s == b"dim=-1"
+
+
+def test_an_op_without_results(tmp_path):
+    nodes = graph(tmp_path, Written(lambda x: (x.split([]), x + 1)), tensorlab.ones(0, 2))
+    (split,) = [node for node in nodes.values() if "split" in node.op]
+    assert shapes(split) == []
+
+
 def test_lists_of_tensors_are_edges(tmp_path):
     nodes = graph(tmp_path, Written(lambda a, b: tensorlab.cat([b, a, b])), [tensorlab.ones(2)] * 2)
     (cat,) = [node for node in nodes.values() if node.op == "cat"]

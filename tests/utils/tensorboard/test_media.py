@@ -213,15 +213,16 @@ def frames_in(writer, tag="x"):
         found.append(np.asarray(gif.convert("RGB")))
         times.append(gif.info["duration"])
     assert found[0].shape[:2] == (event.height, event.width)
+    assert gif.info["loop"] == 0
     return np.stack(found), times
 
 
 def test_a_video(writer):
     x = (tensorlab.arange(3 * 3 * 2 * 5) * 2).reshape(1, 3, 3, 2, 5).to(tensorlab.uint8)
-    writer.add_video("x", x, 4, fps=10, walltime=2.5)
+    writer.add_video("x", x, 4, fps=0.1, walltime=2.5)
     found, times = frames_in(writer)
     assert found.tolist() == x[0].permute(0, 2, 3, 1).tolist()
-    assert times == [100] * 3
+    assert times == [10_000] * 3
     (event,) = events(writer.log_dir)
     assert (event.step, event.wall_time) == (4, 2.5)
     assert event.summary.value[0].image.colorspace == 3
@@ -231,6 +232,7 @@ def test_videos_of_numbers_of_one_channel(writer):
     x = tensorlab.tensor([0.0, 0.5, 2.0], requires_grad=True).reshape(1, 3, 1, 1, 1)
     writer.add_video("x", x.expand(1, 3, 1, 2, 2))
     found, times = frames_in(writer)
+    assert found.shape == (3, 2, 2, 3)
     assert found[:, 1, 1].tolist() == [[0] * 3, [127] * 3, [255] * 3]
     assert times == [250] * 3
     assert values(writer.log_dir)[0].image.colorspace == 1
@@ -253,7 +255,7 @@ def test_videos_of_a_batch_are_side_by_side(writer, count, rows, columns):
         assert [sorted(set(frame.ravel().tolist())) for frame in part] == [[one] for one in shades]
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 4, 4), (1, 2, 2, 4, 4)])
+@pytest.mark.parametrize("shape", [(2, 3, 4, 4), (2, 3, 3, 4), (1, 2, 2, 4, 4)])
 def test_videos_that_are_refused(writer, shape):
     with pytest.raises(ShapeError, match="the video has shape .*with 1 or 3 channels"):
         writer.add_video("x", tensorlab.zeros(shape))
@@ -280,7 +282,7 @@ def test_sound(writer):
 
 def test_sound_that_is_too_loud_is_clipped(writer):
     with pytest.warns(UserWarning, match="add_audio: values beyond -1 and 1 are clipped") as seen:
-        writer.add_audio("x", [0.25, -2.0, 3.0])
+        writer.add_audio("x", [0.25, -1.5, 1.25])
     assert len(seen) == 1
     writer.flush()
     (event,) = read(writer.log_dir).Audio("x")
@@ -356,6 +358,13 @@ def test_several_embeddings_of_one_writer(writer, tmp_path):
     with SummaryWriter(tmp_path) as other:
         other.add_embedding(tensorlab.zeros(1, 1), tag="new")
     assert [one.tensor_name for one in config_in(tmp_path)] == ["new:00000"]
+
+
+def test_a_header_counts_only_with_metadata(writer, tmp_path):
+    writer.add_embedding(tensorlab.zeros(1, 2), metadata_header=["a", "b"])
+    assert config_in(tmp_path)[0].metadata_path == ""
+    with pytest.raises(ValueError, match="has 1 names, and the first entry of metadata 2 values"):
+        writer.add_embedding(tensorlab.zeros(1, 2), [[1, 2]], metadata_header=["a"])
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,9 @@ def test_the_new_style_of_scalars(writer):
     writer.add_scalar("double", number, new_style=True, double_precision=True)
     writer.add_scalar("old", number, double_precision=True)
     single, double, old = written(writer)
-    assert make_ndarray(single.tensor) == np.float32(number)
-    assert make_ndarray(double.tensor) == number
+    assert make_ndarray(single.tensor).item() == np.float32(number).item()
+    assert make_ndarray(double.tensor).item() == number
+    assert [one.tag for one in (single, double, old)] == ["single", "double", "old"]
     assert single.metadata.plugin_data.plugin_name == "scalars"
     assert double.metadata.plugin_data.plugin_name == "scalars"
     assert old.WhichOneof("value") == "simple_value"
@@ -145,6 +146,7 @@ def test_a_tensor_of_each_dtype(writer, name):
     writer.flush()
     event, other = events(writer.log_dir)
     assert (event.step, event.wall_time) == (4, 2.5)
+    assert event.summary.value[0].tag == "x"
     found = make_ndarray(event.summary.value[0].tensor)
     assert found.dtype.name == ("float32" if name == "bfloat16" else name)
     assert found.tolist() == x.tolist()
