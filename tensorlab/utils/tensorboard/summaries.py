@@ -152,15 +152,13 @@ def mesh(tag, vertices, colors, faces, config_dict):
             raise ShapeError(
                 f"add_mesh: a part of {tag!r} has shape {array.shape}; expected (batch, number, 3)"
             )
-        content = MeshPluginData(
-            version=0, name=tag, content_type=kind, json_config=config, shape=array.shape
-        )
+        content = MeshPluginData(name=tag, content_type=kind, json_config=config, shape=array.shape)
         values.append(
             Summary.Value(
                 tag=f"{tag}_{MeshPluginData.ContentType.Name(kind)}",
                 tensor=TensorProto(
                     dtype=dtype_code("float32"),
-                    float_val=array.reshape(-1).tolist(),
+                    float_val=array.ravel().tolist(),
                     tensor_shape=shape_of(array.shape),
                 ),
                 metadata=plugin("mesh", content.SerializeToString() + components),
@@ -226,6 +224,6 @@ def hparam_value(name, value):
 
 
 def hparam_summary(kind, **content):
-    data = HParamsPluginData(version=0, **content)
+    data = HParamsPluginData(**content)
     metadata = plugin("hparams", data.SerializeToString())
     return Summary(value=[Summary.Value(tag=f"_hparams_/{kind}", metadata=metadata)])

@@ -253,7 +253,7 @@ class SummaryWriter:
         close : bool, whether the figure is closed afterwards
         """
         pixels, dataformats = media.figure_pixels(figure, close)
-        self.add(media.image(tag, pixels, dataformats, "add_figure"), global_step, walltime)
+        self.add(media.image(tag, pixels, dataformats), global_step, walltime)
 
     def add_video(self, tag, vid_tensor, global_step=None, fps=4, walltime=None):
         """Add a video as an animated GIF; a batch becomes a grid.

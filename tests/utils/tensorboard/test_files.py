@@ -148,6 +148,15 @@ def test_after_close_there_is_a_new_file(tmp_path):
     assert len(starts) == 1
 
 
+def test_close_closes_every_file(tmp_path):
+    writer = SummaryWriter(tmp_path)
+    writer.add_scalars("a", {"b": 1, "c": 2})
+    records = [one.records for one in writer.all_writers.values()]
+    assert not any(one.file.closed for one in records)
+    writer.close()
+    assert [one.file.closed for one in records] == [True] * 3
+
+
 def test_add_scalars_begins_a_new_file_too(tmp_path):
     writer = SummaryWriter(tmp_path)
     writer.close()

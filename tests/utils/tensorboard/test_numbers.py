@@ -184,15 +184,18 @@ def test_the_bins_of_a_histogram(writer):
     x = tensorlab.arange(10).to(tensorlab.bfloat16)
     writer.add_histogram("two", x, bins=2)
     writer.add_histogram("given", x, bins=[0, 1, 4, 10])
-    writer.add_histogram("tensor", x, bins=tensorlab.tensor([0, 1, 4, 10]))
+    limits = tensorlab.tensor([0, 1, 4, 10]).to(tensorlab.bfloat16).requires_grad_()
+    writer.add_histogram("tensor", x, bins=limits)
+    writer.add_histogram("array", x, bins=np.array([0, 1, 4, 10]))
     writer.add_histogram("at most", x, bins=[0, 1, 2, 3, 4, 5, 6, 7, 10], max_bins=4)
     writer.add_histogram("auto", x, bins="auto")
-    two, given, tensor, most, auto = (one.histo for one in written(writer))
+    two, given, tensor, array, most, auto = (one.histo for one in written(writer))
     assert (list(two.bucket_limit), list(two.bucket)) == ([0, 4.5, 9], [0, 5, 5])
     assert (list(given.bucket_limit), list(given.bucket)) == ([0, 1, 4, 10], [0, 1, 3, 6])
-    assert tensor == given
+    assert tensor == array == given
     assert (list(most.bucket_limit), list(most.bucket)) == ([0, 2, 4, 6, 10], [0, 2, 2, 2, 4])
-    assert sum(auto.bucket) == 10
+    counts, limits = np.histogram(range(10), "auto")
+    assert (list(auto.bucket_limit), list(auto.bucket)) == ([*limits], [0, *counts])
 
 
 def test_the_default_bins(writer):
@@ -246,7 +249,7 @@ def test_a_curve_of_precision_and_recall(writer):
     labels = tensorlab.tensor([1, 0, 1, 1])
     predictions = tensorlab.tensor([0.0, 0.25, 0.5, 1.0], requires_grad=True)
     writer.add_pr_curve("x", labels, predictions, 3, num_thresholds=5, walltime=1.5)
-    weights = tensorlab.tensor([1.0, 2.0, 3.0, 4.0])
+    weights = tensorlab.tensor([1.0, 2.0, 3.0, 4.0], dtype=tensorlab.bfloat16, requires_grad=True)
     writer.add_pr_curve("weighted", labels, predictions, num_thresholds=5, weights=weights)
     writer.add_pr_curve("most", labels, predictions, num_thresholds=500)
     writer.add_pr_curve("default", labels, predictions)
