@@ -1,14 +1,35 @@
 """What is taken from tensorboardX: the messages that an event file consists of, and functions that fill them."""
 
+# ruff: noqa: E402 - the library is imported in a way of its own before its parts
+
+import sys
+
 from ...errors import MissingExtra
 
-try:
-    import tensorboardX
-except ImportError as error:
-    raise MissingExtra(
-        "tensorlab.utils.tensorboard: needs the library tensorboardX; install it with"
-        ' pip install "tensorlab[tensorboard]"'
-    ) from error
+
+def import_library():
+    """Import tensorboardX, and not PyTorch with it.
+
+    Where PyTorch is installed, tensorboardX imports it for an annotation, which takes seconds; None in `sys.modules`
+    says that there is none.
+    """
+    is_loaded = "torch" in sys.modules
+    if not is_loaded:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        import tensorboardX
+    except ImportError as error:
+        raise MissingExtra(
+            "tensorlab.utils.tensorboard: needs the library tensorboardX; install it with"
+            ' pip install "tensorlab[tensorboard]"'
+        ) from error
+    finally:
+        if not is_loaded:
+            del sys.modules["torch"]
+    return tensorboardX
+
+
+tensorboardX = import_library()
 
 from tensorboardX import summary as filled
 from tensorboardX.crc32c import crc32c

@@ -283,3 +283,21 @@ def test_importing_tensorlab_leaves_it_out():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "set()"
+
+
+def test_pytorch_is_not_imported_and_can_be_imported_afterwards():
+    program = """
+import sys
+import tensorlab.utils.tensorboard
+print("torch" in sys.modules, "tensorboardX" in sys.modules)
+sys.modules.pop("tensorboardX"), sys.modules.pop("tensorlab.utils.tensorboard.protos")
+import types
+sys.modules["torch"] = other = types.ModuleType("torch")
+other.Tensor = int
+import tensorlab.utils.tensorboard.protos
+print(sys.modules["torch"] is other)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "True", "True"]
