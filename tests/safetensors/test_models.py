@@ -132,6 +132,14 @@ def test_a_model_without_data_is_refused(tmp_path):
         safetensors.save_model(nn.Linear(2, 2, device="meta"), tmp_path / "x")
 
 
+def test_parameters_without_data_share_nothing(tmp_path):
+    safetensors.save_file({"weight": tensorlab.ones(2, 2)}, tmp_path / "x")
+    model = nn.Linear(2, 2, device="meta")
+    with pytest.warns(UserWarning, match="weight is on 'meta', where values cannot be copied to"):
+        found = safetensors.load_model(model, tmp_path / "x", strict=False)
+    assert found == (["bias"], [])
+
+
 def test_gaps_are_closed_unless_that_is_refused(tmp_path):
     model = Parts(lambda x: {"a": x.reshape(3, 4).t()})
     safetensors.save_model(model, tmp_path / "x")
