@@ -90,7 +90,7 @@ def video(tag, value, fps=4):
     file = io.BytesIO()
     options = {"duration": 1000 / fps, "loop": 0}  # 0: without an end
     drawn[0].save(file, "GIF", save_all=True, append_images=drawn[1:], **options)
-    _, height, width, _ = frames.shape
+    height, width = frames.shape[1:3]
     made = Summary.Image(
         height=height,
         width=width,
@@ -101,7 +101,7 @@ def video(tag, value, fps=4):
 
 
 def side_by_side(films):
-    """Return frames (time, height, width, 3), each with a grid of all films; its sides are powers of 2."""
+    """Return frames, each with a grid of all films whose sides are powers of 2; one channel has no dimension."""
     count, time, channels, height, width = films.shape
     rows = 2 ** ((count.bit_length() - 1) // 2)
     columns = 2 ** (count - 1).bit_length() // rows
@@ -109,7 +109,7 @@ def side_by_side(films):
     grid[:count] = films
     grid = grid.reshape(rows, columns, time, channels, height, width).transpose(2, 0, 4, 1, 5, 3)
     grid = grid.reshape(time, rows * height, columns * width, channels)
-    return np.repeat(grid, 3, axis=-1) if channels == 1 else np.ascontiguousarray(grid)
+    return grid[..., 0] if channels == 1 else grid
 
 
 def audio(tag, value, sample_rate=44100):
