@@ -151,7 +151,8 @@ def test_after_close_there_is_a_new_file(tmp_path):
 def test_close_closes_every_file(tmp_path):
     writer = SummaryWriter(tmp_path)
     writer.add_scalars("a", {"b": 1, "c": 2})
-    records = [one.records for one in writer.all_writers.values()]
+    parts = list(writer.all_writers.values())  # or each would close itself when it goes
+    records = [one.records for one in parts]
     assert not any(one.file.closed for one in records)
     writer.close()
     assert [one.file.closed for one in records] == [True] * 3
