@@ -6,6 +6,7 @@ every attribute of its instances the long way: 3 % of forward and backward of a 
 """
 
 import difflib
+import importlib.util
 import inspect
 import sys
 
@@ -47,7 +48,7 @@ CHAPTERS = {
     "utils.benchmark": "43-profiling",
     "utils.bottleneck": "43-profiling",
     "utils.cpp_extension": "40-custom-ops",
-    "utils.tensorboard": "43-profiling",
+    "utils.tensorboard.SummaryWriter.add_onnx_graph": "51-export-and-onnx",
     "vmap": "23-higher-order",
 }
 
@@ -88,10 +89,18 @@ def refuse(package, name):
     reason = what_is_known(f"{package}.{name}".partition(".")[2])
     if reason:
         return AttributeError(f"{package} has no {name!r}{reason}")
+    if is_module(package, name):
+        return AttributeError(f"{package} has no {name!r} until you import {package}.{name}")
     known = [known for known in vars(sys.modules[package]) if not known.startswith("_")]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return AttributeError(f"{package} has no {name!r}{hint}")
+
+
+def is_module(package, name):
+    """Whether a package has a module of this name that is not imported with it."""
+    has_modules = hasattr(sys.modules[package], "__path__")
+    return has_modules and importlib.util.find_spec(f"{package}.{name}") is not None
 
 
 class MissingAttribute:

@@ -4,6 +4,8 @@ import importlib
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -27,7 +29,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
         ("tensorlab.optim", "RMSProp", "did you mean 'RMSprop'"),
         ("tensorlab.cuda", "Stream", "planned with chapter 42"),
         ("tensorlab.cuda", "is_avaliable", "did you mean 'is_available'"),
-        ("tensorlab.utils", "tensorboard", "planned with chapter 43"),
+        ("tensorlab.utils", "benchmark", "planned with chapter 43"),
         ("tensorlab.utils.data", "Dataste", "did you mean 'Dataset'"),
         ("tensorlab.backends", "cudn", "did you mean 'cudnn'"),
     ],
@@ -39,6 +41,27 @@ def test_a_missing_name_is_explained(module, name, message):
     assert not hasattr(package, name)
     with pytest.raises(AttributeError, match=f"^{re.escape(module)} has no {name!r}.*{message}"):
         getattr(package, name)
+
+
+def test_a_module_that_is_not_imported_says_how():
+    program = """
+import tensorlab
+for package, name in ((tensorlab, "safetensors"), (tensorlab, "viz"), (tensorlab.utils, "tensorboard")):
+    try:
+        getattr(package, name)
+    except AttributeError as error:
+        print(error)
+from tensorlab import safetensors, viz
+assert tensorlab.viz is viz
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "tensorlab has no 'safetensors' until you import tensorlab.safetensors",
+        "tensorlab has no 'viz' until you import tensorlab.viz",
+        "tensorlab.utils has no 'tensorboard' until you import tensorlab.utils.tensorboard",
+    ]
 
 
 def modules_that_explain():
