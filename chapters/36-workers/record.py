@@ -23,12 +23,12 @@ class Drawing(data.Dataset):
 
 class Stream(data.IterableDataset):
     def __iter__(self):
-        return iter(range(6))
+        return iter(range(3))
 
 class Shared(data.IterableDataset):
     def __iter__(self):
         info = data.get_worker_info()
-        return iter(range(info.id, 7, info.num_workers))
+        return iter(range(info.id, 5, info.num_workers))
 
 def drawn(draw):
     torch.manual_seed(0)
