@@ -1,9 +1,13 @@
 """Exercises of chapter 36, workers."""
 
+import contextlib
 import copy
+import inspect
 import itertools
 import math
 import pickle
+import sys
+import types
 
 import tensorlab as torch
 from tensorlab.learn import BugHunt, Exercise, Wrong, expect, expect_error, require
@@ -288,6 +292,22 @@ class InOrder(Exercise):
         expect(came, list(range(40)), "the first batches of endless arrivals")
 
 
+@contextlib.contextmanager
+def importable(names):
+    """Let pickle find the classes of the reader's file, which may not be a module that can be imported."""
+    name = names.get("__name__", "__main__")
+    before = sys.modules.get(name)
+    if names and (before is None or before.__dict__ is not names):
+        sys.modules[name] = types.ModuleType(name)
+        sys.modules[name].__dict__.update(names)
+    try:
+        yield
+    finally:
+        sys.modules.pop(name, None)
+        if before is not None:
+            sys.modules[name] = before
+
+
 class Report(Exercise):
     """An exception on its way home
 
@@ -495,7 +515,8 @@ class Report(Exercise):
         def travelled(function, argument):
             report = attempt(function, argument)
             try:
-                report = pickle.loads(pickle.dumps(report))
+                with importable(getattr(inspect.unwrap(attempt), "__globals__", {})):
+                    report = pickle.loads(pickle.dumps(report))
             except Exception as error:
                 refused = f"{type(error).__name__}: {error}"
             else:
