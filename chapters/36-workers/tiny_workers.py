@@ -74,7 +74,7 @@ def watch(loader, step):
 
 # ---------------------------------------------------------------- the same by arithmetic
 def schedule(loads, step, workers, ahead):
-    """Return the rows that `watch` would return on a machine where only loading and training take time."""
+    """Return what `watch` would return if only loading and training took time."""
     free, rows, done = [0] * workers, [], 0
     for k, load in enumerate(loads):
         worker = k % workers
