@@ -5,6 +5,7 @@ import copy
 import inspect
 import itertools
 import math
+import numbers
 import pickle
 import sys
 import types
@@ -138,7 +139,7 @@ class Batches(Exercise):
                 right = true[kind] if workers else once
                 came = batches(samples, size, workers, kind)
                 require(
-                    isinstance(came, int | float) and not isinstance(came, bool),
+                    isinstance(came, numbers.Number) and not isinstance(came, bool),
                     f"batches returned {came!r}; return a number.",
                 )
                 if came == right:
@@ -914,30 +915,23 @@ class SameNoise(Exercise):
             def __getitem__(self, i):
                 return self.rows[i % 12]
 
-        def noise_of(noisy, i, epoch=None):
-            if epoch is not None:
-                noisy.set_epoch(epoch)
-            return tuple((noisy[i] - noisy.dataset_of_check[i]).tolist())
-
-        def made(seed, count=12):
-            table = Table(count)
-            noisy = Noisy(table, seed)
-            noisy.dataset_of_check = table
-            return noisy
+        def noise_of(noisy, table, i):
+            return tuple((noisy[i] - table[i]).tolist())
 
         before = torch.get_rng_state()
-        noisy = made(3)
+        table = Table(12)
+        noisy = Noisy(table, 3)
         expect(len(noisy), 12, "the length")
         first = [noisy[i].tolist() for i in range(12)]
         require(
-            torch.equal(noisy.dataset_of_check.rows, Table(12).rows),
+            torch.equal(table.rows, Table(12).rows),
             "Asking for samples has changed the data set: it has other rows now.",
         )
         require(
             torch.equal(before, torch.get_rng_state()),
             "Asking for samples changes the global generator.",
         )
-        fifth = noise_of(noisy, 5)
+        fifth = noise_of(noisy, table, 5)
         require(
             len({round(x, 4) for x in fifth}) > 3,
             f"Sample 5 has the noise {fifth}; draw a number for each element.",
@@ -947,13 +941,13 @@ class SameNoise(Exercise):
             ((1,), torch.float32),
             ((5, 1, 2), torch.float16),
         ):
-            table = Table(12, shape, dtype)
-            came = Noisy(table, 1)[4]
+            other = Table(12, shape, dtype)
+            came = Noisy(other, 1)[4]
             require(
-                came.dtype == dtype and came.shape == table[4].shape,
+                came.dtype == dtype and came.shape == other[4].shape,
                 f"A sample of shape {shape} and dtype {dtype} comes with shape {tuple(came.shape)} and {came.dtype}.",
             )
-        other, late = made(3), made(3)
+        other, late = Noisy(Table(12), 3), Noisy(Table(12), 3)
         backwards = [other[i].tolist() for i in reversed(range(12))][::-1]
         torch.manual_seed(77)
         require(
@@ -967,6 +961,10 @@ class SameNoise(Exercise):
         )
         noisy.set_epoch(1)
         require(noisy[0].tolist() != first[0], "In another epoch, sample 0 has the same noise.")
+        require(
+            late[0].tolist() == first[0],
+            "set_epoch of one data set has changed the noise of another one.",
+        )
         noisy.set_epoch(0)
         require(
             noisy[0].tolist() == first[0], "Back in epoch 0, sample 0 has other noise than before."
@@ -974,11 +972,12 @@ class SameNoise(Exercise):
 
         seen = {}
         for seed in (0, 1, 2, 3, 50, 1000):
-            big = made(seed, 1_000_000)
+            table = Table(1_000_000)
+            big = Noisy(table, seed)
             for epoch in (0, 1, 2, 3, 100, 1000):
                 big.set_epoch(epoch)
                 for i in (0, 1, 2, 3, 50, 100, 1000, 10_000, 100_000, 999_999):
-                    key = tuple(round(x, 3) for x in noise_of(big, i))
+                    key = tuple(round(x, 3) for x in noise_of(big, table, i))
                     require(
                         key not in seen,
                         f"(seed, epoch, index) = {(seed, epoch, i)} and {seen.get(key)} have the same noise.",
