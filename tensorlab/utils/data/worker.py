@@ -148,7 +148,8 @@ def prepare(worker, count, base_seed, dataset, init_fn):
     random.seed(seed)
     manual_seed(seed)
     words = [worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))  # noqa: NPY002 - what data sets draw from
+    mixed = np.random.SeedSequence(words).generate_state(4)
+    np.random.seed(mixed)  # noqa: NPY002 - what data sets draw from
     info = WorkerInfo(worker, count, seed, dataset)
     try:
         if init_fn is not None:
@@ -163,7 +164,7 @@ def read(connection, tasks, latest, parent):
     try:
         while True:
             while not connection.poll(GRACE):
-                # another process may have a copy of the loader's end, so the pipe alone tells too little
+                # another process may have a copy of the loader's end: the pipe tells too little
                 if os.getppid() != parent:
                     os._exit(1)
             task = connection.recv()
