@@ -122,6 +122,8 @@ def rotate(img, angle, mode, expand, center, fill):
 
 def rotated_size(height, width, cos, sin):
     """Return the height and width of the pixels that a rotated image touches, as Pillow counts them."""
+    if round(sin * cos, 9) == 0:  # a quarter turn fits exactly
+        return (width, height) if round(abs(sin)) else (height, width)
     out_height = (abs(width * sin) + abs(height * cos)) / 2  # half of it
     out_width = (abs(width * cos) + abs(height * sin)) / 2
 
@@ -153,6 +155,7 @@ def rgb_to_grayscale(img, num_output_channels):
 
 def blend(img, other, factor):
     """Return factor * img + (1 - factor) * other, within the limits of the dtype."""
+    factor = float(factor)  # an int would multiply bytes as bytes, and wrap
     mixed = factor * img + (1.0 - factor) * other
     return mixed.clamp(0, largest(img.dtype)).to(img.dtype)
 
