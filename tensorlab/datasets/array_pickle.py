@@ -63,7 +63,7 @@ class Array:
 
     def __setstate__(self, state):
         _, shape, elements, is_fortran, data = state
-        if not isinstance(elements, ElementType) or elements.name != "u1" or is_fortran:
+        if getattr(elements, "name", None) != "u1" or is_fortran:
             raise ValueError("an array doesn't hold bytes, row by row")
         data = data.encode("latin1") if isinstance(data, str) else data
         if not isinstance(data, bytes) or len(data) != math.prod(shape):
@@ -101,6 +101,8 @@ class ArrayUnpickler(Unpickler):
 def finished(value):
     """Return a value with the arrays instead of what stood in for them."""
     if isinstance(value, Array):
+        if value.value is None:
+            raise FileFormatError("an array has neither shape nor bytes")
         return value.value
     if isinstance(value, dict):
         return {key: finished(part) for key, part in value.items()}

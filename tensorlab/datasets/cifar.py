@@ -72,7 +72,7 @@ class CIFAR10(VisionDataset):
         try:
             images = np.concatenate([batch["data"] for batch in batches])
             # In the file: all red, then all green, then all blue numbers of an image.
-            self.data = images.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+            self.data = images.reshape(len(images), 3, 32, 32).transpose(0, 2, 3, 1)
             self.targets = [label for batch in batches for label in batch[self.labels_key]]
             self.classes = list(self.read(self.meta[0])[self.names_key])
         except (KeyError, TypeError, ValueError) as error:

@@ -109,9 +109,7 @@ class MNIST(VisionDataset):
             failures = []
             for mirror in self.mirrors:
                 try:
-                    download_and_extract_archive(
-                        mirror + name, self.raw_folder, filename=name, md5=md5
-                    )
+                    download_and_extract_archive(mirror + name, self.raw_folder, md5=md5)
                     break
                 except DownloadError as error:
                     failures.append(str(error))

@@ -13,6 +13,8 @@ __all__ = ["TextFile", "TinyShakespeare"]
 class TextFile(Dataset):
     """The characters of a text file: sample i is `length` characters from the i-th on, and those that follow each.
 
+    `encode(text)` gives the numbers of a text, `decode(numbers)` the text of numbers.
+
     Parameters
     ----------
     path : path of the file
@@ -76,7 +78,6 @@ class TextFile(Dataset):
 
     def decode(self, numbers):
         """Return the text of some numbers, given as a Tensor or a sequence of int."""
-        numbers = numbers.tolist() if hasattr(numbers, "tolist") else numbers
         return "".join(self.vocabulary[number] for number in numbers)
 
     def __len__(self):

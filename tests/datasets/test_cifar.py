@@ -102,6 +102,21 @@ def test_an_array_with_other_bytes_than_its_shape_is_refused(tmp_path):
             read_arrays(path)
 
 
+def test_an_array_without_contents_is_refused(tmp_path):
+    path = tmp_path / "batch"
+    data = served.old_array(np.zeros((2, 3), np.uint8))
+    path.write_bytes(b"\x80\x02}U\x01a" + data[: data.index(b"(K\x01M")] + b"s.")
+    with pytest.raises(FileFormatError, match="batch: an array has neither shape nor bytes"):
+        read_arrays(path)
+
+
+def test_a_complete_set_needs_no_archive(small, tmp_path):
+    CIFAR10(tmp_path, download=True)
+    (tmp_path / "cifar-10-python.tar.gz").unlink()
+    CIFAR10(tmp_path, download=True)
+    assert len(small.requests) == 1
+
+
 def test_an_element_type_alone_is_no_array(tmp_path):
     path = tmp_path / "batch"
     array = served.old_array(np.zeros((2, 3), np.uint8))
@@ -136,9 +151,9 @@ def small(server, monkeypatch):
     ):
         files = small_set(*keys, train, "meta")
         archive = tar({f"{kind.base_folder}/{name}": data for name, data in files.items()})
-        server.files[f"/{kind.filename}"] = archive
+        server.files[f"/{kind.filename}?latest"] = archive
         for name, value in {
-            "url": f"{server.url}/{kind.filename}",
+            "url": f"{server.url}/{kind.filename}?latest",
             "tgz_md5": md5(archive),
             "train_list": [(name, md5(files[name])) for name in train],
             "test_list": [("test", md5(files["test"]))],
@@ -167,7 +182,7 @@ def test_the_archive_is_fetched_and_read(small, tmp_path):
     assert test.targets == [3, 1, 4]
     np.testing.assert_array_equal(test.data, IMAGES["test"].transpose(0, 2, 3, 1))
     CIFAR10(tmp_path / "new", download=True)
-    assert small.requests == ["/cifar-10-python.tar.gz"]
+    assert small.requests == ["/cifar-10-python.tar.gz?latest"]
     assert files_in(tmp_path / "new") == [
         "cifar-10-batches-py",
         *(f"cifar-10-batches-py/{name}" for name in ("a", "b", "c", "d", "e", "meta", "test")),
@@ -185,7 +200,7 @@ def test_cifar100_has_fine_labels(small, tmp_path):
     assert data.targets == LABELS["a"]
     assert data.classes == NAMES
     assert files_in(tmp_path)[0] == "cifar-100-python"
-    assert small.requests == ["/cifar-100-python.tar.gz"]
+    assert small.requests == ["/cifar-100-python.tar.gz?latest"]
 
 
 def test_transforms_are_applied(small, tmp_path):
@@ -217,7 +232,7 @@ def test_missing_files_say_what_to_do(small, tmp_path):
 
 
 def test_a_wrong_archive_leaves_nothing(small, tmp_path):
-    small.files["/cifar-10-python.tar.gz"] += b"."
+    small.files["/cifar-10-python.tar.gz?latest"] += b"."
     with pytest.raises(DownloadError):
         CIFAR10(tmp_path, download=True)
     assert files_in(tmp_path) == []

@@ -172,6 +172,8 @@ def test_what_cannot_become_an_image_is_refused():
             F.to_pil_image(pic)
         with pytest.raises(TypeError, match=r"Input type (float64|int32) is not supported with 3"):
             F.to_pil_image(pic, "RGB")
+    with pytest.raises(TypeError, match="Input type int32 is not supported with 2 channels"):
+        F.to_pil_image(np.zeros((2, 2, 2), np.int32), "LA")
     with pytest.raises(TypeError, match="Input type int64 is not supported with 1 channels"):
         F.to_pil_image(np.zeros((2, 2), np.int64))
 
@@ -227,13 +229,18 @@ def test_integers_change_their_type_by_whole_factors():
 # ------------------------------------------------------------ normalize
 def test_channels_are_normalized_by_the_formula():
     x = tensorlab.rand(2, 3, 4, 5)
-    mean, std = [0.1, 0.5, 0.9], (0.2, 0.4, 2.0)
+    mean, std = [0.1, 0.5, 0.9], (0.2, 1.0, 2.0)
     before = x.clone()
     y = transforms.Normalize(mean, std)(x)
     expected = (before.numpy() - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
     np.testing.assert_allclose(y.numpy(), expected, rtol=1e-6, atol=1e-6)
     assert x.equal(before)
     assert y is not x
+    np.testing.assert_allclose(
+        F.normalize(before.double(), mean, std).numpy(),
+        (before.double().numpy() - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1)),
+        rtol=1e-14,
+    )
     z = transforms.Normalize(mean, std, inplace=True)(x)
     assert z is x
     assert x.equal(y)

@@ -56,6 +56,7 @@ GOOD = idx(np.arange(6).reshape(2, 3))
         (GOOD[:-1], r"17 bytes; expected 18 for shape \(2, 3\)"),
         (GOOD + b".", r"19 bytes; expected 18"),
         (GOOD[:12], r"12 bytes; expected 18"),
+        (b"\0\0\x08\0", "4 bytes; expected 5"),
         (b"\0\0\x0b" + GOOD[3:], "18 bytes; expected 24"),
     ],
 )

@@ -79,6 +79,16 @@ def test_random_apply_does_all_or_nothing(T, seed):
         assert same_state(T)
 
 
+def test_a_number_that_is_just_the_probability():
+    tensorlab.manual_seed(1)
+    p = tensorlab.rand(1).item()
+    tensorlab.manual_seed(1)
+    assert transforms.RandomApply([abs], p)(-1) == 1  # applied unless p < number
+    img = picture()
+    tensorlab.manual_seed(1)
+    assert transforms.RandomHorizontalFlip(p)(img) is img  # flipped if number < p
+
+
 def test_random_apply_takes_sequences_and_module_lists():
     flip = transforms.RandomHorizontalFlip(1.0)
     for parts in ((flip,), tensorlab.nn.ModuleList([flip])):
@@ -353,6 +363,9 @@ def test_colour_ranges():
     nothing = transforms.ColorJitter(0, (1.0, 1.0), [1, 1], (0.0, 0.0))
     assert [nothing.brightness, nothing.contrast, nothing.saturation, nothing.hue] == [None] * 4
     assert transforms.ColorJitter((0, 0)).brightness == (0, 0)
+    assert transforms.ColorJitter((0.5, 1)).brightness == (0.5, 1)
+    assert transforms.ColorJitter((1, 1.5)).brightness == (1, 1.5)
+    assert transforms.ColorJitter(hue=(-0.5, 0)).hue == (-0.5, 0)
     assert transforms.ColorJitter(hue=(0.5, 0.5)).hue == (0.5, 0.5)
     assert transforms.ColorJitter(hue=0.5).hue == (-0.5, 0.5)
 

@@ -49,7 +49,7 @@ def to_tensor(pic):
              [0.4000, 1.0000]]])
     """
     if is_pil_image(pic):
-        array = np.array(pic, dtype=ELEMENTS.get(pic.mode, np.uint8))
+        array = np.array(pic, dtype=ELEMENTS.get(pic.mode))
         array = array * np.uint8(255) if pic.mode == "1" else array
     elif not isinstance(pic, np.ndarray):
         raise TypeError(f"to_tensor: pic should be PIL Image or ndarray. Got {type(pic).__name__}")
@@ -88,7 +88,7 @@ def pil_to_tensor(pic):
     """
     if not is_pil_image(pic):
         raise TypeError(f"pil_to_tensor: pic should be PIL Image. Got {type(pic).__name__}")
-    elements = bool if pic.mode == "1" else ELEMENTS.get(pic.mode, np.uint8)
+    elements = bool if pic.mode == "1" else ELEMENTS.get(pic.mode)
     return channels_first(np.array(pic, dtype=elements))
 
 
