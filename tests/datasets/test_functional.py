@@ -85,6 +85,14 @@ def test_a_crop_is_pillow_s_also_where_it_reaches_beyond_the_image(top, left, si
     np.testing.assert_array_equal(ours.numpy(), expected)
 
 
+def test_a_crop_within_a_tensor_shares_its_memory():
+    x = tensorlab.zeros(3, 5, 7)
+    for top, left, height, width in ((0, 0, 5, 7), (1, 2, 3, 4), (0, 3, 5, 4), (2, 0, 3, 7)):
+        F.crop(x, top, left, height, width).fill_(1)
+        assert x.sum() == 3 * height * width
+        x.zero_()
+
+
 @pytest.mark.parametrize(
     "size", [(3, 3), (2, 4), (5, 7), (4, 6), (8, 4), (3, 10), (8, 9), 4, [2], 12]
 )
@@ -156,6 +164,17 @@ def test_the_border_of_an_image_may_have_a_colour_for_each_channel():
         F.pad(img, 1, (1, 2))
 
 
+@pytest.mark.parametrize("mode", ["I", "F", "L", "1", "I;16"])
+def test_the_border_of_an_image_of_other_numbers(mode):
+    img = picture(9, 9, 1).convert(mode)
+    padded = np.asarray(F.pad(img, 1, 1))
+    assert padded[0, 0] == padded[-1, 2] == 1
+    np.testing.assert_array_equal(padded[1:-1, 1:-1], np.asarray(img))
+    turned = np.asarray(F.rotate(img, 45, fill=1))
+    assert turned[0, 0] == 1
+    assert np.asarray(F.rotate(img, 45))[0, 0] == 0
+
+
 def test_an_image_with_a_palette_keeps_it():
     img = picture(3, 3).convert("P")
     for mode in ("constant", "edge", "reflect"):
@@ -211,6 +230,8 @@ def test_wrong_borders_are_refused():
         ((10, 40), 5, 16, (4, 16)),
         ((40, 10), 5, 16, (16, 4)),
         ((10, 20), 5, 10, (5, 10)),
+        ((10, 20), 5, 12, (5, 10)),
+        ((20, 10), 5, 12, (10, 5)),
         ((10, 20), 6, 11, (5, 11)),  # 11 * 6 / 12 is 5.5
         ((10, 20), (3, 4), None, (3, 4)),
         ((10, 20), [20, 10], None, (20, 10)),
@@ -326,6 +347,8 @@ def test_wrong_sizes_are_refused():
             F.resize(img, 2, "bilinear")
         with pytest.raises(TypeError, match="resize: interpolation is 6"):
             F.resize(img, 2, 6)
+        with pytest.raises(TypeError, match="resize: interpolation is 2.0"):
+            F.resize(img, 2, 2.0)
     for mode in ("BOX", "HAMMING", "LANCZOS"):
         with pytest.raises(
             ValueError, match=rf"interpolation is InterpolationMode.{mode}; a Tensor can"

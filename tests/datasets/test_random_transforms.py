@@ -431,6 +431,15 @@ def test_a_random_rectangle_is_erased(T, value, scale):
     assert erased > 1 or scale[0] > 0.5
 
 
+def test_a_batch_is_erased_in_one_place():
+    img = tensorlab.rand(4, 3, 9, 9) + 2
+    for value in (0, "random"):
+        erased = transforms.RandomErasing(1.0, value=value)(img)
+        changed = (erased != img).flatten(0, 1)
+        assert changed.any()
+        assert (changed == changed[0]).all()
+
+
 def test_erasing_in_place():
     img = tensorlab.rand(3, 12, 8) + 2
     before = img.clone()

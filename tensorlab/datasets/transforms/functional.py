@@ -121,13 +121,12 @@ def center_crop(img, output_size):
     """
     height, width = pair(output_size, "center_crop: expected an int or (height, width)")
     _, had_height, had_width = get_dimensions(img)
-    missing = [max(width - had_width, 0), max(height - had_height, 0)]
-    if any(missing):
-        border = [*(size // 2 for size in missing), *((size + 1) // 2 for size in missing)]
-        img = pad(img, border, fill=0)
-        _, had_height, had_width = get_dimensions(img)
-    top, left = round((had_height - height) / 2), round((had_width - width) / 2)
-    return crop(img, top, left, height, width)
+    return crop(img, in_front(had_height, height), in_front(had_width, width), height, width)
+
+
+def in_front(had, size):
+    """Return how many pixels to leave out at the beginning of a line; below 0, how many to add."""
+    return round((had - size) / 2) if had > size else -((size - had) // 2)
 
 
 def pad(img, padding, fill=0, padding_mode="constant"):

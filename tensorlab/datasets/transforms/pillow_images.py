@@ -30,10 +30,9 @@ def crop(img, top, left, height, width):
 
 
 def colour(fill, img, user):
-    """Return a colour as Pillow wants it: a tuple with a number for each channel, or one number for one channel."""
+    """Return a colour as Pillow wants it: a tuple with a number for each channel, or what is no number as it is."""
     channels = len(img.getbands())
-    fill = 0 if fill is None else fill
-    if isinstance(fill, Number) and channels > 1:
+    if isinstance(fill, Number):
         return (fill,) * channels
     if isinstance(fill, (list, tuple)):
         if len(fill) != channels:
@@ -95,7 +94,7 @@ def adjust_hue(img, factor):
     if img.mode in ("L", "1", "I", "F"):
         return img
     hue, saturation, value = img.convert("HSV").split()
-    shift = int(factor * 255) % 256
+    shift = int(factor * 255)
     hue = hue.point([(level + shift) % 256 for level in range(256)])
     merge = require("PIL.Image", "adjust_hue").merge
     return merge("HSV", (hue, saturation, value)).convert(img.mode)

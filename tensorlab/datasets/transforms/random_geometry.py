@@ -69,10 +69,8 @@ class RandomCrop(Module):
             img = self.padded(img, self.padding)
         if self.pad_if_needed:
             _, had_height, had_width = functional.get_dimensions(img)
-            if had_width < self.size[1]:
-                img = self.padded(img, [self.size[1] - had_width, 0])
-            if had_height < self.size[0]:
-                img = self.padded(img, [0, self.size[0] - had_height])
+            lacks = [max(self.size[1] - had_width, 0), max(self.size[0] - had_height, 0)]
+            img = self.padded(img, lacks)
         return functional.crop(img, *self.get_params(img, self.size))
 
     def padded(self, img, padding):
