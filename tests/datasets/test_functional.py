@@ -461,7 +461,9 @@ def test_rotation_takes_any_leading_dimensions():
     assert turned[1, 2].equal(F.rotate(x[1, 2], 33, expand=True, fill=[0.1, 0.2, 0.3]))
     flat = F.rotate(x[0, 0, 0], 33, fill=0.5)
     assert flat.equal(F.rotate(x[0, 0, :1], 33, fill=0.5)[0])
-    assert F.rotate(x.double(), 33).dtype is tensorlab.float64
+    double = F.rotate(x.double(), 33, fill=0.1)
+    assert double.dtype is tensorlab.float64
+    assert double[0, 0, 0, 0, 0] == 0.1
 
 
 def test_wrong_rotations_are_refused():

@@ -75,13 +75,9 @@ def resize(img, height, width, mode, antialias):
         raise ValueError(
             f"resize: interpolation is {mode}; a Tensor can have NEAREST, NEAREST_EXACT, BILINEAR or BICUBIC"
         )
-    smooth = mode in ANTIALIASED
+    antialias = bool(antialias) and mode in ANTIALIASED
     result = F.interpolate(
-        in_floats(img),
-        size=(height, width),
-        mode=mode.value,
-        align_corners=False if smooth else None,
-        antialias=bool(antialias) and smooth,
+        in_floats(img), size=(height, width), mode=mode.value, antialias=antialias
     )
     return like(result, img)
 
@@ -91,21 +87,18 @@ def rotate(img, angle, mode, expand, center, fill):
         raise ValueError(f"rotate: interpolation is {mode}; a Tensor can have NEAREST or BILINEAR")
     height, width = img.shape[-2:]
     cos, sin = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-    out_height, out_width = rotated_size(height, width, cos, sin) if expand else (height, width)
+    out_height, out_width = rotated_size(height, width, angle) if expand else (height, width)
+    floats = in_floats(img)
     # Both centred at the middle of the image, whose y points down: pixel (x, y) of the result shows the point
     # (cos x - sin y, sin x + cos y), relative to the centre of the rotation.
     x0, y0 = (0, 0) if center is None else (center[0] - width / 2, center[1] - height / 2)
-    x = arange(out_width, dtype=FLOAT64) - (out_width - 1) / 2 - x0
-    y = (arange(out_height, dtype=FLOAT64) - (out_height - 1) / 2 - y0).unsqueeze(1)
+    x = arange(out_width, dtype=floats.dtype) - (out_width - 1) / 2 - x0
+    y = (arange(out_height, dtype=floats.dtype) - (out_height - 1) / 2 - y0).unsqueeze(1)
     seen_x, seen_y = cos * x - sin * y + x0, sin * x + cos * y + y0
     grid = stack([seen_x / (width / 2), seen_y / (height / 2)], dim=-1).unsqueeze(0)
-    floats = in_floats(img)
-    grid = grid.to(floats.dtype)
 
-    def sample(values):
-        return F.grid_sample(
-            values, grid, mode=mode.value, padding_mode="zeros", align_corners=False
-        )
+    def sample(values):  # what lies outside is 0
+        return F.grid_sample(values, grid, mode=mode.value, align_corners=False)
 
     result = sample(floats)
     if fill is not None:
@@ -120,18 +113,16 @@ def rotate(img, angle, mode, expand, center, fill):
     return like(result, img)
 
 
-def rotated_size(height, width, cos, sin):
+def rotated_size(height, width, angle):
     """Return the height and width of the pixels that a rotated image touches, as Pillow counts them."""
-    if round(sin * cos, 9) == 0:  # a quarter turn fits exactly
-        return (width, height) if round(abs(sin)) else (height, width)
-    out_height = (abs(width * sin) + abs(height * cos)) / 2  # half of it
-    out_width = (abs(width * cos) + abs(height * sin)) / 2
+    if angle % 90 == 0:
+        return (height, width) if angle % 180 == 0 else (width, height)
+    cos, sin = abs(math.cos(math.radians(angle))), abs(math.sin(math.radians(angle)))
 
-    def pixels(size, half):
-        # To four digits, so that 2.0000001 isn't three pixels.
-        return math.ceil(round(size / 2 + half, 4)) - math.floor(round(size / 2 - half, 4))
+    def pixels(size, extent):  # an extent in the middle of so many pixels
+        return math.ceil((size + extent) / 2) - math.floor((size - extent) / 2)
 
-    return pixels(height, out_height), pixels(width, out_width)
+    return pixels(height, width * sin + height * cos), pixels(width, width * cos + height * sin)
 
 
 # ------------------------------------------------------------ colours
@@ -145,12 +136,15 @@ def check_channels(img, user):
 
 def rgb_to_grayscale(img, num_output_channels):
     check_channels(img, "rgb_to_grayscale")
+    return gray(img).expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
+
+
+def gray(img):
+    """Return the brightness of an image, as a new one with one channel."""
     if img.shape[-3] == 1:
-        gray = img.clone()
-    else:
-        red, green, blue = img.unbind(-3)
-        gray = (RED * red + GREEN * green + BLUE * blue).to(img.dtype).unsqueeze(-3)
-    return gray.expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
+        return img.clone()
+    red, green, blue = img.unbind(-3)
+    return (RED * red + GREEN * green + BLUE * blue).to(img.dtype).unsqueeze(-3)
 
 
 def blend(img, other, factor):
@@ -167,14 +161,13 @@ def adjust_brightness(img, factor):
 
 def adjust_contrast(img, factor):
     check_channels(img, "adjust_contrast")
-    gray = rgb_to_grayscale(img, 1)
-    gray = gray if gray.is_floating_point() else gray.to(FLOAT32)
-    return blend(img, gray.mean(dim=(-3, -2, -1), keepdim=True), factor)
+    brightness = gray(img) if img.is_floating_point() else gray(img).to(FLOAT32)
+    return blend(img, brightness.mean(dim=(-3, -2, -1), keepdim=True), factor)
 
 
 def adjust_saturation(img, factor):
     check_channels(img, "adjust_saturation")
-    return blend(img, rgb_to_grayscale(img, img.shape[-3]), factor)
+    return blend(img, gray(img), factor)
 
 
 def adjust_hue(img, factor):
