@@ -174,12 +174,12 @@ def adjust_hue(img, factor):
     check_channels(img, "adjust_hue")
     if img.shape[-3] == 1:
         return img
-    hue, saturation, value = hsv(convert_image_dtype(img, FLOAT32))
-    return convert_image_dtype(rgb((hue + factor) % 1.0, saturation, value), img.dtype)
+    hue, saturation, value = hsv(convert_image_dtype(img))
+    return convert_image_dtype(rgb(hue + factor, saturation, value), img.dtype)
 
 
 def hsv(img):
-    """Return hue, saturation and value, each from 0 to 1, of red, green and blue from 0 to 1.
+    """Return hue, in turns from red on, saturation and value, both from 0 to 1, of red, green and blue from 0 to 1.
 
     Source: A. R. Smith, Color gamut transform pairs, 1978.
     """
@@ -189,12 +189,12 @@ def hsv(img):
     divisor = where(chroma == 0, 1.0, chroma)
     from_green, from_blue = (blue - red) / divisor + 2, (red - green) / divisor + 4
     sector = where(value == green, from_green, from_blue)
-    sector = where(value == red, (green - blue) / divisor % 6.0, sector)
+    sector = where(value == red, (green - blue) / divisor, sector)
     return sector / 6, chroma / where(value == 0, 1.0, value), value
 
 
 def rgb(hue, saturation, value):
-    """Undo `hsv`: each colour falls below `value` by as much as the hue is away from it."""
+    """Undo `hsv`: each colour falls below `value` by as much as the hue, of any number of turns, is away from it."""
 
     def channel(place):
         away = (hue * 6 + place) % 6.0
