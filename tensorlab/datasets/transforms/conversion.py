@@ -233,9 +233,7 @@ def normalize(tensor, mean, std, inplace=False):
         raise ValueError(
             f"normalize: the tensor has shape {tuple(tensor.shape)}; expected a tensor image of size (..., C, H, W)"
         )
-    mean, std = (
-        as_tensor(numbers, dtype=tensor.dtype, device=tensor.device) for numbers in (mean, std)
-    )
+    mean, std = (as_tensor(numbers, dtype=tensor.dtype) for numbers in (mean, std))
     if (std == 0).any():
         raise ValueError(
             f"normalize: std evaluated to zero after conversion to {tensor.dtype}, leading to division by zero; it "

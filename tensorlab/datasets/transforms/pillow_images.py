@@ -30,7 +30,7 @@ def crop(img, top, left, height, width):
 
 
 def colour(fill, img, user):
-    """Return a colour as Pillow wants it: a tuple with a number for each channel, or what is no number as it is."""
+    """Return a colour as Pillow wants it: a tuple with a number for each channel, or the name of a colour."""
     channels = len(img.getbands())
     if isinstance(fill, Number):
         return (fill,) * channels
