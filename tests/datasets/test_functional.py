@@ -454,6 +454,18 @@ def test_the_edge_of_a_rotated_tensor_is_a_mean_of_image_and_fill():
     )
 
 
+def test_a_rotated_slope_is_exact_in_double_precision():
+    y, x = np.mgrid[:21, :31].astype(np.float64)
+    slopes = tensorlab.from_numpy(np.stack([x, y]))
+    turned = F.rotate(slopes, 33, InterpolationMode.BILINEAR).numpy()
+    cos, sin = math.cos(math.radians(33)), math.sin(math.radians(33))
+    expected = np.stack(
+        [cos * (x - 15) - sin * (y - 10) + 15, sin * (x - 15) + cos * (y - 10) + 10]
+    )
+    inside = np.s_[:, 6:15, 8:23]
+    np.testing.assert_allclose(turned[inside], expected[inside], rtol=1e-13)
+
+
 def test_rotation_takes_any_leading_dimensions():
     x = tensorlab.rand(2, 4, 3, 8, 9)
     turned = F.rotate(x, 33, expand=True, fill=[0.1, 0.2, 0.3])
