@@ -9,6 +9,7 @@ from tensorlab import (
     backends,
     cpu,
     cuda,
+    datasets,
     functional,
     hub,
     mps,

@@ -8,6 +8,7 @@ from tensorlab import autograd as autograd
 from tensorlab import backends as backends
 from tensorlab import cpu as cpu
 from tensorlab import cuda as cuda
+from tensorlab import datasets as datasets
 from tensorlab.autograd import enable_grad as enable_grad
 from tensorlab import errors as errors
 from tensorlab import functional as functional
@@ -191,6 +192,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "cumulative_trapezoid",
+    "datasets",
     "default_generator",
     "deg2rad",
     "deg2rad_",

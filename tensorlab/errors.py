@@ -19,7 +19,9 @@ PyTorch catches ours too.
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
-    |-- FileFormatError   (RuntimeError)         a file that is damaged, or not a checkpoint
+    |-- MissingData       (RuntimeError)         a data set whose files are not there
+    |-- DownloadError     (RuntimeError)         a file that could not be fetched, or came with the wrong checksum
+    |-- FileFormatError   (RuntimeError)         a file that is damaged, or not what it should be
     |   `-- UnsafeGlobal     (UnpicklingError)      a file names what is not allowed to be called
     |-- GradcheckError    (RuntimeError)         gradcheck: backward and finite differences disagree
     `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
@@ -97,8 +99,16 @@ class GeneratorError(TensorlabError, RuntimeError, ValueError):
     """A random generator cannot take this seed or state."""
 
 
+class MissingData(TensorlabError, RuntimeError):
+    """The files of a data set are not in the folder that was given."""
+
+
+class DownloadError(TensorlabError, RuntimeError):
+    """A file could not be fetched, or what came has another checksum than it should."""
+
+
 class FileFormatError(TensorlabError, RuntimeError):
-    """A file is damaged, or is not a checkpoint."""
+    """A file is damaged, or is not what it should be, such as a checkpoint."""
 
 
 class UnsafeGlobal(FileFormatError, pickle.UnpicklingError):

@@ -1,0 +1,93 @@
+"""Transforms between images, arrays and tensors, and between element types."""
+
+from ..._core.dtypes import DTYPES
+from ...nn.module import Module
+from . import functional
+
+__all__ = ["ConvertImageDtype", "Normalize", "PILToTensor", "ToPILImage", "ToTensor"]
+
+
+class ToTensor:
+    """Turn an image of Pillow or an array (height, width, channels) into a Tensor (channels, height, width).
+
+    Bytes become numbers of the default dtype from 0 to 1; other elements stay as they are. See
+    `functional.to_tensor`.
+    """
+
+    def __call__(self, pic):
+        return functional.to_tensor(pic)
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class PILToTensor:
+    """Turn an image of Pillow into a Tensor (channels, height, width) with the same numbers."""
+
+    def __call__(self, pic):
+        return functional.pil_to_tensor(pic)
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
+class ToPILImage:
+    """Turn a Tensor (channels, height, width) or an array (height, width, channels) into an image of Pillow.
+
+    Parameters
+    ----------
+    mode : str, a mode of Pillow's; by default what goes with the channels and elements, see `functional.to_pil_image`
+    """
+
+    def __init__(self, mode=None):
+        self.mode = mode
+
+    def __call__(self, pic):
+        return functional.to_pil_image(pic, self.mode)
+
+    def __repr__(self):
+        mode = "" if self.mode is None else f"mode={self.mode}"
+        return f"{type(self).__name__}({mode})"
+
+
+class ConvertImageDtype(Module):
+    """Change the element type of a Tensor, and its numbers with it: 255 in uint8 is 1.0 in float32.
+
+    Parameters
+    ----------
+    dtype : dtype; see `functional.convert_image_dtype`
+    """
+
+    def __init__(self, dtype=DTYPES[-2]):
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, image):
+        return functional.convert_image_dtype(image, self.dtype)
+
+
+class Normalize(Module):
+    """Subtract a mean from each channel of a floating Tensor, and divide by a standard deviation.
+
+    Parameters
+    ----------
+    mean, std : sequences with a number for each channel
+    inplace : True to write into the Tensor
+
+    Examples
+    --------
+    >>> Normalize(mean=(0.5,), std=(0.25,))(tensorlab.tensor([[[0.5, 1.0]]]))
+    tensor([[[0., 2.]]])
+    """
+
+    def __init__(self, mean, std, inplace=False):
+        super().__init__()
+        self.mean = mean
+        self.std = std
+        self.inplace = inplace
+
+    def forward(self, tensor):
+        return functional.normalize(tensor, self.mean, self.std, self.inplace)
+
+    def __repr__(self):
+        return f"{type(self).__name__}(mean={self.mean}, std={self.std})"

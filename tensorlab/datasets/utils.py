@@ -1,0 +1,155 @@
+"""Files from the network: fetched by pooch, compared with a checksum, unpacked.
+
+A file gets its name only when it is complete and right. Until then it is a temporary file beside its place, which goes
+away with a failure.
+"""
+
+import gzip
+import hashlib
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+
+from ..errors import DownloadError, FileFormatError
+from .optional import require
+
+__all__ = ["check_integrity", "download_and_extract_archive", "download_url", "extract_archive"]
+
+PIECE = 1 << 20  # bytes that are read at once
+
+
+def check_integrity(fpath, md5=None):
+    """True if a file is there and, if `md5` is given, has this checksum.
+
+    Parameters
+    ----------
+    fpath : path
+    md5 : str, a checksum: the hexadecimal digits of an MD5, or "sha256:" and those of a SHA-256
+    """
+    if not os.path.isfile(fpath):
+        return False
+    if md5 is None:
+        return True
+    kind, digits = checksum(md5).split(":")
+    with open(fpath, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest() == digits.lower()
+
+
+def checksum(given):
+    """Return a checksum with its kind in front, as pooch has it: digits alone are an MD5."""
+    return given if given is None or ":" in given else f"md5:{given}"
+
+
+def download_url(url, root, filename=None, md5=None):
+    """Fetch a file, unless it is there already.
+
+    Parameters
+    ----------
+    url : str
+    root : path of the folder for the file, made if it isn't there
+    filename : str, the name it gets; the last part of `url` if not given
+    md5 : str, the checksum that it must have: the digits of an MD5, or "sha256:" and those of a SHA-256. A file that
+        has it is not fetched again; without one, any file of that name counts as the right one
+
+    Returns
+    -------
+    str, the path of the file
+
+    Raises
+    ------
+    DownloadError
+        If the file can't be fetched, or has another checksum. There is no file then, not even a part of one; an
+        older one with a wrong checksum stays as it was.
+    """
+    pooch = require("pooch", "download_url")
+    root = os.path.abspath(os.path.expanduser(root))
+    filename = filename or url.rpartition("/")[2]
+    try:
+        return pooch.retrieve(
+            url, known_hash=checksum(md5), fname=filename, path=root, progressbar=False
+        )
+    except (
+        OSError,
+        ValueError,
+    ) as error:  # no connection, an error of the server, a wrong checksum
+        raise DownloadError(
+            f"download_url: {url} could not be fetched into {root}: {error}. Check the connection and the address, or "
+            f"put the file there as {filename!r} yourself"
+        ) from error
+
+
+def download_and_extract_archive(
+    url, download_root, extract_root=None, filename=None, md5=None, remove_finished=False
+):
+    """Fetch an archive, as `download_url` does, and unpack it, as `extract_archive` does.
+
+    Parameters
+    ----------
+    url, filename, md5 : as in `download_url`
+    download_root : path of the folder for the archive
+    extract_root : path of the folder for what is in it; `download_root` if not given
+    remove_finished : True to delete the archive afterwards
+
+    Returns
+    -------
+    str, the path of what was unpacked
+    """
+    archive = download_url(url, download_root, filename, md5)
+    return extract_archive(archive, extract_root, remove_finished)
+
+
+def extract_archive(from_path, to_path=None, remove_finished=False):
+    """Unpack an archive into a folder.
+
+    Parameters
+    ----------
+    from_path : path of a .tar, .tar.gz, .tgz, .tar.bz2, or .tar.xz file, or of a .gz file that holds one file
+    to_path : path of the folder, made if it isn't there; that of the archive if not given
+    remove_finished : True to delete the archive afterwards
+
+    Returns
+    -------
+    str, the folder; for a .gz file the file, whose name lacks the .gz
+
+    Raises
+    ------
+    FileFormatError
+        If the archive is damaged, of another kind, or has a member that would lie outside of the folder. Nothing is
+        left of what was unpacked before.
+    """
+    from_path = os.fspath(from_path)
+    to_path = os.path.dirname(from_path) if to_path is None else os.fspath(to_path)
+    os.makedirs(to_path or ".", exist_ok=True)
+    name = os.path.basename(from_path)
+    is_single = name.endswith(".gz") and not name.endswith(".tar.gz")
+    with tempfile.TemporaryDirectory(dir=to_path or ".", prefix=".unpacking-") as temporary:
+        try:
+            if is_single:
+                unpack_one(from_path, os.path.join(temporary, name.removesuffix(".gz")))
+            else:
+                with tarfile.open(from_path) as archive:
+                    archive.extractall(temporary, filter="data")
+        except (tarfile.TarError, zlib.error, OSError, EOFError) as error:
+            raise FileFormatError(
+                f"extract_archive: {from_path} could not be unpacked: {error}. Delete it and fetch it again"
+            ) from error
+        move_into(temporary, to_path or ".")
+    if remove_finished:
+        os.remove(from_path)
+    return os.path.join(to_path, name.removesuffix(".gz")) if is_single else to_path
+
+
+def unpack_one(path, target):
+    with gzip.open(path) as packed, open(target, "wb") as file:
+        shutil.copyfileobj(packed, file, PIECE)
+
+
+def move_into(source, target):
+    """Move all files below a folder to the same places below another one; each takes the place of an older one."""
+    for folder, _, names in os.walk(source):
+        place = os.path.join(target, os.path.relpath(folder, source))
+        os.makedirs(place, exist_ok=True)
+        for name in names:
+            os.replace(os.path.join(folder, name), os.path.join(place, name))
