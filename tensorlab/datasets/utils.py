@@ -7,6 +7,7 @@ away with a failure.
 import gzip
 import hashlib
 import os
+import platform
 import shutil
 import tarfile
 import tempfile
@@ -129,6 +130,7 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
             if is_single:
                 unpack_one(from_path, os.path.join(temporary, name.removesuffix(".gz")))
             else:
+                check_tarfile()
                 with tarfile.open(from_path) as archive:
                     archive.extractall(temporary, filter="data")
         except (tarfile.TarError, zlib.error, OSError, EOFError) as error:
@@ -139,6 +141,15 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
     if remove_finished:
         os.remove(from_path)
     return os.path.join(to_path, name.removesuffix(".gz")) if is_single else to_path
+
+
+def check_tarfile():
+    """Raise NotImplementedError where Python can't keep the members of an archive inside their folder."""
+    if not hasattr(tarfile, "data_filter"):
+        raise NotImplementedError(
+            f"extract_archive: Python {platform.python_version()} would let an archive write anywhere; use 3.11.4 or "
+            "newer, or unpack the archive yourself"
+        )
 
 
 def unpack_one(path, target):

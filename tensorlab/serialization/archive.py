@@ -77,7 +77,7 @@ def replacing(path):
     def create(name, flags):  # a file that replaces one has no more readers than that, even now
         return os.open(name, flags, 0o666 if mode is None else 0o600)
 
-    file = open(temporary, "xb", opener=create)  # noqa: SIM115 - closed below, removed if that fails
+    file = open(temporary, "xb", opener=create)  # noqa: SIM115 - closed below
     try:
         with file:
             yield file

@@ -233,3 +233,14 @@ def test_an_archive_is_fetched_and_unpacked(server, tmp_path):
     with pytest.raises(DownloadError):
         utils.download_and_extract_archive(server.url + "/set.tgz", tmp_path / "new", md5=md5(b""))
     assert files_in(tmp_path / "new") == []
+
+
+def test_an_older_python_unpacks_nothing(tmp_path, monkeypatch):
+    import tarfile
+
+    monkeypatch.delattr(tarfile, "data_filter")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("inside"))
+    with pytest.raises(NotImplementedError, match=r"use 3.11.4 or newer"):
+        utils.extract_archive(tmp_path / "a.tar")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tar"]

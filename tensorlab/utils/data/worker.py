@@ -122,12 +122,25 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
             if turn != current:
                 fetcher, current = Fetcher(*job), turn
             result, is_end = next_of(fetcher, index, isinstance(job[0], IterableDataset))
-            sender.send((turn, number, is_end), result)
-        except BrokenPipeError:
-            return
         except Exception as error:
-            sender.send((turn, number, False), Failure(error, where))
+            result, is_end = Failure(error, where), False
+        if not answer(sender, (turn, number, is_end), result, where):
+            return
         result = None  # the batch need not wait here for the next task
+
+
+def answer(sender, head, result, where):
+    """Send a result, or why it can't be sent; return whether the loader is still there."""
+    try:
+        try:
+            sender.send(head, result)
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            sender.send((*head[:2], False), Failure(error, where))
+    except BrokenPipeError:
+        return False
+    return True
 
 
 def next_of(fetcher, index, is_stream):
@@ -168,6 +181,8 @@ def read(connection, tasks, latest, parent):
                 if os.getppid() != parent:
                     os._exit(1)
             task = connection.recv()
+            if task is None:
+                break
             latest[0] = task[0]
             tasks.put(task)
     except (EOFError, OSError):

@@ -6,8 +6,11 @@ leave nothing locked, and the loader, which waits for pipes and processes at onc
 
 import multiprocessing
 import os
+import pickle
 import signal
 import warnings
+from contextlib import suppress
+from copy import copy
 from itertools import cycle
 from multiprocessing.connection import wait
 from time import monotonic
@@ -29,7 +32,7 @@ class WorkerBatches:
 
     def __init__(self, loader):
         self.workers, self.pid = [], os.getpid()
-        self.length = loader.__len__
+        self.length = copy(loader).__len__  # the loader itself may own this pass, in a cycle
         self.timeout, self.in_order = loader.timeout, loader.in_order
         self.is_kept = loader.persistent_workers
         self.most = loader.prefetch_factor * loader.num_workers
@@ -56,7 +59,7 @@ class WorkerBatches:
                 )
                 try:
                     process.start()
-                except Exception as error:
+                except (AttributeError, TypeError, pickle.PicklingError) as error:
                     ours.close()
                     error.add_note(
                         f"DataLoader: worker {number} could not be started with the method "
@@ -64,6 +67,9 @@ class WorkerBatches:
                         "and worker_init_fn: define them at the top level of a module (no lambda, no function in a "
                         "function)"
                     )
+                    raise
+                except BaseException:
+                    ours.close()
                     raise
                 finally:
                     theirs.close()
@@ -228,6 +234,9 @@ class WorkerBatches:
         if workers and self.pid != os.getpid():
             return  # a copy of the loader in a forked child; the workers are not its children
         for worker in workers:
+            with suppress(OSError):  # it has ended
+                # closing is not enough: a process that was forked meanwhile has a copy of this end
+                worker.connection.send(None)
             worker.connection.close()
         alive = [worker.process.sentinel for worker in workers]
         wait_for_all(alive, grace)

@@ -498,3 +498,38 @@ def test_a_loader_whose_workers_stay_can_be_pickled():
     copy = pickle.loads(pickle.dumps(loader))
     assert copy._kept is None
     loader._kept.close()
+
+
+def test_workers_that_stay_end_with_their_loader_at_once():
+    loaders = [data.DataLoader(Squares(), num_workers=1, persistent_workers=True) for _ in range(2)]
+    for loader in loaders:
+        assert len(list(loader)) == 10
+    first, second = (loader._kept.workers[0].process for loader in loaders)
+    gc.disable()  # the loader must not need the collector
+    try:
+        del loader, loaders[0]
+        assert not first.is_alive()
+        # not killed after GRACE: it was told, though the second worker has a copy of its pipe
+        assert first.exitcode == 0
+        assert second.is_alive()
+    finally:
+        gc.enable()
+
+
+def test_an_iterator_knows_its_length_without_the_loader():
+    batches = iter(data.DataLoader(Squares(), 4, num_workers=1))
+    assert len(batches) == 3
+
+
+def test_a_sample_may_raise_broken_pipe():
+    loader = data.DataLoader(Failing(lambda: fail(BrokenPipeError("server")), at=0), num_workers=1)
+    with pytest.raises(BrokenPipeError, match="Original Traceback(.|\n)*server"):
+        next(iter(loader))
+
+
+def test_what_can_not_be_pickled_is_reported():
+    loader = data.DataLoader(range(2), num_workers=1, collate_fn=lambda samples: lambda: 0)
+    with pytest.raises(
+        (AttributeError, pickle.PicklingError), match="in DataLoader worker process 0"
+    ):
+        next(iter(loader))
