@@ -16,6 +16,7 @@ import secrets
 import stat
 import struct
 import sys
+import threading
 import zipfile
 import zlib
 
@@ -114,7 +115,7 @@ class Reader:
     """
 
     def __init__(self, file):
-        self.file = file
+        self.file, self.lock = file, threading.Lock()
         try:
             with zipfile.ZipFile(file) as directory:
                 infos = directory.infolist()
@@ -183,6 +184,12 @@ class Reader:
             raise FileFormatError(f"load: entry {info.filename!r} ends after the file")
         return place
 
+    def storages(self):
+        """Return (entry, bytes) for each storage."""
+        start = f"{self.name}/"
+        entries = [(name.removeprefix(start), info) for name, info in self.entries.items()]
+        return [(name, info.file_size) for name, info in entries if name.startswith("data/")]
+
     def has(self, entry):
         return f"{self.name}/{entry}" in self.entries
 
@@ -204,10 +211,13 @@ class Reader:
     def read_into(self, entry, memory):
         """Read an entry into memory of its size."""
         info, checksum = self.info(entry), 0
-        self.file.seek(self.places[info.filename])
+        place = self.places[info.filename]
         for start in range(0, len(memory), PIECE):
             piece = memory[start : start + PIECE]
-            if self.file.readinto(piece) != len(piece):
+            with self.lock:  # another thread may read another entry
+                self.file.seek(place + start)
+                count = self.file.readinto(piece)
+            if count != len(piece):
                 raise FileFormatError(f"load: entry {info.filename!r} is cut off")
             checksum = zlib.crc32(piece, checksum)
         if checksum != info.CRC:

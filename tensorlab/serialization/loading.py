@@ -5,9 +5,11 @@ import io
 import os
 import pickle
 import pickletools
+from concurrent.futures import ThreadPoolExecutor
 
 from .._core.exchange import frombuffer
 from ..errors import FileFormatError
+from ..threads import get_num_threads
 from . import names
 from .archive import Reader
 from .legacy import START, is_legacy, load_legacy
@@ -15,6 +17,8 @@ from .storages import UINT8, Storages, bytes_of, needs_swap, new_storage
 from .unpickler import Unpickler
 
 __all__ = ["get_unsafe_globals_in_checkpoint", "load"]
+
+LARGE = 1 << 20  # bytes; a thread is worth it from here
 
 
 def load(
@@ -84,8 +88,19 @@ def opened(f, mmap):
 
 def load_zip(file, map_location, unpickle, is_mapped):
     archive = Reader(file)
+    if is_mapped:
+        return unpickled(archive, map_location, unpickle, mapper_of(archive))
+    # Most of the time goes into checksums, and threads can take them at once.
+    pool = ThreadPoolExecutor(get_num_threads())
+    try:
+        return unpickled(archive, map_location, unpickle, reader_of(archive, pool))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def unpickled(archive, map_location, unpickle, storage_of):
+    """Read the pickle; `storage_of` is a function of an entry and its size."""
     order = archive.read("byteorder").decode("latin1") if archive.has("byteorder") else "little"
-    memory = archive.mapped() if is_mapped else None
 
     def fetch(key, size):
         entry = f"data/{key}"
@@ -94,16 +109,44 @@ def load_zip(file, map_location, unpickle, is_mapped):
             raise FileFormatError(
                 f"load: entry {entry!r} has {found} bytes; its tensors need {size}"
             )
-        if is_mapped and size:
-            place = archive.places[f"{archive.name}/{entry}"]
-            return frombuffer(memory, dtype=UINT8, count=size, offset=place).untyped_storage()
-        storage = new_storage(size)
-        archive.read_into(entry, bytes_of(storage) if size else memoryview(b""))
-        return storage
+        return storage_of(entry, size)
 
     storages = Storages(fetch, map_location, needs_swap(order))
     data = io.BytesIO(archive.read("data.pkl"))
     return unpickle(data.read, data.readline, storages.persistent_load)
+
+
+def mapper_of(archive):
+    """Return the function that maps an entry."""
+    memory = archive.mapped()
+
+    def storage_of(entry, size):
+        if not size:
+            return new_storage(0)
+        place = archive.places[f"{archive.name}/{entry}"]
+        return frombuffer(memory, dtype=UINT8, count=size, offset=place).untyped_storage()
+
+    return storage_of
+
+
+def reader_of(archive, pool):
+    """Return the function that reads an entry. Large ones are being read by the threads of a pool from now on."""
+    ahead = {}
+    for entry, size in archive.storages():
+        if size >= LARGE:
+            storage = new_storage(size)
+            ahead[entry] = storage, pool.submit(archive.read_into, entry, bytes_of(storage))
+
+    def storage_of(entry, size):
+        if entry not in ahead:
+            storage = new_storage(size)
+            archive.read_into(entry, bytes_of(storage) if size else memoryview(b""))
+            return storage
+        storage, reading = ahead.pop(entry)
+        reading.result()
+        return storage
+
+    return storage_of
 
 
 # ---------------------------------------------------------------- pickles

@@ -485,3 +485,24 @@ def test_an_entry_larger_than_the_file_is_refused():
         FileFormatError, match="'archive/data/0' has 1000000000 bytes, and the whole file"
     ):
         tensorlab.load(io.BytesIO(data))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_large_entries_are_read_by_threads_and_checked(threads, tmp_path):
+    sizes = [300_000, 10, 524_288 // 2, 262_143, 700_000]  # around and above the size for a thread
+    values = {str(i): tensorlab.arange(float(size)) + size for i, size in enumerate(sizes)}
+    tensorlab.save(values, tmp_path / "a.pt")
+    before = tensorlab.get_num_threads()
+    tensorlab.set_num_threads(threads)
+    try:
+        for file in (tmp_path / "a.pt", io.BytesIO((tmp_path / "a.pt").read_bytes())):
+            found = tensorlab.load(file)
+            assert all(tensorlab.equal(found[name], x) for name, x in values.items())
+        for key, size in enumerate(sizes):
+            data = bytearray((tmp_path / "a.pt").read_bytes())
+            place = data.index(values[str(key)].numpy().tobytes())
+            data[place + 4 * size - 1] ^= 1
+            with pytest.raises(FileFormatError, match=rf"'a/data/{key}' is damaged: its checksum"):
+                tensorlab.load(io.BytesIO(data))
+    finally:
+        tensorlab.set_num_threads(before)
