@@ -702,11 +702,11 @@ class SameNoise(Exercise):
     The random numbers of a worker depend on how many workers there are. So your run can't be repeated on a machine
     with other cores. Write a data set `Noisy(dataset, seed)` that doesn't have this problem:
 
-    - `len(noisy)` is that of the data set, and `noisy[i]` is `dataset[i]`, a floating tensor, plus 0.1 times normal
-      noise of its shape and dtype;
+    - `len(noisy)` is that of the data set, and `noisy[i]` is `dataset[i]`, a floating tensor, plus 0.1
+      times normal noise of its shape and dtype;
     - `noisy.set_epoch(epoch)` says which epoch it is; it's 0 at first;
-    - the noise depends on the seed, the epoch and the index, and on nothing else. If any of the three is another
-      one, so is the noise (but for very rare accidents).
+    - the noise depends on the seed, the epoch and the index, and on nothing else. If any of the three
+      is another one, so is the noise (but for very rare accidents).
 
     Neither the global generator nor the samples of the data set may change. There may be a million samples.
     """

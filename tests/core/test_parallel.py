@@ -111,7 +111,8 @@ def test_a_loop_gives_the_same_with_any_number_of_threads(name):
 @pytest.mark.parametrize("name", dict(products()))
 def test_a_product_gives_the_same_but_for_rounding_with_any_number_of_threads(name):
     (_, expected), *others = results(dict(products())[name])
-    tolerance = 0 if expected.dtype.kind == "i" else 1e-6 * np.abs(expected).max()
+    # a BLAS with wider registers adds up the 3000 products of "inner" in quite another order
+    tolerance = 0 if expected.dtype.kind == "i" else 4e-6 * np.abs(expected).max()
     for threads, result in others:
         np.testing.assert_allclose(result, expected, 0, tolerance, err_msg=f"{threads} threads")
 
