@@ -320,8 +320,8 @@ class Report(Exercise):
 
     `outcome(report)` runs in the loop. It returns what the function returned, or raises an exception of the
     class that the function raised. The first of its `args` is a text that contains the worker's traceback, as
-    `traceback.format_exc()` gives it. If the class can't be pickled, or can't be made of one text, `outcome` raises a
-    `RuntimeError` with this text.
+    `traceback.format_exc()` gives it. If the class can't be pickled, or calling it with one text raises an
+    error, `outcome` raises a `RuntimeError` with this text.
 
     What the function returns can be pickled.
     """

@@ -25,13 +25,14 @@ def start(dataset):
 def batches_of(dataset, plan, workers=2, ahead=2):
     """Yield the batch of each list of indices of a plan, in order."""
     pipes = [start(dataset) for _ in range(workers)]
-    plan, asked, given = list(plan), 0, 0
-    while given < len(plan):
-        while asked < min(given + workers * ahead, len(plan)):
-            pipes[asked % workers].send(plan[asked])
-            asked += 1
-        yield pipes[given % workers].recv()
-        given += 1
+    plan, ordered = list(plan), workers * ahead
+    for k, indices in enumerate(plan[:ordered]):
+        pipes[k % workers].send(indices)
+    for k in range(len(plan)):
+        batch = pipes[k % workers].recv()
+        if k + ordered < len(plan):
+            pipes[k % workers].send(plan[k + ordered])
+        yield batch
     for pipe in pipes:
         pipe.send(None)
 
