@@ -266,8 +266,8 @@ class Buffer(Exercise):
                 yield buffer[place]
     """
     reason = """
-        An element can come at most `size` places too early, but any number of places too late. The experiment shows
-        that this isn't enough for sorted data.
+        An element can come at most `size - 1` places too early, but any number of places too late. For sorted
+        data a small buffer isn't enough. Try some sizes in the chapter's experiment.
     """
     wrong = [
         Wrong(
@@ -386,7 +386,7 @@ class Buffer(Exercise):
         ]
         last = [tuple(sorted(run[-8:])) for run in runs]
         early = max(i - run.index(i) for run in runs for i in range(40))
-        require(early <= 8, f"An element comes {early} places too early from a buffer of 8.")
+        require(early < 8, f"An element comes {early} places too early from a buffer of 8.")
         late = max(run.index(i) - i for run in runs for i in range(40))
         require(
             late > 7, "Elements stay within blocks of 8; each next one must take a random place."
@@ -471,10 +471,10 @@ class Hunt(BugHunt):
 
     Write `test(balanced)`. It gets a generator function `balanced(labels, size, generator)`, a batch
     sampler. `labels` is a list of ints. Each batch is a list of indices, `size` of each label that
-    there is. No index comes twice in an epoch. There are as many batches as the rarest label allows.
-    The order is random, drawn from `generator`, and another one in the next epoch with the same
-    generator. Your test must raise if any of that doesn't hold. One function is right, and six are
-    wrong.
+    there is. No index comes twice in an epoch. There are as many batches as the rarest label allows:
+    three, if it comes 7 times and the size is 2. The order is random, drawn from `generator`, and
+    another one in the next epoch with the same generator. Your test must raise if any of that doesn't
+    hold. One function is right, and six are wrong.
     """
 
     idea = "Four stations"

@@ -1,4 +1,4 @@
-"""A data loader in thirty lines: the small program of chapter 35."""
+"""A small data loader: the program of chapter 35."""
 
 import tensorlab as torch
 
