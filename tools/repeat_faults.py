@@ -27,8 +27,9 @@ class Repeat:
         self.failed = defaultdict(int)
 
     def pytest_generate_tests(self, metafunc):
-        metafunc.fixturenames.append("repetition")
-        metafunc.parametrize("repetition", range(self.times))
+        if metafunc.definition.get_closest_marker("fault"):
+            metafunc.fixturenames.append("repetition")
+            metafunc.parametrize("repetition", range(self.times))
 
     def pytest_runtest_logreport(self, report):
         name = report.nodeid.rpartition("::")[2].rpartition("[")[0]
