@@ -11,6 +11,7 @@ from tensorlab import (
     cuda,
     datasets,
     functional,
+    fx,
     hub,
     mps,
     multiprocessing,

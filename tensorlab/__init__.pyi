@@ -12,6 +12,7 @@ from tensorlab import datasets as datasets
 from tensorlab.autograd import enable_grad as enable_grad
 from tensorlab import errors as errors
 from tensorlab import functional as functional
+from tensorlab import fx as fx
 from tensorlab import hub as hub
 from tensorlab.autograd import inference_mode as inference_mode
 from tensorlab import mps as mps
@@ -269,6 +270,7 @@ __all__ = [
     "full",
     "full_like",
     "functional",
+    "fx",
     "gather",
     "gcd",
     "gcd_",

@@ -29,7 +29,6 @@ CHAPTERS = {
     "distributed": "52-collectives",
     "export": "51-export-and-onnx",
     "func": "23-higher-order",
-    "fx": "46-fx",
     "is_autocast*": "44-mixed-precision",
     "jit": "50-script-and-trace",
     "library": "40-custom-ops",
