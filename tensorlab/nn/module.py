@@ -226,6 +226,11 @@ class Module(Hooked, Stateful):
         for kind in REGISTRIES:
             self.__dict__.get(kind, {}).pop(name, None)
 
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)  # generated code belongs to this module in this process
+        return state
+
     def __setstate__(self, attributes):
         # A shallow copy shares values, not registries: what is added to one is not in the other.
         self.__dict__.update(attributes)

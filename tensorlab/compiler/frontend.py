@@ -1,0 +1,214 @@
+"""compile: functions and modules that record what they do, and replay it while nothing that they depend on has changed.
+
+A call looks for a recording whose guards hold, and runs its program. If there is none, the function runs as Python and is recorded
+meanwhile; so the first call gives exactly what it gives without `compile`, and whatever can't be recorded is simply run.
+"""
+
+import functools
+import inspect
+import threading
+import warnings
+import weakref
+
+from ..random import get_rng_state, set_rng_state
+from . import backends
+from .cannot_compile import CannotCompile
+from .capture import Refusal, is_recording, record
+from .logs import log
+from .tree import Unseen
+
+__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance", "stance"]
+
+RECORDINGS = 8  # of one function, for calls that differ in their guards
+PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
+STANCES = ("default", "force_eager")
+
+
+class Unsupported(RuntimeError):
+    """A function that was compiled with fullgraph=True can't be one graph."""
+
+
+class Entry:
+    """A recording that can be replayed: its guards, and the program that it became."""
+
+    def __init__(self, trace, program):
+        self.trace, self.program, self.paths, self.calls = trace, program, 1, 0
+
+    def run(self, inputs):
+        self.calls += 1
+        return self.program.run(inputs)
+
+
+class Compiled:
+    """What is known of one function: its recordings, and what became of its calls.
+
+    Attributes
+    ----------
+    function : callable
+    entries : list of Entry, the newest first
+    refusals : list of Refusal, why calls could not be recorded
+    counts : dict, how many calls were replayed, recorded, or ran as Python
+    """
+
+    def __init__(self, function, backend, fullgraph, settings):
+        self.function, self.backend = function, backend
+        self.fullgraph, self.settings = fullgraph, settings
+        self.lock = threading.RLock()
+        self.clear()
+
+    def clear(self):
+        """Forget all recordings."""
+        self.entries, self.refusals, self.has_warned = [], [], False
+        self.counts = {"replayed": 0, "recorded": 0, "as Python": 0}
+
+    @property
+    def name(self):
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    # ------------------------------------------------------------ a call
+    def __call__(self, args, kwargs):
+        if stance.name == "force_eager" or is_recording():
+            return self.function(*args, **kwargs)
+        unseen = None
+        for entry in self.entries:
+            inputs = entry.trace.guards.match(args, kwargs)
+            if inputs is None:
+                continue
+            state = get_rng_state() if entry.trace.draws_random else None
+            try:
+                result = entry.run(inputs)
+            except Unseen:
+                unseen = unseen or entry
+            except Exception:
+                # Nothing has been written. Python raises the error that the program expects, with its own lines.
+                restore(state)
+                return self.run_python(args, kwargs)
+            else:
+                self.counts["replayed"] += 1
+                return result
+            restore(state)
+        return self.record(args, kwargs, unseen)
+
+    def run_python(self, args, kwargs):
+        self.counts["as Python"] += 1
+        return self.function(*args, **kwargs)
+
+    # ------------------------------------------------------------ a recording
+    def record(self, args, kwargs, unseen):
+        """Run the Python, and keep what it did for later calls."""
+        if self.refusals or (unseen is None and len(self.entries) >= RECORDINGS):
+            self.give_up()
+            return self.run_python(args, kwargs)
+        if unseen is not None and unseen.paths >= PATHS:
+            return self.run_python(args, kwargs)
+        for entry in self.entries if unseen is None else ():
+            log("recompiles", lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}")
+        result, trace = record(self.function, args, kwargs)
+        if isinstance(trace, Refusal):
+            self.refuse(trace)
+            self.counts["as Python"] += 1
+            return result
+        self.counts["recorded"] += 1
+        log("graph", lambda: f"{self.name}:\n{trace.graph}")
+        log("guards", lambda: f"{self.name}:\n" + "\n".join(trace.guards.text))
+        with self.lock:
+            try:
+                self.keep(trace, unseen)
+            except CannotCompile as error:
+                self.refuse(Refusal(error.reason, *place_of(error.where)))
+        return result
+
+    def keep(self, trace, unseen):
+        """Make a program of a trace, or a branch of an earlier one that looked at other values."""
+        if unseen is not None and unseen.trace.same_prefix(trace):
+            self.backend.extend(unseen.program, trace)
+            unseen.paths += 1
+        else:
+            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings)))
+
+    def refuse(self, refusal):
+        """Note why a call can't be recorded, and say so once."""
+        self.refusals.append(refusal)
+        log("breaks", f"{self.name}: {refusal}")
+        if self.fullgraph:
+            raise Unsupported(f"compile: {self.name} can't be one graph: {refusal}")
+        if len(self.refusals) == 1:
+            warnings.warn(
+                f"compile: {self.name} runs as Python: {refusal}", stacklevel=caller_level()
+            )
+
+    def give_up(self):
+        if not self.refusals and not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                f"compile: {self.name} was recorded {RECORDINGS} times, as its guards kept failing; other calls run as "
+                "Python from now on. TENSORLAB_LOGS=recompiles shows which guards they are",
+                stacklevel=caller_level(),
+            )
+
+
+def restore(state):
+    if state is not None:
+        set_rng_state(state)
+
+
+def place_of(where):
+    """(file, line) of "file:line in function"."""
+    file, _, line = (where or "").partition(" in ")[0].rpartition(":")
+    return (file, int(line)) if line.isdigit() else (None, None)
+
+
+def caller_level():
+    """The stack level of the first frame outside of this package, for warnings."""
+    package = __name__.rpartition(".")[0]
+    frame, level = inspect.currentframe().f_back, 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+# ------------------------------------------------------------------------------------------------ functions
+every = weakref.WeakSet()  # each Compiled of the process, for `forget`
+
+
+def compile_function(function, backend, fullgraph, settings):
+    """Return a function that does what `function` does, recorded and replayed."""
+    compiled = Compiled(function, backends.find(backend), fullgraph, settings)
+    every.add(compiled)
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return compiled(args, kwargs)
+
+    wrapper.compiled = compiled
+    return wrapper
+
+
+def forget():
+    """Drop all recordings of all functions."""
+    for one in list(every):
+        one.clear()
+
+
+class Stance(threading.local):
+    """What compiled functions do in this thread."""
+
+    name = "default"
+
+
+stance = Stance()
+
+
+class set_stance:
+    """Choose what compiled functions do: "default", or "force_eager" to run them as Python. A function, or a context."""
+
+    def __init__(self, name="default"):
+        if name not in STANCES:
+            raise RuntimeError(f"set_stance: {name!r} is unknown; choose from {', '.join(STANCES)}")
+        self.before, stance.name = stance.name, name
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        stance.name = self.before

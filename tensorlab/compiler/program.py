@@ -1,0 +1,205 @@
+"""What a recording becomes: something that takes the tensors of a call and gives its result.
+
+    Straight        one plan, and no gradient is wanted
+    Differentiable  a plan for forward and one for backward, as one node of the autograd graph
+    Branching       a tree of plans, where Python looked at values
+    ByCalls         the ops of the graph one by one, recorded by autograd as in the program itself
+
+Each has `run(inputs) -> result`. `make_program` chooses.
+"""
+
+import warnings
+
+import tensorlab
+
+from ..autograd.function import Function
+from ..errors import GradientError
+from .build import build_plan
+from .cannot_compile import CannotCompile
+from .joint.functionalize import functionalize
+from .joint.joint import joint
+from .logs import log
+from .lowering.schedule import schedule
+from .passes import run_passes
+from .toolchain import ToolchainError, load
+from .tree import Branch, add_path, graph_of, is_read, run_tree
+
+__all__ = ["Settings", "make_program"]
+
+
+class Settings:
+    """What `compile` was told that matters here.
+
+    Attributes
+    ----------
+    code : bool, whether C is generated; else the plans call ops
+    recompute : bool, whether backward computes pointwise ops again, which saves memory
+    passes : names of passes that are left out
+    """
+
+    def __init__(self, code=True, recompute=False, without=()):
+        self.code, self.recompute, self.without = code, recompute, tuple(without)
+
+
+def make_program(trace, settings):
+    """Return the program of a trace.
+
+    Raises
+    ------
+    CannotCompile
+        If its writes can't be put off to the end, so that nothing can be replayed.
+    """
+    functional = functionalize(trace.graph, trace.shared)
+    wants_grad = [
+        trace.grad_enabled and node.meta["requires_grad"]
+        for node in trace.graph.find_nodes(op="placeholder")
+    ]
+    reads = any(is_read(node) for node in functional.graph.nodes)
+    if not any(wants_grad):
+        return Branching(functional, settings) if reads else Straight(functional, settings)
+    if reads:
+        return Branching(functional, settings, records=True)
+    try:
+        whole = joint(functional, wants_grad, "recompute" if settings.recompute else "save")
+    except CannotCompile as reason:
+        log("graph", f"backward is not compiled: {reason}")
+        return ByCalls(functional)
+    if whole is None:
+        return Straight(functional, settings)
+    return Differentiable(functional, whole, settings)
+
+
+# ------------------------------------------------------------------------------------------------ plans
+def make_plans(graphs, settings):
+    """A plan for each graph; their kernels are compiled together."""
+    for graph in graphs:
+        run_passes(graph, without=settings.without)
+        log("graph", lambda graph=graph: f"after the passes:\n{graph}")
+    if not settings.code:
+        return [build_plan(graph) for graph in graphs]
+    schedules = [schedule(graph) for graph in graphs]
+    sources = [step.source for steps in schedules for step in steps if hasattr(step, "source")]
+    log("fusion", lambda: "\n".join(str(step) for steps in schedules for step in steps))
+    log("code", lambda: "\n".join(dict.fromkeys(sources)))
+    try:
+        addresses = load(sources)
+    except ToolchainError as error:
+        warn_once(error)
+        return [build_plan(graph) for graph in graphs]
+    return [build_plan(*pair, addresses) for pair in zip(graphs, schedules, strict=True)]
+
+
+warned = set()
+
+
+def warn_once(error):
+    """Tell about a compiler that is missing or fails, once for each kind of failure."""
+    if type(error) not in warned:
+        warned.add(type(error))
+        warnings.warn(
+            f"compile: {error}. The ops run one by one, as without compile", stacklevel=2
+        )
+
+
+# ------------------------------------------------------------------------------------------------ kinds of programs
+class Straight:
+    """One plan, without gradients."""
+
+    def __init__(self, functional, settings):
+        self.functional = functional
+        (self.plan,) = make_plans([functional.graph], settings)
+
+    def run(self, inputs):
+        return self.functional.finish(inputs, self.plan.run(inputs))
+
+
+class ByCalls:
+    """The calls of the graph, recorded by autograd one by one."""
+
+    def __init__(self, functional):
+        self.functional = functional
+        self.plan = build_plan(functional.graph, records=True)
+
+    def run(self, inputs):
+        return self.functional.finish(inputs, self.plan.run(inputs))
+
+
+class Differentiable:
+    """Forward and backward as two plans."""
+
+    def __init__(self, functional, whole, settings):
+        self.functional, self.whole = functional, whole
+        self.forward, self.backward = make_plans([whole.forward, whole.backward], settings)
+        self.results = len(self.forward.outputs) - whole.saved
+        self.followed = set(whole.tangents)
+        tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
+        self.tangents = [node.meta["val"] for node in tangents]
+
+    def run(self, inputs):
+        return self.functional.finish(inputs, CompiledFunction.apply(self, *inputs))
+
+
+class CompiledFunction(Function):
+    """A call of a Differentiable, as a node of the autograd graph."""
+
+    @staticmethod
+    def forward(ctx, program, *inputs):
+        outputs = program.forward.run(inputs)
+        results, saved = outputs[: program.results], outputs[program.results :]
+        ctx.program = program
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*saved)
+        ctx.mark_non_differentiable(
+            *(one for i, one in enumerate(results) if i not in program.followed)
+        )
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        program = ctx.program
+        if tensorlab.is_grad_enabled():
+            raise GradientError(
+                "compile: a compiled function cannot be differentiated twice (create_graph=True); call the function itself, "
+                "or wrap it in tensorlab.compiler.disable"
+            )
+        tangents = [
+            fit(grads[i], like)
+            for i, like in zip(program.whole.tangents, program.tangents, strict=True)
+        ]
+        return (None, *program.backward.run([*ctx.saved_tensors, *tangents]))
+
+
+def fit(grad, like):
+    """A gradient in the layout that the plan of backward was made for; zeros where there is none."""
+    if grad is not None and grad.stride() == like.stride():
+        return grad
+    made = tensorlab.empty_strided(like.shape, like.stride(), dtype=like.dtype)
+    return made.zero_() if grad is None else made.copy_(grad)
+
+
+class Branching:
+    """A tree of plans. With `records` the plans are calls, which autograd records."""
+
+    def __init__(self, functional, settings, *, records=False):
+        self.settings, self.records = settings, records
+        self.inputs = functional.graph.find_nodes(op="placeholder")
+        self.root = Branch(None)
+        self.ends = {}  # last branch of a path: its Functional
+        self.add(functional)
+
+    def add(self, functional):
+        """Add the path of another recording, which saw another value somewhere."""
+        changed, end = add_path(self.root, functional.graph, self.inputs)
+        self.ends[end] = functional
+        graphs = [graph_of(branch, self.inputs) for branch in changed]
+        plans = (
+            [build_plan(graph, records=True) for graph in graphs]
+            if self.records
+            else make_plans(graphs, self.settings)
+        )
+        for branch, plan in zip(changed, plans, strict=True):
+            branch.run = plan.run
+
+    def run(self, inputs):
+        outputs, end = run_tree(self.root, inputs)
+        return self.ends[end].finish(inputs, outputs)
