@@ -1,0 +1,1 @@
+"""The compiler: what `tensorlab.compile` is made of."""
