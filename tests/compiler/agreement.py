@@ -37,8 +37,8 @@ def tensors_of(value):
 
 
 def record_program(program, make_inputs):
-    tensorlab.manual_seed(0)
     inputs = make_inputs()
+    tensorlab.manual_seed(0)
     results, graph, given = record_graph(program, inputs)
     return Recorded(tensors_of(results), graph, given[len(inputs) :], inputs, make_inputs)
 

@@ -219,13 +219,10 @@ class Functionalizer:
         """The Alias that a call of a view makes, or the last of `item` + 1; None if it makes several."""
         if item is None and call.target.signature.results[0][1].is_list:
             return None
-        self.current(call.args[0], call)
         source = self.values[call.args[0]]
         args = map_nodes(tuple(call.args[1:]), self.current)
         views = (*source.views, View(call.target, args, item, call.meta.get("grad_enabled", True)))
-        node = self.builder.replay(source.memory, views)
-        requires_grad = call.meta.get("requires_grad", False)
-        return Alias(source.memory, views, node, source.memory.version, requires_grad)
+        return self.builder.alias(source.memory, views, call.meta.get("requires_grad", False))
 
     def read_args(self, args, node):
         return map_nodes(tuple(args), lambda one: self.current(one, node))
@@ -257,8 +254,8 @@ class Functionalizer:
 
     def assign(self, node, target, value):
         """Let `value` be what the tensor `target` holds."""
-        self.check_writable(node, target)
         old = self.builder.read(target, node)
+        self.check_writable(node, target)
         value = self.fit(value, old, is_whole=not target.views)
         grad_enabled = node.meta.get("grad_enabled", True)
         forgets = any(view.op.name in FORGETTING for view in target.views)

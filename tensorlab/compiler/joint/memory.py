@@ -85,6 +85,12 @@ class Builder:
     def op(self, name, *args, **meta):
         return self.call(REGISTRY[name], args, **meta)
 
+    def alias(self, memory, views, requires_grad):
+        """A new view. Of what an optimizer has written it can be returned, but not read."""
+        if memory.sealed is not None:
+            return Alias(memory, views, None, -1, requires_grad)
+        return Alias(memory, views, self.replay(memory, views), memory.version, requires_grad)
+
     # ------------------------------------------------------------ reading
     def read(self, alias, reader=None):
         """The node that is the value of a tensor now."""

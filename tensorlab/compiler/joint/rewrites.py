@@ -10,7 +10,7 @@ from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import map_nodes, nodes_of
-from tensorlab.compiler.joint.memory import FORGETTING, Alias, View
+from tensorlab.compiler.joint.memory import FORGETTING, View
 
 FLOAT32, FLOAT64 = (one for one in DTYPES if one.is_floating_point and one.itemsize in (4, 8))
 
@@ -51,9 +51,8 @@ def refuse_input(node, target):
 def as_strided(functionalizer, node, target):
     """`as_strided` counts from the start of the storage: here as a view of the tensor that owns the memory."""
     views = strided_view(functionalizer, node, target)
-    new = functionalizer.builder.replay(target.memory, views)
     requires_grad = node.meta.get("requires_grad", False)
-    return Alias(target.memory, views, new, target.memory.version, requires_grad)
+    return functionalizer.builder.alias(target.memory, views, requires_grad)
 
 
 def as_strided_in_place(functionalizer, node, target):
@@ -93,20 +92,22 @@ def reach(size, stride):
 
 # ---------------------------------------------------------------- running averages
 def update_average(functionalizer, node, target):
-    """x * (1 - share) + value * share, both numbers rounded as the kernel rounds them."""
+    """x * (1 - share) + value * share, rounded where the kernel rounds.
+
+    For float32 that is the product on the right; what stands on the left is computed in float64.
+    """
     op = functionalizer.builder.op
     x, value, share = functionalizer.read_args(node.args, node)
     dtype = x.meta["val"].dtype
     computing = wider(dtype, value.meta["val"].dtype)
-    number = float if computing == FLOAT64 else np.float32
-    kept, share = float(1 - number(share)), float(number(share))
-    x, value = (
-        one if one.meta["val"].dtype == computing else op("to_copy", one, computing, None, None)
-        for one in (x, value)
-    )
-    new = op("add", op("mul", x, kept), op("mul", value, share), grad_enabled=False)
-    if dtype != computing:
-        new = op("to_copy", new, dtype, None, None)
+    share = share if computing == FLOAT64 else float(np.float32(share))
+
+    def cast(one, to):
+        return one if one.meta["val"].dtype == to else op("to_copy", one, to, None, None)
+
+    kept = op("mul", cast(cast(x, computing), FLOAT64), 1 - share)
+    added = cast(op("mul", cast(value, computing), share), FLOAT64)
+    new = cast(cast(op("add", kept, added), computing), dtype)
     return functionalizer.assign(node, target, new)
 
 
@@ -134,10 +135,10 @@ def optimizer_step(functionalizer, node, _):
 
 def own(functionalizer, node, target):
     """Make the value of a tensor that will be written something that nothing else is made of."""
+    value = functionalizer.builder.read(target, node)
     functionalizer.check_writable(node, target)
     if any(view.op.name not in FORGETTING for view in target.views):
         raise CannotCompile("it writes to a view", node)
-    value = functionalizer.builder.read(target, node)
     if target.memory.origin is None or target.memory.version > 0:
         functionalizer.builder.write(target, functionalizer.builder.op("clone", value, None))
 
