@@ -7,7 +7,7 @@ from .._core.tensor import TensorBase
 from ..fx.node import Node
 from .plan import CallStep, ItemStep, KernelStep, Plan, Slot
 
-__all__ = ["build_plan", "nodes_in"]
+__all__ = ["build_plan", "calls_of", "nodes_in", "output_of"]
 
 
 def build_plan(graph, schedule=None, addresses=None, *, records=False):
@@ -23,7 +23,7 @@ def build_plan(graph, schedule=None, addresses=None, *, records=False):
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     results = nodes_in(output_of(graph))
     if schedule is None:
-        schedule = [node for node in graph.nodes if node.op == "call_function"]
+        schedule = calls_of(graph)
     items = [Item(one) for one in schedule]
     slots = {node: i for i, node in enumerate(inputs)}
     for item in items:
@@ -35,6 +35,11 @@ def build_plan(graph, schedule=None, addresses=None, *, records=False):
         for item, nodes in zip(items, dead, strict=True)
     ]
     return Plan(len(inputs), len(slots), steps, [slots[node] for node in results], records=records)
+
+
+def calls_of(graph):
+    """The nodes that compute something, in order."""
+    return [node for node in graph.nodes if node.op == "call_function"]
 
 
 def output_of(graph):

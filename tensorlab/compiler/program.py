@@ -14,12 +14,12 @@ import tensorlab
 
 from ..autograd.function import Function
 from ..errors import GradientError
-from .build import build_plan
+from .build import build_plan, calls_of
 from .cannot_compile import CannotCompile
 from .joint.functionalize import functionalize
 from .joint.joint import joint
 from .logs import log
-from .lowering.schedule import schedule
+from .lowering.schedule import Call, Kernel, schedule
 from .passes import run_passes
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, is_read, run_tree
@@ -70,23 +70,49 @@ def make_program(trace, settings):
 
 
 # ------------------------------------------------------------------------------------------------ plans
-def make_plans(graphs, settings):
-    """A plan for each graph; their kernels are compiled together."""
-    for graph in graphs:
-        run_passes(graph, without=settings.without)
-        log("graph", lambda graph=graph: f"after the passes:\n{graph}")
-    if not settings.code:
-        return [build_plan(graph) for graph in graphs]
-    schedules = [schedule(graph) for graph in graphs]
-    sources = [step.source for steps in schedules for step in steps if hasattr(step, "source")]
-    log("fusion", lambda: "\n".join(str(step) for steps in schedules for step in steps))
+class Piece:
+    """A graph and the plan that it became; what `explain` tells of it.
+
+    Attributes
+    ----------
+    graph : Graph, after the passes
+    before : int, calls in it before the passes
+    changes : dict, pass: how many changes it made
+    steps : list of Kernel and Call
+    plan : Plan
+    """
+
+    def __init__(self, graph, settings):
+        self.graph = graph
+        self.before = len(calls_of(graph))
+        self.changes = run_passes(graph, without=settings.without)
+        self.steps = schedule(graph) if settings.code else [Call(node) for node in calls_of(graph)]
+        self.plan = None
+
+    @property
+    def kernels(self):
+        return [step for step in self.steps if isinstance(step, Kernel)]
+
+    def build(self, addresses):
+        """Make the plan; without addresses, of calls only."""
+        steps = self.steps if addresses is not None else None
+        self.plan = build_plan(self.graph, steps, addresses)
+        return self
+
+
+def make_pieces(graphs, settings):
+    """A Piece with its plan for each graph; their kernels are compiled together."""
+    pieces = [Piece(graph, settings) for graph in graphs]
+    sources = [kernel.source for piece in pieces for kernel in piece.kernels]
+    log("graph", lambda: "\n".join(f"after the passes:\n{piece.graph}" for piece in pieces))
+    log("fusion", lambda: "\n".join(str(step) for piece in pieces for step in piece.steps))
     log("code", lambda: "\n".join(dict.fromkeys(sources)))
     try:
         addresses = load(sources)
     except ToolchainError as error:
         warn_once(error)
-        return [build_plan(graph) for graph in graphs]
-    return [build_plan(*pair, addresses) for pair in zip(graphs, schedules, strict=True)]
+        addresses = None
+    return [piece.build(addresses) for piece in pieces]
 
 
 warned = set()
@@ -107,7 +133,8 @@ class Straight:
 
     def __init__(self, functional, settings):
         self.functional = functional
-        (self.plan,) = make_plans([functional.graph], settings)
+        self.pieces = make_pieces([functional.graph], settings)
+        self.plan = self.pieces[0].plan
 
     def run(self, inputs):
         return self.functional.finish(inputs, self.plan.run(inputs))
@@ -117,7 +144,7 @@ class ByCalls:
     """The calls of the graph, recorded by autograd one by one."""
 
     def __init__(self, functional):
-        self.functional = functional
+        self.functional, self.pieces = functional, []
         self.plan = build_plan(functional.graph, records=True)
 
     def run(self, inputs):
@@ -129,7 +156,8 @@ class Differentiable:
 
     def __init__(self, functional, whole, settings):
         self.functional, self.whole = functional, whole
-        self.forward, self.backward = make_plans([whole.forward, whole.backward], settings)
+        self.pieces = make_pieces([whole.forward, whole.backward], settings)
+        self.forward, self.backward = [piece.plan for piece in self.pieces]
         self.results = len(self.forward.outputs) - whole.saved
         self.followed = set(whole.tangents)
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
@@ -184,7 +212,7 @@ class Branching:
         self.settings, self.records = settings, records
         self.inputs = functional.graph.find_nodes(op="placeholder")
         self.root = Branch(None)
-        self.ends = {}  # last branch of a path: its Functional
+        self.ends, self.pieces = {}, []  # last branch of a path: its Functional
         self.add(functional)
 
     def add(self, functional):
@@ -192,11 +220,12 @@ class Branching:
         changed, end = add_path(self.root, functional.graph, self.inputs)
         self.ends[end] = functional
         graphs = [graph_of(branch, self.inputs) for branch in changed]
-        plans = (
-            [build_plan(graph, records=True) for graph in graphs]
-            if self.records
-            else make_plans(graphs, self.settings)
-        )
+        if self.records:
+            plans = [build_plan(graph, records=True) for graph in graphs]
+        else:
+            pieces = make_pieces(graphs, self.settings)
+            self.pieces += pieces
+            plans = [piece.plan for piece in pieces]
         for branch, plan in zip(changed, plans, strict=True):
             branch.run = plan.run
 

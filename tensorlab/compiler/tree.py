@@ -13,7 +13,7 @@ import math
 
 from ..fx import Graph
 from ..fx.node import Node, map_arg
-from .build import nodes_in
+from .build import calls_of, nodes_in, output_of
 
 __all__ = ["Branch", "Unseen", "add_path", "exactly", "run_tree"]
 
@@ -62,9 +62,7 @@ class Branch:
 def split(graph):
     """The calls of a graph, cut after each read: [(calls, read or None)]."""
     parts, calls = [], []
-    for node in graph.nodes:
-        if node.op != "call_function":
-            continue
+    for node in calls_of(graph):
         if is_read(node):
             parts.append((calls, node))
             calls = []
@@ -103,7 +101,7 @@ def add_path(root, graph, inputs):
         elif not follow(branch, calls, read, known):
             raise ValueError("compile: two recordings differ before the first value that Python saw")
         if read is None:
-            branch.result = map_arg(output_args(graph), known.get)
+            branch.result = map_arg(output_of(graph), known.get)
             continue
         key = exactly(read.meta["val"])
         is_new = key not in branch.children
@@ -113,11 +111,6 @@ def add_path(root, graph, inputs):
     for one in list(changed):
         carry(one, changed)
     return changed, branch
-
-
-def output_args(graph):
-    (output,) = [node for node in graph.nodes if node.op == "output"]
-    return output.args[0]
 
 
 def follow(branch, calls, read, known):

@@ -19,7 +19,6 @@ backward_hooks.py; modules that find out their sizes by themselves are in lazy.p
 
 from collections import OrderedDict
 from collections.abc import MutableMapping
-from importlib import import_module
 
 from .. import _missing
 from .._core.device import check_device, device
@@ -80,7 +79,7 @@ class Module(Hooked, Stateful):
 
     training = True
     dump_patches = False
-    _compiler = None  # function of (module, ...), given by tensorlab.compiler
+    _compiler = None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):
@@ -105,8 +104,6 @@ class Module(Hooked, Stateful):
 
         A copy of the module, and what is pickled of it, is not compiled.
         """
-        if Module._compiler is None:
-            import_module("tensorlab.compiler")  # it sits above this layer, and sets `_compiler`
         Module._compiler(self, *args, **kwargs)
 
     # ------------------------------------------------------------ registration
