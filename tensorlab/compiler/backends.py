@@ -11,8 +11,8 @@ from ..fx import GraphModule
 from .build import nodes_in
 from .cannot_compile import CannotCompile
 from .joint.functionalize import functionalize
-from .program import ByCalls, Settings, make_program
-from .tree import is_read
+from .program import ByCalls, Settings, make_program, shared_memory
+from .capture.trace import is_value_read
 
 __all__ = ["find", "list_backends", "register_backend"]
 
@@ -31,20 +31,20 @@ class Tensorlab:
 
     def extend(self, program, trace):
         """Add a trace that saw other values than those that the program knows."""
-        program.add(functionalize(trace.graph, trace.shared))
+        program.add(functionalize(trace.graph, shared_memory(trace)))
 
 
 class Eager:
     """Calls the ops as they were recorded; what stays is that Python does not run."""
 
     def make(self, trace, settings):
-        functional = functionalize(trace.graph, trace.shared)
-        if any(is_read(node) for node in functional.graph.nodes):
+        functional = functionalize(trace.graph, shared_memory(trace))
+        if any(is_value_read(node) for node in functional.graph.nodes):
             return make_program(trace, Settings(code=False))
         return ByCalls(functional)
 
     def extend(self, program, trace):
-        program.add(functionalize(trace.graph, trace.shared))
+        program.add(functionalize(trace.graph, shared_memory(trace)))
 
 
 class UserBackend:
@@ -54,7 +54,7 @@ class UserBackend:
         self.function = function
 
     def make(self, trace, settings):
-        if any(is_read(node) for node in trace.graph.nodes):
+        if any(is_value_read(node) for node in trace.graph.nodes):
             raise CannotCompile("Python looks at values, and a graph for a backend of your own can't have branches")
         return UserProgram(self.function, trace)
 

@@ -66,7 +66,7 @@ class Explanation:
     def __init__(self, compiled, result, times):
         self.name, self.result, self.counts = compiled.name, result, dict(compiled.counts)
         self.break_reasons = list(compiled.refusals)
-        self.guards = [text for entry in compiled.entries for text in entry.trace.guards.text]
+        self.guards = [text for entry in compiled.entries for text in entry.trace.guards.texts]
         self.pieces = [piece for entry in compiled.entries for piece in entry.program.pieces]
         self.graphs = [piece.graph for piece in self.pieces]
         self.seconds_eager, self.seconds_fused = times or (None, None)

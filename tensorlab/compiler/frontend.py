@@ -13,7 +13,7 @@ import weakref
 from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
-from .capture import Refusal, is_recording, record
+from .capture import Refusal, is_compiling, record
 from .logs import log
 from .tree import Unseen
 
@@ -67,7 +67,7 @@ class Compiled:
 
     # ------------------------------------------------------------ a call
     def __call__(self, args, kwargs):
-        if stance.name == "force_eager" or is_recording():
+        if stance.name == "force_eager" or is_compiling():
             return self.function(*args, **kwargs)
         unseen = None
         for entry in self.entries:
@@ -110,7 +110,7 @@ class Compiled:
             return result
         self.counts["recorded"] += 1
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
-        log("guards", lambda: f"{self.name}:\n" + "\n".join(trace.guards.text))
+        log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
         with self.lock:
             try:
                 self.keep(trace, unseen)
@@ -120,7 +120,7 @@ class Compiled:
 
     def keep(self, trace, unseen):
         """Make a program of a trace, or a branch of an earlier one that looked at other values."""
-        if unseen is not None and unseen.trace.same_prefix(trace):
+        if unseen is not None and unseen.trace.same_prefix(trace) is not None:
             self.backend.extend(unseen.program, trace)
             unseen.paths += 1
         else:

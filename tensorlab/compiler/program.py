@@ -16,15 +16,16 @@ from ..autograd.function import Function
 from ..errors import GradientError
 from .build import build_plan, calls_of
 from .cannot_compile import CannotCompile
+from .capture.trace import is_value_read
 from .joint.functionalize import functionalize
 from .joint.joint import joint
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import run_passes
 from .toolchain import ToolchainError, load
-from .tree import Branch, add_path, graph_of, is_read, run_tree
+from .tree import Branch, add_path, graph_of, run_tree
 
-__all__ = ["Settings", "make_program"]
+__all__ = ["Settings", "make_program", "shared_memory"]
 
 
 class Settings:
@@ -49,12 +50,12 @@ def make_program(trace, settings):
     CannotCompile
         If its writes can't be put off to the end, so that nothing can be replayed.
     """
-    functional = functionalize(trace.graph, trace.shared)
+    functional = functionalize(trace.graph, shared_memory(trace))
     wants_grad = [
         trace.grad_enabled and node.meta["requires_grad"]
         for node in trace.graph.find_nodes(op="placeholder")
     ]
-    reads = any(is_read(node) for node in functional.graph.nodes)
+    reads = any(is_value_read(node) for node in functional.graph.nodes)
     if not any(wants_grad):
         return Branching(functional, settings) if reads else Straight(functional, settings)
     if reads:
@@ -67,6 +68,14 @@ def make_program(trace, settings):
     if whole is None:
         return Straight(functional, settings)
     return Differentiable(functional, whole, settings)
+
+
+def shared_memory(trace):
+    """Sets of numbers of placeholders whose memory is the same; guards hold later calls to it."""
+    sets = {}
+    for i, (_, first) in enumerate(trace.guards.groups):
+        sets.setdefault(first, set()).add(i)
+    return [numbers for numbers in sets.values() if len(numbers) > 1]
 
 
 # ------------------------------------------------------------------------------------------------ plans

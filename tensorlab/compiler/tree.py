@@ -14,6 +14,7 @@ import math
 from ..fx import Graph
 from ..fx.node import Node, map_arg
 from .build import calls_of, nodes_in, output_of
+from .capture.trace import is_value_read
 
 __all__ = ["Branch", "Unseen", "add_path", "exactly", "run_tree"]
 
@@ -63,17 +64,12 @@ def split(graph):
     """The calls of a graph, cut after each read: [(calls, read or None)]."""
     parts, calls = [], []
     for node in calls_of(graph):
-        if is_read(node):
+        if is_value_read(node):
             parts.append((calls, node))
             calls = []
         else:
             calls.append(node)
     return [*parts, (calls, None)]
-
-
-def is_read(node):
-    """Whether a node is a value that Python looked at."""
-    return getattr(node.target, "name", None) == "item"
 
 
 def add_path(root, graph, inputs):
@@ -95,14 +91,15 @@ def add_path(root, graph, inputs):
             branch.nodes = calls
             branch.read = read
             changed.append(branch)
-            known.update((node, node) for node in calls)
             for node in (*calls, *([read] if read else [])):
-                node.args = map_arg(node.args, known.get)
+                node.args = map_arg(node.args, known.__getitem__)
+                known[node] = node
         elif not follow(branch, calls, read, known):
             raise ValueError("compile: two recordings differ before the first value that Python saw")
         if read is None:
-            branch.result = map_arg(output_of(graph), known.get)
+            branch.result = map_arg(output_of(graph), known.__getitem__)
             continue
+        known[read] = read.meta["val"]  # below here it is this value
         key = exactly(read.meta["val"])
         is_new = key not in branch.children
         if is_new:
@@ -121,7 +118,7 @@ def follow(branch, calls, read, known):
     if read is not None:
         pairs.append((read, branch.read))
     for new, old in pairs:
-        if new.target is not old.target or not same(map_arg(new.args, known.get), old.args):
+        if new.target is not old.target or not same(map_arg(new.args, known.__getitem__), old.args):
             return False
         known[new] = old
     return True
@@ -170,13 +167,9 @@ def graph_of(branch, inputs):
     for node in available(branch, inputs):
         copies[node] = graph.placeholder(node.name)
         copies[node].meta = dict(node.meta)
-    for node in branch.nodes:
+    for node in (*branch.nodes, *([branch.read] if branch.read else [])):
         copies[node] = graph.node_copy(node, copies.__getitem__)
-    results = (
-        branch.result
-        if branch.read is None
-        else [*branch.carried, branch.read.all_input_nodes[0]]
-    )
+    results = [*branch.carried, branch.read] if branch.read else branch.result
     graph.output(map_arg(results, copies.__getitem__))
     return graph
 
@@ -193,7 +186,7 @@ def run_tree(root, inputs):
     while branch.read is not None:
         *carried, read = branch.run(values)
         values += carried
-        below = branch.children.get(exactly(read.item()))
+        below = branch.children.get(exactly(read))
         if below is None:
             raise Unseen
         branch = below
