@@ -1,0 +1,1 @@
+"""tensorlab.compile: capture, passes, code generation and the plan that runs."""
