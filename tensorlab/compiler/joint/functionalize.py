@@ -27,12 +27,21 @@ from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import (
     is_alias,
     is_getitem,
+    is_random,
     is_write,
     map_nodes,
     nodes_of,
     on_meta,
 )
-from tensorlab.compiler.joint.memory import FORGETTING, KEPT, Alias, Builder, Memory, View
+from tensorlab.compiler.joint.memory import (
+    FORGETTING,
+    KEPT,
+    Alias,
+    Builder,
+    Memory,
+    View,
+    is_one_to_one,
+)
 from tensorlab.compiler.joint.rewrites import REWRITES
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.node import Node
@@ -232,14 +241,13 @@ class Functionalizer:
         alias = self.values[old]
         if isinstance(alias, Node):
             return alias
-        if (
-            reader is not None
-            and alias.memory in self.lost
-            and alias.requires_grad
-            and reader.meta.get("grad_enabled", True)
-        ):
-            self.lost_history.append(reader)
+        if reader is not None and reader.meta.get("grad_enabled", True):
+            self.note_lost(alias, reader)
         return self.builder.read(alias, reader)
+
+    def note_lost(self, alias, reader):
+        if alias.memory in self.lost and alias.requires_grad:
+            self.lost_history.append(reader)
 
     # ------------------------------------------------------------ writes
     def write(self, node):
@@ -250,17 +258,24 @@ class Functionalizer:
         if functional.name == "copy" and args[0] is args[1]:
             return target  # x[0] += 1 ends with x[0] = x[0]
         like_target = empty_like(args[0].meta["val"])
+        if is_random(node):  # numbers are drawn in the order of memory
+            layout = empty_like(node.meta["val"])
+            args = (self.builder.laid_out(args[0], layout.stride()), *args[1:])
         return self.assign(node, target, self.builder.call(functional, args, like_target))
 
     def assign(self, node, target, value):
         """Let `value` be what the tensor `target` holds."""
         old = self.builder.read(target, node)
         self.check_writable(node, target)
-        value = self.fit(value, old, is_whole=not target.views)
+        new, before = value.meta["val"], old.meta["val"]
+        if (new.dtype, new.shape) != (before.dtype, before.shape):
+            value = self.builder.op("copy", old, value)
         grad_enabled = node.meta.get("grad_enabled", True)
         forgets = any(view.op.name in FORGETTING for view in target.views)
         if forgets or (target.requires_grad and not grad_enabled):
             self.lost.add(target.memory)
+        if forgets and node.meta.get("requires_grad"):
+            self.lost_history.append(node)  # what was written is followed, what lies below isn't
         try:
             self.builder.write(target, value)
         except CannotCompile as error:
@@ -272,19 +287,8 @@ class Functionalizer:
         memory = target.memory
         if memory.origin in self.shared:
             raise CannotCompile("it writes to an input whose memory another input shares", node)
-        val = target.node.meta["val"]
-        if any(
-            stride == 0 and size > 1 for size, stride in zip(val.shape, val.stride(), strict=True)
-        ):
-            raise CannotCompile("it writes to an expanded tensor", node)
-
-    def fit(self, value, old, is_whole):
-        """`value` in the type of what it replaces and, if that isn't a view, in its layout."""
-        new, before = value.meta["val"], old.meta["val"]
-        layout = empty_like(before).stride() if is_whole else new.stride()
-        if new.dtype == before.dtype and new.shape == before.shape and same_layout(new, layout):
-            return value
-        return self.builder.op("copy", old, value)
+        if not is_one_to_one(target.node.meta["val"]):
+            raise CannotCompile("several elements of what it writes to may share a place", node)
 
     # ------------------------------------------------------------ what is returned
     def owners(self):
@@ -298,10 +302,14 @@ class Functionalizer:
 
     def give_back(self):
         made, results, known = [], [], {}
-        tensors = [self.values[one] for one in nodes_of(self.returned)]
-        for alias in tensors:
+        nodes = nodes_of(self.returned)
+        tensors = [self.values[one] for one in nodes]
+        for node, alias in zip(nodes, tensors, strict=True):
+            if isinstance(alias, Alias) and alias.memory.origin is None:
+                self.note_lost(alias, node)
             if id(alias) not in known:
-                known[id(alias)] = self.result_of(alias, tensors, made, known)
+                strides = node.meta["val"].stride() if isinstance(alias, Alias) else ()
+                known[id(alias)] = self.result_of(alias, strides, tensors, made, known)
             results.append(known[id(alias)])
         positions = iter(range(len(results)))
         structure = map_nodes(self.returned, lambda _: Slot(next(positions)))
@@ -309,7 +317,7 @@ class Functionalizer:
         self.graph.output((*made, *(node for _, node in writes)))
         return Functional(self.graph, len(made), writes, structure, results, self.lost_history)
 
-    def result_of(self, alias, tensors, made, known):
+    def result_of(self, alias, strides, tensors, made, known):
         if isinstance(alias, Node):  # a number that was read
             made.append(alias)
             return Result("made", len(made) - 1, ())
@@ -317,9 +325,9 @@ class Functionalizer:
         if memory.origin is not None:
             return Result("input", memory.origin, alias.views)
         together = {id(one) for one in tensors if isinstance(one, Alias) and one.memory is memory}
-        if len(together) == 1:
-            memory.sealed = None  # nothing comes after it: it is read when all has been written
-            made.append(self.builder.read(alias))
+        memory.sealed = None  # nothing comes after it: it is read when everything has been written
+        if len(together) == 1 and self.builder.read(alias).meta["val"].stride() == strides:
+            made.append(alias.node)
             return Result("made", len(made) - 1, ())
         if (
             memory not in known
@@ -327,11 +335,3 @@ class Functionalizer:
             made.append(memory.value)
             known[memory] = len(made) - 1
         return Result("made", known[memory], alias.views)
-
-
-def same_layout(x, strides):
-    """Whether a tensor lies in memory as these strides say; what belongs to sizes below 2 says nothing."""
-    return all(
-        one == other or size < 2
-        for size, one, other in zip(x.shape, x.stride(), strides, strict=True)
-    )

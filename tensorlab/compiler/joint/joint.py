@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from tensorlab._core.backward import grad
 from tensorlab._core.device import CPU
+from tensorlab._core.op import REGISTRY
 from tensorlab._core.recorder import Recorder
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import set_grad_enabled
@@ -33,6 +34,8 @@ from tensorlab.compiler.joint.interpreter import (
 from tensorlab.compiler.joint.memory import KEPT
 from tensorlab.compiler.joint.partition import partition
 from tensorlab.fx.graph import Graph
+
+VIEW_SCATTER, AS_STRIDED = REGISTRY["view_scatter"], REGISTRY["as_strided"]
 
 
 @dataclass
@@ -164,7 +167,7 @@ def trace(graph, wants_grad):
     )
     with recorder:
         results = run_on_meta(graph, inputs, recorder, checks)
-    followed = [i for i, y in enumerate(results) if isinstance(y, Tensor) and y.requires_grad]
+    followed = [i for i, y in enumerate(results) if has_history(y)]
     if not followed:
         return None
     tangents = [recorder.add_input(on_meta(results[i]), name=f"tangent_{i}") for i in followed]
@@ -172,6 +175,11 @@ def trace(graph, wants_grad):
         gradients = differentiate(recorder, [results[i] for i in followed], inputs, tangents)
     recorder.graph.output(tuple(recorder.node_of(one) for one in (*results, *gradients)))
     return functionalize_values(recorder.graph), followed, len(results)
+
+
+def has_history(y):
+    """Whether backward can begin at y. A view that was made without grad mode requires grad, and leads nowhere."""
+    return isinstance(y, Tensor) and y.grad_fn is not None
 
 
 def run_on_meta(graph, inputs, recorder, checks):
@@ -202,6 +210,8 @@ def run_node(node, args):
 
 def check_history(node, value):
     """Raise unless the value has a history where the program's had one."""
+    if node.target is VIEW_SCATTER and node.args[2] is AS_STRIDED and value.requires_grad:
+        raise CannotCompile("it writes to a window, and the gradient would need its layout", node)
     recorded = node.meta.get("requires_grad")
     if recorded and isinstance(value, Tensor) and not value.requires_grad:
         raise CannotCompile("its history comes from something that is no op", node)

@@ -17,6 +17,7 @@ from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import is_value_read, value_on_meta
 from tensorlab.fx.node import Node
+from tensorlab.ops.creation import empty_like
 
 # What a node of a new graph takes over from the one that it is made for.
 KEPT = ("stack_trace", "grad_enabled", "is_backward")
@@ -127,14 +128,36 @@ class Builder:
         """Make `value`, of the alias's shape and type, what the alias shows."""
         memory = alias.memory
         parents = [self.replay(memory, alias.views[:i]) for i in range(len(alias.views))]
-        memory.set(self.scatter(parents, alias.views, value))
-        memory.shown[keys_of(alias.views)] = alias.node = value
-        alias.version = memory.version
+        old, new = memory.value, self.scatter(parents, alias.views, value)
+        keeps_layout = same_layout(new.meta["val"], empty_like(old.meta["val"]).stride())
+        memory.set(new if keeps_layout else self.op("copy", old, new))
+        if keeps_layout:
+            memory.shown[keys_of(alias.views)] = value
+        alias.node, alias.version = self.replay(memory, alias.views), memory.version
 
     def scatter(self, parents, views, value):
+        if not all(is_one_to_one(one.meta["val"]) for one in parents[1:]):
+            return self.scatter_strided(parents, views, value)
         for parent, view in zip(reversed(parents), reversed(views), strict=True):
             value = self.scatter_one(parent, view, value)
         return value
+
+    def scatter_strided(self, parents, views, value):
+        """The same in one step, for a part of a view that shows places several times: one window of `unfold`."""
+        base, part = parents[0].meta["val"], self.show(parents[-1], views[-1]).meta["val"]
+        if not is_dense(base):
+            raise CannotCompile("a write through a window of a tensor with gaps in its memory")
+        start = part.storage_offset() - base.storage_offset()
+        where = (tuple(part.shape), part.stride(), start, base.stride(), 0)
+        return self.op("view_scatter", parents[0], value, REGISTRY["as_strided"], where)
+
+    def laid_out(self, node, strides):
+        """A node with the same values and these strides."""
+        x = node.meta["val"]
+        if x.stride() == strides:
+            return node
+        new = self.op("empty_strided", tuple(x.shape), strides, x.dtype, None)
+        return self.op("copy", new, node)
 
     def scatter_one(self, parent, view, value):
         """`parent`, in which what the view shows is `value`."""
@@ -158,6 +181,37 @@ class Builder:
         if before.itemsize != after.itemsize:
             raise CannotCompile(f"a write through a view of {before} as {after}")
         return self.call(view.op, (value, before))
+
+
+# ---------------------------------------------------------------- layouts
+def is_one_to_one(x):
+    """Whether it is sure that no two elements of a tensor share a place."""
+    reached = 0  # how far the dimensions of smaller stride reach
+    for step, n in sorted((step, n) for n, step in zip(x.shape, x.stride(), strict=True) if n > 1):
+        if step <= reached:
+            return False
+        reached += step * (n - 1)
+    return True
+
+
+def is_dense(x):
+    """Whether the elements fill a stretch of memory, each at a place of its own."""
+    return is_one_to_one(x) and reach(x.shape, x.stride()) == x.numel()
+
+
+def reach(size, stride):
+    """How many elements of memory lie between the first and the last one of a tensor, both included."""
+    if 0 in tuple(size):
+        return 0
+    return 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+
+
+def same_layout(x, strides):
+    """Whether a tensor lies in memory as these strides say; what belongs to sizes below 2 says nothing."""
+    return all(
+        one == other or size < 2
+        for size, one, other in zip(x.shape, x.stride(), strides, strict=True)
+    )
 
 
 def as_one_view(parent, view):

@@ -10,7 +10,7 @@ from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import map_nodes, nodes_of
-from tensorlab.compiler.joint.memory import FORGETTING, View
+from tensorlab.compiler.joint.memory import FORGETTING, View, is_dense, reach
 
 FLOAT32, FLOAT64 = (one for one in DTYPES if one.is_floating_point and one.itemsize in (4, 8))
 
@@ -26,7 +26,7 @@ def change_view(functionalizer, node, target):
     functional = node.target.functional
     args = map_nodes(tuple(node.args[1:]), functionalizer.current)
     old = functionalizer.current(node.args[0], node)
-    target.node = functionalizer.builder.call(functional, (old, *args))
+    target.node = functionalizer.builder.call(functional, (old, *args), grad_enabled=True)
     target.views = (*target.views, View(functional, args))
     return target
 
@@ -73,7 +73,7 @@ def strided_view(functionalizer, node, target):
     if target.memory.origin is not None and x_offset != before:
         raise CannotCompile("of an input that does not begin where its storage begins", node)
     start = offset - x_offset + before
-    if reach(base.shape, base.stride()) != base.numel():
+    if not is_dense(base):
         raise CannotCompile("of a tensor with gaps or overlaps in its memory", node)
     if start < 0 or start + reach(size, stride) > base.numel():
         raise CannotCompile("it reaches outside of the tensor that owns the memory", node)
@@ -81,13 +81,6 @@ def strided_view(functionalizer, node, target):
     args = (tuple(size), tuple(stride), start, tuple(base.stride()), 0)
     grad_enabled = node.meta.get("grad_enabled", True)
     return (*forgetting, View(REGISTRY["as_strided"], args, None, grad_enabled))
-
-
-def reach(size, stride):
-    """How many elements of memory lie between the first and the last one of a tensor, both included."""
-    if 0 in tuple(size):
-        return 0
-    return 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
 
 
 # ---------------------------------------------------------------- running averages
