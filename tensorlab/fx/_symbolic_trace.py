@@ -91,8 +91,8 @@ class Tracer(TracerBase):
     >>> import tensorlab
     >>> class KeepBlocks(Tracer):
     ...     def is_leaf_module(self, m, module_qualified_name):
-    ...         return module_qualified_name.startswith("block") or super().is_leaf_module(m,
-    module_qualified_name) >>> print(KeepBlocks().trace(lambda x: x + 1))
+    ...         return module_qualified_name == "block"
+    >>> print(KeepBlocks().trace(lambda x: x + 1))
     graph():
         %x : [num_users=1] = placeholder[target=x]
         %add : [num_users=1] = call_function[target=operator.add](args = (%x, 1), kwargs = {})
