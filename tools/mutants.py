@@ -98,7 +98,8 @@ FAMILIES = {
               "_core/inplace.pyx _core/recording.pyx _core/saved.pyx _core/node_hooks.pyx "
               "_core/function.pyx _core/modes.pyx _core/tensor.p[xy][dx] _core/storage.pyx", GRAPH),
     "optim": ("ops/optim_steps.pyx optim/*.py optim/lr_scheduler/*.py", ["tests/optim"]),
-    "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py", ["tests/nn", "tests/test_missing.py"]),
+    "nn": ("nn/*.py nn/utils/*.py nn/modules/*.py nn/attention/*.py",
+           ["tests/nn", "tests/test_missing.py", "tests/ops/test_pooling.py"]),
     "exchange": ("_core/arrays.pyx _core/dlpack.pyx _core/numpy_aliases.pyx _core/device.py _core/placement.pyx "
                  "ops/pickling.py utils/dlpack.py",
                  ["tests/interop", "tests/core", "tests/ops/test_pickling.py", "tests/test_devices.py"]),
