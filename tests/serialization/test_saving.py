@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import warnings
 import zipfile
 
 import pytest
@@ -19,6 +20,7 @@ from tensorlab import nn
 from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
 from tensorlab.serialization.archive import replacing
 from tests.oracle import require_torch
+from tests.serialization.examples import shown
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
 # Saves numbers over and over, and says so once it has begun.
@@ -373,6 +375,33 @@ def test_heads_of_the_older_format_are_checked():
     other = b"%d" % ((int(data[digit : digit + 1]) + 1) % 10)
     with pytest.raises(FileFormatError, match="list of storages is not that of its tensors"):
         tensorlab.load(io.BytesIO(data[:digit] + other + data[digit + 1 :]))
+
+
+def test_an_older_file_that_does_not_say_its_byte_order_is_little_endian():
+    torch = require_torch()
+    file = io.BytesIO()
+    torch.save(torch.tensor([1.5, -2.0]), file, _use_new_zipfile_serialization=False)
+    unsaid = file.getvalue().replace(b"little_endian", b"little_endiam")
+    assert unsaid != file.getvalue()
+    for package in (tensorlab, torch):
+        assert package.load(io.BytesIO(unsaid)).tolist() == [1.5, -2.0]
+
+
+def test_tensors_of_the_first_versions_learn_nothing():
+    torch = require_torch()
+
+    class First:
+        def __reduce__(self):
+            storage = torch.arange(13.0).storage()
+            return torch._utils._rebuild_tensor, (storage, 3, (2, 3), (1, 4))
+
+    file = io.BytesIO()
+    with warnings.catch_warnings(action="ignore"):  # of the typed storage
+        torch.save(First(), file)
+    found = [package.load(io.BytesIO(file.getvalue())) for package in (tensorlab, torch)]
+    assert shown(found[0]) == shown(found[1])
+    assert found[0].tolist() == [[3.0, 7.0, 11.0], [4.0, 8.0, 12.0]]
+    assert not found[0].requires_grad
 
 
 def test_long_names_of_files_are_no_hindrance(tmp_path):
