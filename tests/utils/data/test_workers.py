@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from multiprocessing import forkserver, resource_tracker
 
 import numpy as np
@@ -29,22 +30,32 @@ pytestmark = [
 SOON, HANG = 15, 60
 
 
+def open_files():
+    """Return what each descriptor of this process is open for."""
+    found = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with suppress(OSError):  # the one of listdir itself
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return found
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     resource_tracker.ensure_running()  # both keep a pipe once they have been started
     forkserver.ensure_running()
-    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    gc.collect()  # what earlier tests left must not count for this one
+    before = open_files()
     yield
 
-    def is_clean():
+    def left():
         gc.collect()
-        opened = 0 if files is None else len(os.listdir("/proc/self/fd")) - files
-        return multiprocessing.active_children() == [] and opened <= 0
+        more = {n: what for n, what in open_files().items() if before.get(n) != what}
+        return multiprocessing.active_children(), more if len(open_files()) > len(before) else {}
 
     end = time.monotonic() + SOON  # PyTorch's queues keep their pipes for a moment
-    while not is_clean() and time.monotonic() < end:
+    while any(left()) and time.monotonic() < end:
         time.sleep(0.01)
-    assert is_clean()
+    assert left() == ([], {})
 
 
 def numbers(T, size=23):
