@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import socket
+import struct
 import warnings
 from contextlib import suppress
 from copy import copy
@@ -15,6 +17,7 @@ from itertools import cycle
 from multiprocessing.connection import wait
 from time import monotonic
 
+from ..._core.memory_file import CAN_SHARE
 from .sampler import draw_seed
 from .segments import Receiver
 from .worker import GRACE, Failure, described, work
@@ -52,6 +55,7 @@ class WorkerBatches:
             warnings.filterwarnings("ignore", ".*multi-threaded.*fork", DeprecationWarning)
             for number in range(loader.num_workers):
                 ours, theirs = context.Pipe()
+                limit_waiting(ours, self.timeout)
                 not_mine = [w.connection for w in self.workers] + [ours] if is_fork else []
                 settings = number, loader.num_workers, seed, loader.job, loader.worker_init_fn
                 process = context.Process(
@@ -109,6 +113,8 @@ class WorkerBatches:
         worker.asked[number] = index
         try:
             worker.connection.send((self.turn, number, index, worker.receiver.take_returned()))
+        except BlockingIOError:
+            raise self.timed_out(worker) from None
         except OSError:
             pass  # it has ended; waiting for this batch will say so
 
@@ -176,14 +182,18 @@ class WorkerBatches:
         ends = {worker.process.sentinel: worker for worker in busy}
         ready = wait([*sources, *ends], self.timeout or None)
         if not ready:
-            raise self.timed_out(busy)
+            raise self.timed_out(self.owners.get(self.expected, busy[0]))
         # results first: a worker that has ended may have left some in its pipe
         worker = next((sources[s] for s in ready if s in sources), None) or ends[ready[0]]
         try:
             if not worker.connection.poll():
                 raise EOFError
             (turn, number, is_end), make = worker.receiver.receive()
-        except (EOFError, ConnectionError):
+        except BlockingIOError:
+            raise self.timed_out(worker) from None
+        except (EOFError, OSError) as error:
+            if getattr(error, "errno", None) is not None and not isinstance(error, ConnectionError):
+                raise  # of this process: it has no memory or no descriptor for the batch
             raise self.ended(worker) from None
         if turn != self.turn:
             return None
@@ -219,9 +229,8 @@ class WorkerBatches:
             f"to load {worker.next_task()}"
         )
 
-    def timed_out(self, busy):
-        """Return the error for workers that do not answer."""
-        late = self.owners[self.expected] if self.expected in self.owners else busy[0]
+    def timed_out(self, late):
+        """Return the error for a worker that does not answer, or does not read."""
         self.close(grace=0)
         return RuntimeError(
             f"DataLoader timed out after {self.timeout} seconds: worker {late.number} (pid {late.process.pid}) did not "
@@ -234,8 +243,10 @@ class WorkerBatches:
         if workers and self.pid != os.getpid():
             return  # a copy of the loader in a forked child; the workers are not its children
         for worker in workers:
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # it has ended, or it is stopped and its pipe is full
                 # closing is not enough: a process that was forked meanwhile has a copy of this end
+                if CAN_SHARE:
+                    os.set_blocking(worker.connection.fileno(), False)
                 worker.connection.send(None)
             worker.connection.close()
         alive = [worker.process.sentinel for worker in workers]
@@ -260,6 +271,20 @@ class Worker:
     def next_task(self):
         number = min(self.asked)
         return described(number, self.asked[number])
+
+
+def limit_waiting(connection, seconds):
+    """Let reads and writes raise BlockingIOError after so many seconds; 0 for no limit.
+
+    `wait` says that there is something to read, but not that it is a whole message: a worker may be stopped in the
+    middle of one. And one that does not read leaves no room for the next task.
+    """
+    if not seconds or not CAN_SHARE:
+        return
+    whole, part = divmod(max(1, round(seconds * 1_000_000)), 1_000_000)
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        for which in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            end.setsockopt(socket.SOL_SOCKET, which, struct.pack("@ll", whole, part))
 
 
 def wait_for_all(sentinels, seconds):

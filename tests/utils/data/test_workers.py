@@ -1,5 +1,6 @@
 """Loaders with workers: PyTorch's batches and random numbers, and what happens when a worker fails."""
 
+import errno
 import gc
 import multiprocessing
 import os
@@ -409,6 +410,90 @@ def test_a_busy_worker_is_not_waited_for_long():
     del batches
     gc.collect()
     assert time.monotonic() - start < SOON
+
+
+# ---------------------------------------------------------------- stopped workers
+def stop(batches):
+    process = batches.workers[0].process
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+@pytest.mark.fault
+def test_a_stopped_worker_with_a_full_pipe_is_not_waited_for():
+    batches = iter(data.DataLoader(range(4), num_workers=1))
+    next(batches)
+    stop(batches)
+    pipe = batches.workers[0].connection.fileno()
+    os.set_blocking(pipe, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(pipe, bytes(1))
+    os.set_blocking(pipe, True)
+    start = time.monotonic()
+    batches.close()
+    assert time.monotonic() - start < SOON
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("size", [1_000_000, 1000])
+def test_a_stopped_worker_that_takes_no_task_is_named(size):
+    """At the first large task the pipe is full; of small ones it can take many, and they are not done."""
+    plan = [[0] * size for _ in range(9)]
+    loader = data.DataLoader(
+        range(1), batch_sampler=plan, num_workers=1, prefetch_factor=3, timeout=2, collate_fn=len
+    )
+    batches = iter(loader)
+    assert next(batches) == size
+    assert batches.workers[0].connection.poll(SOON)  # so a batch is delivered, and a task is sent
+    stop(batches)
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out after 2 seconds: worker 0 .* batch "):
+        list(batches)
+    assert time.monotonic() - start < SOON
+    assert batches.workers == []
+
+
+def in_the_middle_of_a_message(monkeypatch, **options):
+    """Return a pass whose only worker has written a part of its batch."""
+    monkeypatch.setattr("tensorlab.utils.data.segments.CAN_SHARE", False)
+    loader = data.DataLoader(
+        range(1), num_workers=1, collate_fn=lambda _: tensorlab.ones(1_000_000), **options
+    )
+    batches = iter(loader)
+    assert batches.workers[0].connection.poll(SOON)
+    return batches  # the pipe holds less than the batch, so the worker can't have finished
+
+
+@pytest.mark.fault
+def test_a_worker_that_is_stopped_in_the_middle_of_a_message_is_named(monkeypatch):
+    batches = in_the_middle_of_a_message(monkeypatch, timeout=2)
+    stop(batches)
+    with pytest.raises(RuntimeError, match="timed out after 2 seconds: worker 0 .* batch 0"):
+        next(batches)
+
+
+@pytest.mark.fault
+def test_a_worker_that_is_killed_in_the_middle_of_a_message_is_named(monkeypatch):
+    batches = in_the_middle_of_a_message(monkeypatch)
+    batches.workers[0].process.kill()
+    with pytest.raises(RuntimeError, match="worker 0 ended killed by SIGKILL .* batch 0"):
+        next(batches)
+
+
+def test_a_loader_without_descriptors_says_so(monkeypatch):
+    loader = data.DataLoader(
+        range(3), num_workers=1, collate_fn=lambda _: tensorlab.ones(1_000_000)
+    )
+    batches = iter(loader)
+
+    def refuse(connection):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("multiprocessing.reduction.recv_handle", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        next(batches)
+    batches.close()
 
 
 PROGRAM = r"""
