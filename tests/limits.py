@@ -1,4 +1,4 @@
-"""What a damaged file may cost: at most twice the memory of an honest one, and five seconds."""
+"""What a damaged file may cost: at most twice the memory of an honest one, and five seconds of the processor."""
 
 import time
 import tracemalloc
@@ -36,11 +36,11 @@ class Limits:
         tensorlab.reset_peak_memory_stats()
         storages = tensorlab.memory_stats()["allocated_bytes"]
         tracemalloc.start()
-        begin = time.perf_counter()
+        begin = time.process_time()
         try:
             yield
         finally:
-            seconds = time.perf_counter() - begin
+            seconds = time.process_time() - begin
             objects = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
         used = objects + tensorlab.memory_stats()["peak_bytes"] - storages

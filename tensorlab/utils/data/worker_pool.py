@@ -177,7 +177,7 @@ class WorkerBatches:
 
     def receive(self):
         """Wait for one result; return its number, or None if it was the end of a stream or of an earlier pass."""
-        busy = [worker for worker in self.workers if worker.asked]
+        busy = [worker for worker in self.workers if self.missing(worker)]
         sources = {worker.connection: worker for worker in busy}
         ends = {worker.process.sentinel: worker for worker in busy}
         ready = wait([*sources, *ends], self.timeout or None)
@@ -203,6 +203,10 @@ class WorkerBatches:
         self.arrived[number] = make
         return number
 
+    def missing(self, worker):
+        """Return the numbers of the batches that a worker was asked for and has not sent."""
+        return worker.asked.keys() - self.arrived.keys()
+
     def end_stream(self, worker):
         worker.is_active = False
         for number in worker.asked:
@@ -226,7 +230,7 @@ class WorkerBatches:
                 how += " (the system does that when memory runs out)"
         return RuntimeError(
             f"DataLoader worker (pid(s) {pid}) exited unexpectedly: worker {worker.number} ended {how}, while it had "
-            f"to load {worker.next_task()}"
+            f"to load {self.task_of(worker)}"
         )
 
     def timed_out(self, late):
@@ -234,8 +238,13 @@ class WorkerBatches:
         self.close(grace=0)
         return RuntimeError(
             f"DataLoader timed out after {self.timeout} seconds: worker {late.number} (pid {late.process.pid}) did not "
-            f"finish {late.next_task()}. Give it more time with timeout=, or 0 for no limit"
+            f"finish {self.task_of(late)}. Give it more time with timeout=, or 0 for no limit"
         )
+
+    def task_of(self, worker):
+        """Say which batch a worker is at."""
+        number = min(self.missing(worker))
+        return described(number, worker.asked[number])
 
     def close(self, grace=GRACE):
         """End the workers: those that are busy have `grace` seconds for their batch."""
@@ -267,10 +276,6 @@ class Worker:
         self.receiver = Receiver(connection)
         self.is_active = True
         self.asked = {}  # number of a batch: its index or indices
-
-    def next_task(self):
-        number = min(self.asked)
-        return described(number, self.asked[number])
 
 
 def limit_waiting(connection, seconds):

@@ -348,6 +348,42 @@ def test_a_worker_that_exits_is_named():
         list(data.DataLoader(Failing(lambda: os._exit(3)), num_workers=2))
 
 
+class Slow(Failing):
+    """One sample takes its time."""
+
+    def __init__(self, act, at, slow, seconds):
+        super().__init__(act, at)
+        self.slow, self.seconds = slow, seconds
+
+    def __getitem__(self, i):
+        if i == self.slow:
+            time.sleep(self.seconds)
+        return super().__getitem__(i)
+
+
+@pytest.mark.fault
+def test_of_a_worker_that_is_ahead_the_batch_is_named_at_which_it_ended():
+    """Its batch 3 has arrived, and waits for batch 2 of the other worker."""
+    start = time.monotonic()
+    loader = data.DataLoader(Slow(lambda: os._exit(3), 5, 2, HANG), num_workers=2)
+    with pytest.raises(RuntimeError, match="worker 1 ended with exit code 3, while .* batch 5"):
+        list(loader)
+    assert time.monotonic() - start < SOON
+
+
+@pytest.mark.fault
+def test_a_worker_may_end_after_its_last_batch():
+    batches = iter(data.DataLoader(Slow(None, None, 6, 1), num_workers=2))
+    for _ in range(6):
+        next(batches)
+    while 7 not in batches.arrived:
+        batches.receive()
+    batches.workers[1].process.kill()
+    batches.workers[1].process.join()
+    assert 6 not in batches.arrived
+    assert list(batches) == [6, 7]
+
+
 @pytest.mark.fault
 def test_a_worker_that_hangs_is_named_after_the_timeout():
     start = time.monotonic()
