@@ -5,13 +5,17 @@ import fractions
 import io
 import os
 import pickle
+import random
+import re
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -23,43 +27,85 @@ from tests.oracle import require_torch
 from tests.serialization.examples import shown
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
-# Saves numbers over and over, and says so once it has begun.
+# Saves numbers over and over, and says so once it has begun. In two cases every second save has to fail: the disk is
+# full after some bytes, or the folder can't be written.
 WRITER = """
-import sys, tensorlab
+import os, resource, sys, tensorlab
+
+path, case = sys.argv[1:]
+folder = os.path.dirname(path)
+if os.geteuid() == 0:
+    os.seteuid(65534)  # root may write everywhere
+
+def save(step):
+    tensorlab.save({"step": step, "x": tensorlab.full((50_000,), float(step))}, path)
+
+def fail_to_save():
+    try:
+        save(-1)
+    except OSError:
+        return
+    os._exit(1)
+
 for step in range(1, 10**9):
-    tensorlab.save({"step": step, "x": tensorlab.full((50_000,), float(step))}, sys.argv[1])
+    save(step)
+    if case == "full disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (step * 777 % 200_000, resource.RLIM_INFINITY))
+        fail_to_save()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    if case == "read-only folder":
+        os.chmod(folder, 0o500)
+        fail_to_save()
+        os.chmod(folder, 0o700)
     if step == 1:
         print("begun", flush=True)
 """
+CASES = "nothing", "full disk", "read-only folder"
 
 
-def kill_at_random(path, times):
-    """Kill a program that saves, and check what is there."""
-    steps = []
-    for i in range(times):
+@pytest.fixture
+def folder_for_all():
+    """A folder that belongs to the user as whom the program saves."""
+    with tempfile.TemporaryDirectory() as name:
+        if os.geteuid() == 0:
+            os.chown(name, 65534, 65534)
+        yield Path(name)
+
+
+def kill_at_random(folder, case, times):
+    """Kill a program that saves, and check what is there; return the step that was found each time."""
+    steps, path, moments = [], folder / "x.pt", random.Random(case)
+    for _ in range(times):
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(path), case], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout.readline() == "begun\n"
-        time.sleep(0.003 * (i % 17))
+        time.sleep(0.05 * moments.random())
+        assert child.poll() is None
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
+        folder.chmod(0o700)
         found = tensorlab.load(path)
         assert found["x"].tolist() == [float(found["step"])] * 50_000
+        for name in os.listdir(folder):  # the one that was being written may be left
+            assert name == "x.pt" or re.fullmatch(r"\.x\.pt\.[0-9a-f]{8}\.part", name)
         steps.append(found["step"])
+    assert min(steps) >= 1
     return steps
 
 
 @posix
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
-    assert max(kill_at_random(tmp_path / "x.pt", 6)) > 1
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(folder_for_all, case):
+    assert max(kill_at_random(folder_for_all, case, 3)) > 1
 
 
 @posix
 @pytest.mark.nightly
-def test_two_hundred_killed_saves(tmp_path):
-    assert max(kill_at_random(tmp_path / "x.pt", 200)) > 1
+@pytest.mark.parametrize(("case", "times"), list(zip(CASES, (80, 60, 60), strict=True)))
+def test_two_hundred_killed_saves(folder_for_all, case, times):
+    assert len(set(kill_at_random(folder_for_all, case, times))) > times / 10
 
 
 FULL = """
@@ -86,22 +132,26 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["x.pt"]
 
 
-@posix
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         tensorlab.save(1, tmp_path / "nowhere" / "x.pt")
-    folder = tmp_path / "closed"
-    folder.mkdir()
-    tensorlab.save({"a": 1}, folder / "x.pt")
-    folder.chmod(0o500)
+
+
+@posix
+def test_a_folder_that_cannot_be_written_is_an_error(folder_for_all):
+    path, user = folder_for_all / "x.pt", os.geteuid()
+    tensorlab.save({"a": 1}, path)
+    folder_for_all.chmod(0o500)
+    if user == 0:
+        os.seteuid(65534)
     try:
-        if os.access(folder, os.W_OK):
-            pytest.skip("this user may write everywhere")
         with pytest.raises(PermissionError):
-            tensorlab.save({"a": 2}, folder / "x.pt")
+            tensorlab.save({"a": 2}, path)
     finally:
-        folder.chmod(0o700)
-    assert tensorlab.load(folder / "x.pt") == {"a": 1}
+        os.seteuid(user)
+        folder_for_all.chmod(0o700)
+    assert tensorlab.load(path) == {"a": 1}
+    assert os.listdir(folder_for_all) == ["x.pt"]
 
 
 def test_what_cannot_be_pickled_leaves_the_old_file(tmp_path):
