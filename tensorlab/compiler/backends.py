@@ -79,7 +79,12 @@ class UserProgram:
                 f"compile: the backend must return a function, not {type(self.call).__name__}"
             )
 
-    def run(self, inputs):
+    pieces = ()
+
+    def compute(self, inputs):
+        return None  # the function may write, so it is called once, in `finish`
+
+    def finish(self, inputs, outputs):
         values = dict(zip(self.results, self.call(*inputs), strict=True))
         return fill(self.structure, values)
 

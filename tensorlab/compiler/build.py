@@ -100,8 +100,8 @@ def kernel_step(kernel, slots, dead, addresses):
 
 
 def call_step(node, slots, dead, records):
-    like = node.meta.get("val")
-    like = like if isinstance(like, TensorBase) and not records else None
+    like = None if records or has_read_sizes(node) else node.meta.get("val")
+    like = like if isinstance(like, TensorBase) else None
     if node.target is operator.getitem:
         results, index = node.args
         return ItemStep(slots[results], index, slots[node], like=like, dead=dead)
@@ -115,6 +115,11 @@ def call_step(node, slots, dead, records):
         grad_enabled=records and node.meta.get("grad_enabled", False),
         dead=dead,
     )
+
+
+def has_read_sizes(node):
+    """Whether the layout of what a node returns depends on values; a read of its sizes follows then."""
+    return any(getattr(user.target, "name", None) == "sizes" for user in node.users)
 
 
 def pattern(value, slots):

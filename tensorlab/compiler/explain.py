@@ -30,13 +30,13 @@ h2 { margin-top: 2rem; } @media (prefers-color-scheme: dark) { body { background
 
 def explain_call(compiled: Compiled, args, kwargs):
     """Call a Compiled until it replays, and return an Explanation of what it did."""
-    result = compiled(args, kwargs)
+    result = compiled.replay(args, kwargs)
     replayed = compiled.counts["replayed"]
-    compiled(args, kwargs)
+    compiled.replay(args, kwargs)
     times = None
     if compiled.counts["replayed"] > replayed:
         eager = [seconds(lambda: compiled.function(*args, **kwargs)) for _ in range(ROUNDS)]
-        fused = [seconds(lambda: compiled(args, kwargs)) for _ in range(ROUNDS)]
+        fused = [seconds(lambda: compiled.replay(args, kwargs)) for _ in range(ROUNDS)]
         times = statistics.median(eager), statistics.median(fused)
     return Explanation(compiled, result, times)
 

@@ -10,14 +10,16 @@ import threading
 import warnings
 import weakref
 
+from .._core.layers import entered_layers
 from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
 from .capture import Refusal, is_compiling, record
 from .logs import log
+from .replay import Entry, Replay, replays_are_off, turn_replays_off
 from .tree import Unseen
 
-__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance", "stance"]
+__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
 
 RECORDINGS = 8  # of one function, for calls that differ in their guards
 PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
@@ -28,46 +30,48 @@ class Unsupported(RuntimeError):
     """A function that was compiled with fullgraph=True can't be one graph."""
 
 
-class Entry:
-    """A recording that can be replayed: its guards, and the program that it became."""
-
-    def __init__(self, trace, program):
-        self.trace, self.program, self.paths, self.calls = trace, program, 1, 0
-
-    def run(self, inputs):
-        self.calls += 1
-        return self.program.run(inputs)
-
-
 class Compiled:
     """What is known of one function: its recordings, and what became of its calls.
 
     Attributes
     ----------
     function : callable
-    entries : list of Entry, the newest first
+    replay : Replay, which a call goes to first
     refusals : list of Refusal, why calls could not be recorded
-    counts : dict, how many calls were replayed, recorded, or ran as Python
+    recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
     """
 
     def __init__(self, function, backend, fullgraph, settings):
         self.function, self.backend = function, backend
         self.fullgraph, self.settings = fullgraph, settings
         self.lock = threading.RLock()
+        self.replay = Replay(self.long_way)
         self.clear()
 
     def clear(self):
         """Forget all recordings."""
-        self.entries, self.refusals, self.has_warned = [], [], False
-        self.counts = {"replayed": 0, "recorded": 0, "as Python": 0}
+        self.replay.entries.clear()
+        self.refusals, self.has_warned, self.recorded, self.as_python = [], False, 0, 0
 
     @property
     def name(self):
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
+    @property
+    def entries(self):
+        """The recordings, the newest first."""
+        return self.replay.entries
+
+    @property
+    def counts(self):
+        """How many calls were replayed, recorded, and ran as Python."""
+        replayed = sum(entry.calls for entry in self.entries)
+        return {"replayed": replayed, "recorded": self.recorded, "as Python": self.as_python}
+
     # ------------------------------------------------------------ a call
-    def __call__(self, args, kwargs):
-        if stance.name == "force_eager" or is_compiling():
+    def long_way(self, args, kwargs):
+        """A call that needs more than the guards and the plan of a recording."""
+        if replays_are_off() or is_compiling() or entered_layers():
             return self.function(*args, **kwargs)
         unseen = None
         for entry in self.entries:
@@ -76,21 +80,22 @@ class Compiled:
                 continue
             state = get_rng_state() if entry.trace.draws_random else None
             try:
-                result = entry.run(inputs)
+                outputs = entry.program.compute(inputs)
             except Unseen:
                 unseen = unseen or entry
-            except Exception:
+            except Exception as error:
+                log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
                 # Nothing has been written. Python raises the error that the program expects, with its own lines.
                 restore(state)
                 return self.run_python(args, kwargs)
             else:
-                self.counts["replayed"] += 1
-                return result
+                entry.calls += 1
+                return entry.program.finish(inputs, outputs)
             restore(state)
         return self.record(args, kwargs, unseen)
 
     def run_python(self, args, kwargs):
-        self.counts["as Python"] += 1
+        self.as_python += 1
         return self.function(*args, **kwargs)
 
     # ------------------------------------------------------------ a recording
@@ -106,9 +111,9 @@ class Compiled:
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
             self.refuse(trace)
-            self.counts["as Python"] += 1
+            self.as_python += 1
             return result
-        self.counts["recorded"] += 1
+        self.recorded += 1
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
         log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
         with self.lock:
@@ -175,10 +180,11 @@ def compile_function(function, backend, fullgraph, settings):
     """Return a function that does what `function` does, recorded and replayed."""
     compiled = Compiled(function, backends.find(backend), fullgraph, settings)
     every.add(compiled)
+    replay = compiled.replay
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        return compiled(args, kwargs)
+        return replay(args, kwargs)
 
     wrapper.compiled = compiled
     return wrapper
@@ -190,25 +196,17 @@ def forget():
         one.clear()
 
 
-class Stance(threading.local):
-    """What compiled functions do in this thread."""
-
-    name = "default"
-
-
-stance = Stance()
-
-
 class set_stance:
     """Choose what compiled functions do: "default", or "force_eager" to run them as Python. A function, or a context."""
 
     def __init__(self, name="default"):
         if name not in STANCES:
             raise RuntimeError(f"set_stance: {name!r} is unknown; choose from {', '.join(STANCES)}")
-        self.before, stance.name = stance.name, name
+        self.before = "force_eager" if replays_are_off() else "default"
+        turn_replays_off(name == "force_eager")
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        stance.name = self.before
+        turn_replays_off(self.before == "force_eager")

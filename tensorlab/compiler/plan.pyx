@@ -285,11 +285,6 @@ cdef class Plan:
     records : bool, whether autograd records the calls, each as its step's `grad_enabled` says; else none is recorded
     """
 
-    cdef readonly int inputs, slots
-    cdef readonly list steps
-    cdef readonly tuple outputs
-    cdef readonly bint records
-
     def __init__(self, int inputs, int slots, steps, outputs, *, bint records=False):
         self.inputs, self.slots, self.steps, self.outputs, self.records = inputs, slots, list(steps), tuple(outputs), records
         self.check_slots()

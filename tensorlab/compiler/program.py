@@ -5,7 +5,8 @@
     Branching       a tree of plans, where Python looked at values
     ByCalls         the ops of the graph one by one, recorded by autograd as in the program itself
 
-Each has `run(inputs) -> result`. `make_program` chooses.
+Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs, outputs)`, which writes what is to be written and
+returns the result. `make_program` chooses.
 """
 
 import warnings
@@ -14,10 +15,10 @@ import tensorlab
 
 from ..autograd.function import Function
 from ..errors import GradientError
-from .build import build_plan, calls_of
+from .build import build_plan, calls_of, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
-from .joint.functionalize import functionalize
+from .joint.functionalize import Slot, functionalize
 from .joint.joint import joint
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
@@ -137,16 +138,27 @@ def warn_once(error):
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
+def direct_result(functional):
+    """The number of the plan's output that is all that a call returns; None if there is more to do."""
+    if functional.writes or not isinstance(functional.structure, Slot):
+        return None
+    (result,) = functional.results
+    return result.index if result.kind == "made" and not result.views else None
+
+
 class Straight:
     """One plan, without gradients."""
 
     def __init__(self, functional, settings):
         self.functional = functional
         self.pieces = make_pieces([functional.graph], settings)
-        self.plan = self.pieces[0].plan
+        self.plan, self.direct = self.pieces[0].plan, direct_result(functional)
 
-    def run(self, inputs):
-        return self.functional.finish(inputs, self.plan.run(inputs))
+    def compute(self, inputs):
+        return self.plan.run(inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
 
 
 class ByCalls:
@@ -156,8 +168,11 @@ class ByCalls:
         self.functional, self.pieces = functional, []
         self.plan = build_plan(functional.graph, records=True)
 
-    def run(self, inputs):
-        return self.functional.finish(inputs, self.plan.run(inputs))
+    def compute(self, inputs):
+        return self.plan.run(inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
 
 
 class Differentiable:
@@ -171,9 +186,15 @@ class Differentiable:
         self.followed = set(whole.tangents)
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
         self.tangents = [node.meta["val"] for node in tangents]
+        gradients = output_of(whole.backward)
+        self.places = [i for i, node in enumerate(gradients) if node is not None]
+        self.inputs = len(gradients)
 
-    def run(self, inputs):
-        return self.functional.finish(inputs, CompiledFunction.apply(self, *inputs))
+    def compute(self, inputs):
+        return CompiledFunction.apply(self, *inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
 
 
 class CompiledFunction(Function):
@@ -203,7 +224,11 @@ class CompiledFunction(Function):
             fit(grads[i], like)
             for i, like in zip(program.whole.tangents, program.tangents, strict=True)
         ]
-        return (None, *program.backward.run([*ctx.saved_tensors, *tangents]))
+        gradients = [None] * program.inputs
+        found = program.backward.run([*ctx.saved_tensors, *tangents])
+        for i, grad in zip(program.places, found, strict=True):
+            gradients[i] = grad
+        return (None, *gradients)
 
 
 def fit(grad, like):
@@ -238,6 +263,9 @@ class Branching:
         for branch, plan in zip(changed, plans, strict=True):
             branch.run = plan.run
 
-    def run(self, inputs):
-        outputs, end = run_tree(self.root, inputs)
-        return self.ends[end].finish(inputs, outputs)
+    def compute(self, inputs):
+        return run_tree(self.root, inputs)
+
+    def finish(self, inputs, outputs):
+        values, end = outputs
+        return self.ends[end].finish(inputs, values)
