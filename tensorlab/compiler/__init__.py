@@ -1,0 +1,1 @@
+"""The compiler: record a function as a graph, improve the graph, and run it as C."""
