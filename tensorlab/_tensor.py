@@ -93,8 +93,6 @@ class Tensor(TensorBase):
     size = layout_fields.size
     stride = layout_fields.stride
     storage_offset = layout_fields.storage_offset
-    data_ptr = layout_fields.data_ptr
-    untyped_storage = layout_fields.untyped_storage
     numel = nelement = layout_fields.numel
     dim = ndimension = layout_fields.dim
     element_size = layout_fields.element_size
@@ -111,6 +109,8 @@ class Tensor(TensorBase):
     __float__ = exchange.as_float
     __complex__ = exchange.as_complex
     __index__ = exchange.as_index
+    data_ptr = exchange.data_ptr
+    untyped_storage = exchange.untyped_storage
     numpy = arrays.numpy
     __array__ = arrays.__array__
     __array_wrap__ = arrays.__array_wrap__

@@ -8,14 +8,18 @@ cimport numpy as cnp
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
+from tensorlab._core.dispatch cimport run_2
 from tensorlab._core.dtypes cimport INT64, NO_DTYPE, NUM_DTYPES, item_size
 from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport MAX_NDIM, ssize
+from tensorlab._core.modes cimport active_layers
+from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport Storage, foreign_storage
 from tensorlab._core.tensor cimport TensorBase, is_meta, new_tensor, set_layout
 
 import operator
 
+from tensorlab._core.tensor import set_lending
 from tensorlab.errors import ShapeError
 
 cdef extern from "numpy/arrayobject.h":
@@ -26,6 +30,23 @@ cnp.import_array()
 
 cdef int[NUM_DTYPES] NUMPY_TYPES = [cnp.NPY_BOOL, cnp.NPY_UINT8, cnp.NPY_INT8, cnp.NPY_INT16, cnp.NPY_INT32, cnp.NPY_INT64,
                                     cnp.NPY_FLOAT16, -1, cnp.NPY_FLOAT32, cnp.NPY_FLOAT64]
+
+
+# ---------------------------------------------------------------- lending memory
+cdef Op LEND = Op("lend(Tensor x, str to) -> Any")
+
+cdef object lend_kernel(TensorBase x, object to):
+    """Nothing: the call only lets layers know."""
+
+LEND.kernel = <void*>lend_kernel
+
+cdef int note_lending(TensorBase x, str to) except -1:
+    """Tell layers that something outside gets at the memory of x, to read and write it unseen."""
+    if active_layers:
+        run_2(LEND, x, to)
+    return 0
+
+set_lending(lambda x, to: note_lending(x, to))
 
 
 # ---------------------------------------------------------------- a tensor as an array
@@ -63,6 +84,7 @@ def numpy(TensorBase x not None, *, bint force=False):
     if is_meta(x):
         raise TypeError("numpy: a tensor on 'meta' has a shape and no data, so there is nothing for NumPy to look at; make it "
                         "on 'cpu', or fill its empty_like(device='cpu')")
+    note_lending(x, "numpy")
     x.storage_.own()                                # NumPy may write
     for i in range(x.ndim_):
         sizes[i] = x.sizes[i]

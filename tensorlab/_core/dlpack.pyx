@@ -24,6 +24,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
+from tensorlab._core.arrays cimport note_lending
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -214,6 +215,7 @@ def dlpack(TensorBase self not None, *, stream=None, max_version=None, dl_device
                           "written there; lend tensor.detach()")
     if copy:
         x = (<object>x).clone()
+    note_lending(x, "__dlpack__")
     x.storage_.own()
     if max_version is not None and max_version[0] >= 1:
         return new_capsule(x, bool(copy))

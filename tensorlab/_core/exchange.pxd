@@ -2,4 +2,5 @@
 from tensorlab._core.tensor cimport TensorBase
 
 cdef object read_element(const void* address, int dtype)
+cdef object value_of(TensorBase x)
 cdef TensorBase tensor_from(object data, int dtype)

@@ -1,13 +1,17 @@
-"""Values in and out: Python numbers, nested lists and buffers, without copying where that can be. NumPy is in arrays.pyx."""
+"""Values in and out: Python numbers, nested lists and buffers, without copying where that can be. NumPy is in arrays.pyx.
+
+A value that leaves a tensor is read by an op, so that layers see it: `item`, `truth`, `tolist` and `sizes`, the *value reads*.
+What comes after depends on that value, and a recorder can't know how. While no layer is active the memory is read at once.
+"""
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_Check, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.arrays cimport is_ndarray, tensor_over
+from tensorlab._core.arrays cimport is_ndarray, note_lending, tensor_over
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.operands cimport as_number, check_fits, number_dtype, write_number
-from tensorlab._core.dispatch cimport run_3
+from tensorlab._core.dispatch cimport run_1, run_3
 from tensorlab._core.dtypes cimport (
     BFLOAT16,
     BOOL,
@@ -29,6 +33,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
@@ -72,6 +77,42 @@ cdef object read_element(const void* address, int dtype):
     return <double>x
 
 
+cdef Op ITEM = Op("item(Tensor x) -> Scalar")
+cdef Op TRUTH = Op("truth(Tensor x) -> bool")
+cdef Op TOLIST = Op("tolist(Tensor x) -> Any")
+cdef Op SIZES = Op("sizes(Tensor x) -> int[]")         # the shape, where it depends on values
+
+VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
+
+cdef object item_kernel(TensorBase x):
+    if x.numel_ != 1:
+        raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
+                         f"number. Use tolist(), or reduce it first")
+    return read_element(memory_of(x), x.dtype_)
+
+cdef object truth_kernel(TensorBase x):
+    if x.numel_ != 1:
+        raise ShapeError(f"bool: a tensor of shape {tuple(x.shape)} has {x.numel_} elements, and its truth is ambiguous; say "
+                         f"x.all() or x.any()")
+    return bool(read_element(memory_of(x), x.dtype_))
+
+cdef object tolist_kernel(TensorBase x):
+    return list_of(x, 0, memory_of(x))
+
+cdef object sizes_kernel(TensorBase x):
+    return tuple(x.shape)
+
+ITEM.kernel = <void*>item_kernel
+TRUTH.kernel = <void*>truth_kernel
+TOLIST.kernel = <void*>tolist_kernel
+SIZES.kernel = <void*>sizes_kernel
+
+
+cdef object value_of(TensorBase x):
+    """The only element, where there is known to be just one."""
+    return run_1(ITEM, x) if active_layers else read_element(memory_of(x), x.dtype_)
+
+
 def item(TensorBase x not None):
     """The value of a tensor of one element, as a Python number.
 
@@ -80,10 +121,7 @@ def item(TensorBase x not None):
     RuntimeError
         If the tensor has more or fewer elements.
     """
-    if x.numel_ != 1:
-        raise ShapeError(f"item: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
-                         f"number. Use tolist(), or reduce it first")
-    return read_element(memory_of(x), x.dtype_)
+    return run_1(ITEM, x) if active_layers else item_kernel(x)
 
 
 def as_bool(TensorBase x not None):
@@ -94,10 +132,7 @@ def as_bool(TensorBase x not None):
     ShapeError
         If the tensor has more or fewer elements: "all" and "any" are different questions.
     """
-    if x.numel_ != 1:
-        raise ShapeError(f"bool: a tensor of shape {tuple(x.shape)} has {x.numel_} elements, and its truth is ambiguous; say "
-                         f"x.all() or x.any()")
-    return bool(read_element(memory_of(x), x.dtype_))
+    return run_1(TRUTH, x) if active_layers else truth_kernel(x)
 
 
 def as_int(TensorBase x not None):
@@ -120,19 +155,19 @@ def as_index(TensorBase x not None):
     if x.numel_ != 1 or is_floating(x.dtype_):
         raise TypeError(f"index: a tensor of shape {tuple(x.shape)} and {dtype_object(x.dtype_)} is no index; it must hold "
                         f"one integer")
-    return int(read_element(memory_of(x), x.dtype_))
+    return int(value_of(x))
 
 
 cdef object only_element(TensorBase x, str where):
     if x.numel_ != 1:
         raise ValueError(f"{where}: a tensor of shape {tuple(x.shape)} has {x.numel_} elements; only one can become a Python "
                          f"number")
-    return read_element(memory_of(x), x.dtype_)
+    return value_of(x)
 
 
 def tolist(TensorBase x not None):
     """The values as nested lists of Python numbers; a number for a 0-d tensor."""
-    return list_of(x, 0, memory_of(x))
+    return run_1(TOLIST, x) if active_layers else tolist_kernel(x)
 
 
 cdef object list_of(TensorBase x, int dim, const char* address):
@@ -146,6 +181,22 @@ cdef object list_of(TensorBase x, int dim, const char* address):
             PyErr_CheckSignals()
         out.append(list_of(x, dim + 1, address + i * x.strides[dim] * item_size[x.dtype_]))
     return out
+
+
+# ---------------------------------------------------------------- addresses
+def data_ptr(TensorBase self not None):
+    """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
+    if is_meta(self):
+        return 0
+    note_lending(self, "data_ptr")
+    self.storage_.own()
+    return <size_t>self.data_
+
+
+def untyped_storage(TensorBase self not None):
+    """The bytes that this tensor is a view of."""
+    note_lending(self, "untyped_storage")
+    return self.storage_
 
 
 # ---------------------------------------------------------------- from nested sequences

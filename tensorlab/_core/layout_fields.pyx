@@ -5,7 +5,7 @@ Each function here becomes a method of class Tensor. As functions of a module th
 """
 from tensorlab._core.dtypes cimport item_size
 from tensorlab._core.layout cimport wrap_dim
-from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
+from tensorlab._core.tensor cimport TensorBase, offset_of
 
 def size(TensorBase self not None, dim=None):
     """The shape, or the size of dimension `dim`."""
@@ -24,19 +24,6 @@ def stride(TensorBase self not None, dim=None):
 def storage_offset(TensorBase self not None):
     """Elements from the start of the storage to the first element."""
     return offset_of(self)
-
-
-def data_ptr(TensorBase self not None):
-    """Address of the first element, in bytes, for reading and writing: a lazy clone becomes a real one. 0 on "meta"."""
-    if is_meta(self):
-        return 0
-    self.storage_.own()
-    return <size_t>self.data_
-
-
-def untyped_storage(TensorBase self not None):
-    """The bytes that this tensor is a view of."""
-    return self.storage_
 
 
 def numel(TensorBase self not None):

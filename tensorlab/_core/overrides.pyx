@@ -313,6 +313,11 @@ cdef bint has_modes():
     return len(getattr(stacks, "modes", ())) > 0
 
 
+cdef bint are_modes_anywhere() noexcept:
+    """Is a mode in force in any thread? A quick test for those who do without modes."""
+    return mode_count > 0
+
+
 def push_mode(mode):
     """Let a mode intercept all calls of this thread from now on."""
     global mode_count

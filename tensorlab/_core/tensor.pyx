@@ -27,7 +27,7 @@ from tensorlab._core.layout cimport (
     shape_text,
     ssize,
 )
-from tensorlab._core.modes cimport thread_state
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.storage cimport BORROWED, empty_storage, meta_storage, new_storage
 
 from tensorlab.errors import AllocationError, NoDataError
@@ -180,6 +180,8 @@ cdef class TensorBase:
             raise BufferError("buffer: a tensor on the device 'meta' has no data to be exported")
         if self.dtype_ == BFLOAT16 and flags & PyBUF_FORMAT:
             raise BufferError("buffer: bfloat16 has no format code; export float() or view(int16)")
+        if active_layers:
+            tell_of_lending(self, "a buffer")
         self.storage_.own()
         if flags & PyBUF_WRITABLE and self.storage_.guard:
             raise BufferError("buffer: the tensor's memory is read-only")
@@ -219,6 +221,14 @@ cdef class TensorBase:
         if self.counter is None:
             raise RuntimeError("_version: inference tensors do not track versions; clone outside inference_mode")
         return self.counter.value
+
+
+cdef object tell_of_lending = None
+
+def set_lending(function):
+    """Call `function(tensor, how)` when memory is lent while layers are active; arrays.pyx, which calls ops, hands it down."""
+    global tell_of_lending
+    tell_of_lending = function
 
 
 # ---------------------------------------------------------------- making tensors

@@ -23,7 +23,7 @@ from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
 from tensorlab._core.dtypes cimport BOOL, INT64, INT8, NO_DTYPE, UINT8, is_differentiable, is_floating, item_size
-from tensorlab._core.exchange cimport read_element, tensor_from
+from tensorlab._core.exchange cimport tensor_from, value_of
 from tensorlab._core.graph cimport ndim_of, should_record
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_tensor, memory_of
@@ -166,7 +166,7 @@ cdef tuple prepare(object index):
         if is_floating(x.dtype_) or (x.ndim_ > 0 and (x.dtype_ == INT8 or x.dtype_ == INT8 + 1)):
             raise IndexOutOfRange(f"index: a tensor of type {x.dtype} is no index; convert it to int64 (positions) or bool (a "
                                   f"mask)")
-        items[i] = x if x.ndim_ > 0 or is_mask(x) else read_element(memory_of(x), x.dtype_)
+        items[i] = x if x.ndim_ > 0 or is_mask(x) else value_of(x)
     return tuple(items)
 
 
@@ -256,7 +256,7 @@ cdef list read_subscript(TensorBase x, tuple items, Subscript* out):
             if (<TensorBase>item).ndim_ == 0:
                 made = new_dim(x, dim, out, made)
                 out.last = UNSQUEEZE
-                found = place(found, made - hidden - 1, mask_of(read_element(memory_of(<TensorBase>item), BOOL)))
+                found = place(found, made - hidden - 1, mask_of(bool(value_of(<TensorBase>item))))
             else:
                 check_mask(x, dim, <TensorBase>item)
                 found = place(found, made - hidden, item)

@@ -5,6 +5,7 @@ from libc.string cimport memchr
 
 from tensorlab._core cimport c_math
 from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
+from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
 from tensorlab._core.dtypes cimport number, real
@@ -322,6 +323,8 @@ def isclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=
 
 cdef bint is_true_everywhere(TensorBase x) except -1:
     """Is no element of a new, dense bool tensor False?"""
+    if active_layers:
+        return bool((<object>x).all())
     return x.numel_ == 0 or memchr(memory_of(x), 0, x.numel_) == NULL
 
 def allclose(TensorBase input not None, other, rtol=1e-05, atol=1e-08, equal_nan=False):

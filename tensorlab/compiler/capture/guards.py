@@ -1,0 +1,356 @@
+"""Guards: what has to be as it was for a trace to hold, as records that C checks."""
+
+import types
+
+from .guard_check import MISSING, GuardCheck, storage_of
+from .kinds import dict_of
+
+__all__ = ["Guards"]
+
+WORDS = {-1: "the number of arguments is another one",
+         -2: "grad mode, inference mode, the default dtype or another mode of the thread has changed",
+         -3: "two arguments are one object, or are no longer",
+         -4: "tensors share their memory in another way"}  # fmt: skip
+
+
+class Guards:
+    """The guards of a trace.
+
+    Parameters
+    ----------
+    state : OuterState, after the call
+    args, kwargs : of the recorded call
+    inputs : list of the tensors of the graph's placeholders
+    shares : bool, whether it matters which inputs share their memory
+    gradients_matter : bool, whether `.grad` of tensors was read or written
+    reads_offsets : bool, whether an op was told where in its storage a tensor begins
+    absence_matters : bool, whether code may have noticed that a name is missing
+    """
+
+    def __init__(
+        self,
+        state,
+        args,
+        kwargs,
+        inputs,
+        *,
+        shares,
+        gradients_matter,
+        reads_offsets,
+        absence_matters,
+        extra=(),
+    ):
+        self.state = state
+        self.gradients_matter, self.reads_offsets = gradients_matter, reads_offsets
+        self.absence_matters = absence_matters
+        self.records, self.texts, self.slots = [], [], []
+        self.emit_arguments(args, kwargs)
+        for thing in state.things.values():
+            if thing.is_fixed:
+                self.emit(thing)
+        for x in inputs:
+            thing = state.things[id(x)]
+            if (
+                thing.slot is None
+            ):  # reached as the key of a dict, or as what was taken for a constant
+                self.fetch("whole", x, None, x, thing.source.text)
+        for record, text in extra:
+            self.add(*record, text=text)
+        inputs = [state.things[id(x)] for x in inputs]
+        slotted = [thing for thing in state.things.values() if thing.slot is not None]
+        distinct = [
+            thing
+            for thing in slotted
+            if thing.kind in ("tensor", "list", "dict", "instance", "set", "ordered")
+        ]
+        strangers = [
+            (thing.slot, other.value)
+            for thing in distinct
+            if thing.kind != "tensor"
+            for other in state.things.values()
+            if other.is_fixed and type(other.value) is type(thing.value)
+        ]
+        self.groups = groups_of(inputs) if shares else []
+        self.checker = GuardCheck(
+            self.records,
+            len(self.slots),
+            len(args),
+            [thing.slot for thing in inputs],
+            [thing.slot for thing in distinct],
+            self.groups,
+            strangers,
+        )
+        if shares:
+            self.checker.note_gaps([thing.value for thing in inputs])
+        self.check, self.match = self.checker.check, self.checker.match
+        self.text = "\n".join(self.texts)
+        self.state = None
+
+    def why(self, args, kwargs=None):
+        """The first guard that does not hold, in words; None if all do."""
+        if self.check(args, kwargs):
+            return None
+        failed = self.checker.failed
+        return WORDS[failed] if failed < 0 else f"no longer true: {self.texts[failed]}"
+
+    # ------------------------------------------------------------ records
+    def add(self, kind, container, key, how, expected, out=-1, number=0, text=""):
+        self.records.append((kind, container, key, how, expected, out, number))
+        self.texts.append(text)
+
+    def new_slot(self, text):
+        self.slots.append(text)
+        return len(self.slots) - 1
+
+    def comparison(self, value, text, children):
+        """How an object is compared: (how, expected, out, number), and a line of Python."""
+        thing = self.state.things.get(id(value))
+        if thing is None:
+            if value is MISSING:
+                return ("identity", MISSING, -1, 0), f"{text} is missing"
+            if type(value) in (int, float, complex, str, bytes) or isinstance(
+                value, (tuple, slice, range)
+            ):
+                return ("value", value, -1, 0), f"{text} == {shortened(value)}"
+            if hasattr(type(value), "__slots__") and type(value).__name__ == "device":
+                return ("value", value, -1, 0), f"{text} == {value!r}"
+            return ("identity", value, -1, 0), f"{text} is {shortened(value)}"
+        if thing.is_fixed:
+            return ("identity", value, -1, 0), f"{text} is {named(value)}"
+        if thing.slot is not None:
+            return ("same slot", thing.slot, -1, 0), f"{text} is {self.slots[thing.slot]}"
+        thing.slot = self.new_slot(text)
+        children.append(thing)
+        if thing.kind == "tensor":
+            return ("anything", None, thing.slot, 0), f"{text} is a tensor"
+        name = type(value).__name__
+        if isinstance(value, (list, tuple)):
+            return (
+                "sized",
+                type(value),
+                thing.slot,
+                len(value),
+            ), f"type({text}) is {name} and len({text}) == {len(value)}"
+        return ("type", type(value), thing.slot, 0), f"type({text}) is {name}"
+
+    def fetch(self, kind, container, key, value, text, index=0):
+        """A record that fetches one object, and those of what is in it."""
+        children = []
+        (how, expected, out, number), line = self.comparison(value, text, children)
+        if how == "sized":
+            self.add(kind, container, key, "type", expected, out, index, line)
+            self.add("whole", out, None, how, expected, -1, number, line)
+        else:
+            self.add(kind, container, key, how, expected, out, index, line)
+        self.emit_all(children)
+
+    def entries(self, container, pairs, read, text_of, text):
+        """A record for all entries of a dict; `read` are the keys whose values count."""
+        children, entries, lines = [], [], []
+        for key, value in pairs:
+            if read is not None and key not in read:
+                entries.append((key, "anything", None, -1, 0))
+                continue
+            comparison, line = self.comparison(value, text_of(key), children)
+            entries.append((key, *comparison))
+            lines.append(line)
+        lines.append(f"list({text}) == {[key for key, _ in pairs if isinstance(key, (str, int))]}")
+        self.add("entries", container, entries, "anything", None, -1, 0, " and ".join(lines))
+        self.emit_all(children)
+
+    def emit_all(self, things):
+        for thing in things:
+            self.emit(thing)
+
+    def emit_arguments(self, args, kwargs):
+        for index, value in enumerate(args):
+            self.fetch("argument", None, None, value, f"args[{index}]", index)
+        slot = self.new_slot("kwargs")
+        if kwargs:
+            self.add("keyword", None, None, "type", dict, slot, 0, "kwargs is given")
+            self.entries(slot, list(kwargs.items()), None, lambda key: f"kwargs[{key!r}]", "kwargs")
+        else:
+            self.add("no keywords", None, None, "anything", None, -1, 0, "not kwargs")
+
+    # ------------------------------------------------------------ each kind of Thing
+    def emit(self, thing):
+        getattr(self, f"emit_{thing.kind}", self.emit_nothing)(
+            thing, thing.value if thing.is_fixed else thing.slot
+        )
+
+    def emit_nothing(self, thing, where):
+        """Methods, builtins, partials, descriptors: they can't change, and what they hold is fixed."""
+
+    def emit_tensor(self, thing, where):
+        x, text = thing.value, thing.source.text
+        line = (
+            f"{text}: {type(x).__name__} {x.dtype} {tuple(x.shape)} strides {x.stride()} "
+            f"requires_grad={x.requires_grad}"
+        )
+        self.add("tensor", thing.slot, x, "anything", None, -1, int(self.reads_offsets), line)
+        if self.gradients_matter and x.is_leaf:
+            self.fetch("gradient", thing.slot, None, thing.copy[0][2], f"{text}.grad")
+        if thing.before or self.absence_matters:
+            self.emit_attributes(thing, thing.slot)
+
+    def emit_tuple(self, thing, where):
+        kind = "item"
+        for index, value in thing.items:
+            self.fetch(kind, where, None, value, f"{thing.source.text}[{index}]", index)
+
+    def emit_list(self, thing, where):
+        if thing.is_fixed:
+            self.add("whole", where, None, "sized", type(thing.value), -1, len(thing.items),
+                     f"len({thing.source.text}) == {len(thing.items)}")  # fmt: skip
+        self.emit_tuple(thing, where)
+
+    def emit_dict(self, thing, where):
+        text = thing.source.text
+        self.entries(where, thing.items, None, lambda key: f"{text}[{shortened(key)}]", text)
+
+    def emit_ordered(self, thing, where):
+        text = thing.source.text
+        self.add("ordered", where, tuple(key for key, _ in thing.items), "anything", None, -1, 0,
+                 f"list({text}) == {[key for key, _ in thing.items]}")  # fmt: skip
+        if thing.items:
+            self.emit_dict(thing, where)
+
+    def emit_set(self, thing, where):
+        self.add("ordered", where, tuple(thing.copy), "anything", None, -1, 0,
+                 f"list({thing.source.text}) == {shortened(thing.copy)}")  # fmt: skip
+
+    def emit_cell(self, thing, where):
+        for _, value in thing.items:
+            self.fetch("cell", where, None, value, thing.source.text)
+
+    def emit_scope(self, thing, where):
+        for name, value in thing.reads.items():
+            self.fetch("entry", where, name, value, name)
+
+    def emit_namespace(self, thing, where):
+        if thing.before is None:
+            return
+        names = list(thing.reads)
+        if self.absence_matters:
+            names += [name for name in self.state.names if name not in thing.before]
+        for name in names:
+            value = thing.before.get(name, MISSING)
+            self.fetch("entry", thing.attributes, name, value, f"{thing.source.text}.{name}")
+
+    def emit_function(self, thing, where):
+        if thing.copy is not None:
+            self.add(
+                "function",
+                where,
+                thing.copy,
+                "anything",
+                None,
+                -1,
+                0,
+                f"{thing.source.text} has its code and defaults",
+            )
+        if thing.before or self.absence_matters:
+            self.emit_attributes(thing, where)
+
+    def emit_class(self, thing, where):
+        text = thing.source.text
+        self.add(
+            "ancestors",
+            where,
+            None,
+            "identity",
+            thing.value.__mro__,
+            -1,
+            0,
+            f"{text}.__mro__ is the same",
+        )
+        if (
+            not thing.reads
+            and thing.before is not None
+            and thing.value.__module__.partition(".")[0] == "tensorlab"
+        ):
+            return
+        if thing.before is not None:
+            self.entries_of_class(thing)
+
+    def entries_of_class(self, thing):
+        """All entries of a class, by identity, except for tensors that were read."""
+        children, entries = [], []
+        for name, value in thing.before.items():
+            if name in thing.reads:
+                comparison, _ = self.comparison(value, f"{thing.source.text}.{name}", children)
+            else:
+                comparison = "identity", value, -1, 0
+            entries.append((name, *comparison))
+        self.add(
+            "entries",
+            thing.attributes,
+            entries,
+            "anything",
+            None,
+            -1,
+            0,
+            f"{thing.source.text} is as it was",
+        )
+        self.emit_all(children)
+
+    def emit_instance(self, thing, where):
+        value, text = thing.value, thing.source.text
+        if thing.is_fixed:
+            self.add(
+                "whole",
+                where,
+                None,
+                "type",
+                type(value),
+                -1,
+                0,
+                f"type({text}) is {type(value).__name__}",
+            )
+        if isinstance(value, dict):
+            self.emit_dict(thing, where)
+        elif isinstance(value, (list, tuple)):
+            self.emit_list(thing, where)
+        for name, descriptor in thing.slots.items():
+            if name in thing.reads:
+                self.fetch("slot", where, descriptor, thing.reads[name], f"{text}.{name}")
+        self.emit_attributes(thing, where)
+
+    def emit_attributes(self, thing, where):
+        """The `__dict__` of an object: the names in it, and what was read."""
+        if thing.before is None:
+            return
+        text, own = thing.source.text, dict_of(thing.value)
+        if thing.is_fixed:
+            self.add("dict", where, None, "identity", own, -1, 0, f"{text}.__dict__ is the same")
+            where = own
+        else:
+            slot = self.new_slot(f"{text}.__dict__")
+            self.add("dict", where, None, "type", dict, slot, 0, f"{text} has a __dict__")
+            where = slot
+        pairs = list(thing.before.items())
+        self.entries(where, pairs, thing.reads, lambda name: f"{text}.{name}", f"{text}.__dict__")
+
+
+def groups_of(things):
+    """[(slot, position of the first tensor with the same storage)]"""
+    first, groups = {}, []
+    for i, thing in enumerate(things):
+        groups.append((thing.slot, first.setdefault(id(storage_of(thing.value)), i)))
+    return groups
+
+
+def named(value):
+    """What to call an object, without running its code."""
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)):
+        return value.__name__
+    return f"the same {type(value).__name__}"
+
+
+def shortened(value):
+    if type(value) in (int, float, bool, complex, type(None)):
+        return repr(value)
+    if isinstance(value, (str, bytes, tuple, list, slice, range)):
+        text = repr(value)
+        return text if len(text) < 60 else text[:57] + "..."
+    return named(value)

@@ -1,0 +1,187 @@
+"""Kinds of objects: what there is to know of an object that Python code may have used.
+
+    value       numbers, strings and tuples of them: compared by type and value
+    constant    compared by identity, and nothing in it can change
+    tensor      has a record of its own
+    tuple, list, dict, set, ordered, function, method, builtin, partial, descriptor, class, namespace, cell, instance
+                hold other objects, which are looked at in turn
+
+Everything else is unknown, and refuses.
+"""
+
+import collections
+import enum
+import functools
+import re
+import types
+
+from tensorlab._core.device import device, layout, memory_format
+from tensorlab._core.dtypes import dtype
+from tensorlab._core.op import Op
+from tensorlab._core.random import Generator
+from tensorlab._core.tensor import Size, TensorBase
+from tensorlab._tensor import Tensor
+from tensorlab.nn.module import Module
+from tensorlab.nn.parameter import Buffer, Parameter
+
+from .pure import PURE_TYPES
+
+__all__ = [
+    "Unknown",
+    "dict_of",
+    "is_always_fixed",
+    "is_of_tensorlab",
+    "is_python_class",
+    "kind_of",
+    "slots_of",
+]
+
+
+class Unknown(Exception):
+    """An object of a kind that guards can't compare; the message says which."""
+
+
+KINDS = {
+    **dict.fromkeys((int, float, complex, str, bytes, Size, slice, range, device), "value"),
+    **dict.fromkeys(
+        (
+            *(
+                bool,
+                type(None),
+                type(Ellipsis),
+                type(NotImplemented),
+                dtype,
+                layout,
+                memory_format,
+                Op,
+                Generator,
+            ),
+            *(types.CodeType, re.Pattern, types.GenericAlias, types.UnionType),
+            *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
+            *(
+                types.WrapperDescriptorType,
+                types.ClassMethodDescriptorType,
+                types.MethodWrapperType,
+            ),
+        ),
+        "constant",
+    ),
+    **dict.fromkeys((Tensor, Parameter, Buffer), "tensor"),
+    tuple: "tuple",
+    list: "list",
+    dict: "dict",
+    collections.defaultdict: "dict",
+    set: "set",
+    frozenset: "set",
+    collections.OrderedDict: "ordered",
+    types.FunctionType: "function",
+    types.MethodType: "method",
+    types.BuiltinFunctionType: "builtin",
+    functools.partial: "partial",
+    property: "descriptor",
+    staticmethod: "descriptor",
+    classmethod: "descriptor",
+    types.CellType: "cell",
+    types.ModuleType: "namespace",
+    types.SimpleNamespace: "instance",
+}
+_PLAIN_BASES = frozenset((object, dict, list, tuple, int, float, str, bytes))
+
+
+def kind_of(value):
+    """The kind of an object, a word of the list above.
+
+    Raises
+    ------
+    Unknown
+        If it is of none.
+    """
+    cls = type(value)
+    kind = KINDS.get(cls)
+    if kind is not None:
+        return "value" if kind == "tuple" and is_plain_tuple(value) else kind
+    if issubclass(cls, TensorBase):
+        raise Unknown(f"a tensor of class {cls.__name__}")
+    if issubclass(cls, type):
+        return kind_of_class(value)
+    if issubclass(cls, types.ModuleType):
+        return "namespace"
+    if is_of_tensorlab(cls.__module__) and not is_python_class(cls):
+        raise Unknown(f"a {cls.__module__}.{cls.__qualname__}")
+    if cls.__name__ == "cython_function_or_method":
+        if is_of_tensorlab(value.__module__ or ""):
+            return "constant"
+        raise Unknown(f"{value.__module__}.{value.__qualname__}, a compiled function")
+    if all(is_python_class(base) or base in _PLAIN_BASES for base in cls.__mro__):
+        return "instance"
+    raise Unknown(f"an object of type {cls.__module__}.{cls.__qualname__}")
+
+
+def kind_of_class(cls):
+    """The kind of a class: a constant, if its attributes can't be assigned."""
+    if is_python_class(cls):
+        return "class"
+    if (
+        cls in PURE_TYPES
+        or issubclass(cls, BaseException)
+        or is_of_tensorlab(cls.__module__)
+        or cls in KINDS
+    ):
+        return "constant"
+    raise Unknown(f"the type {cls.__module__}.{cls.__qualname__}, whose calls cannot be seen")
+
+
+@functools.lru_cache(maxsize=4096)
+def is_python_class(cls):
+    """Was this class made by a class statement, so that its `__dict__` has everything?"""
+    if not cls.__flags__ & (1 << 9) or cls.__flags__ & (1 << 8):  # of the heap, and not immutable
+        return False
+    own = vars(cls)
+    maker = own.get("__new__")
+    if isinstance(maker, types.BuiltinFunctionType) and maker.__self__ is cls:
+        return False
+    foreign = (
+        types.MethodDescriptorType,
+        types.WrapperDescriptorType,
+        types.ClassMethodDescriptorType,
+    )
+    return not any(isinstance(one, foreign) and one.__objclass__ is cls for one in own.values())
+
+
+def is_plain_tuple(value):
+    """Does a tuple hold nothing but values and constants?"""
+    return all(
+        is_plain_tuple(one) if type(one) is tuple else KINDS.get(type(one)) in ("value", "constant")
+        for one in value
+    )
+
+
+def is_of_tensorlab(module):
+    return module == "tensorlab" or module.startswith("tensorlab.")
+
+
+def is_always_fixed(value, kind):
+    """Is such an object compared by identity, even if it is an argument?"""
+    if kind != "instance":
+        return kind not in ("tensor", "tuple", "list", "dict", "set", "ordered")
+    return isinstance(value, (Module, enum.Enum, int, float, str, bytes))
+
+
+def dict_of(value):
+    """The `__dict__` of an object, or None if it has none."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return found if type(found) is dict else None
+
+
+def slots_of(cls):
+    """{name: descriptor} of what the classes of an object have in `__slots__`."""
+    return {
+        name: one
+        for base in reversed(cls.__mro__)
+        if is_python_class(base)
+        for name, one in vars(base).items()
+        if isinstance(one, types.MemberDescriptorType)
+    }

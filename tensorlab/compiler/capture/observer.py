@@ -1,0 +1,201 @@
+"""The observer: it sees every Python frame that a recorded function enters, and every builtin that it calls.
+
+It tells `OuterState` which names the executed code has, and refuses what can't be replayed. It rests on
+`sys.setprofile`, whose events "call" and "c_call" are documented; code is read with `dis`. tensorlab's own
+Python is trusted to do what it does by calls of ops, but the objects that it reads are outer state like any other.
+"""
+
+import dis
+import functools
+import importlib.util
+import inspect
+import os
+import sys
+import types
+
+from .guard_check import MISSING
+from .pure import DYNAMIC, is_library, is_pure, refusal_of_module, refusal_of_name
+
+__all__ = ["Observer", "user_frame"]
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+OWN = "tensorlab.compiler"
+GLOBAL_INSTRUCTIONS = {
+    "LOAD_GLOBAL",
+    "STORE_GLOBAL",
+    "DELETE_GLOBAL",
+    "LOAD_NAME",
+    "LOAD_FROM_DICT_OR_GLOBALS",
+}
+
+
+def is_own_frame(frame):
+    """Does a frame run code of tensorlab, and not of the user?"""
+    return frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def user_frame(frame):
+    """The innermost frame, from this one outwards, that runs the user's code; None if there is none."""
+    while frame is not None and (
+        is_own_frame(frame) or frame.f_code.co_filename.startswith("<frozen importlib")
+    ):
+        frame = frame.f_back
+    return frame
+
+
+@functools.lru_cache(maxsize=4096)
+def names_of(code):
+    """The globals that code names, and the modules that it imports, each as (name, level) of the import statement."""
+    instructions = list(dis.get_instructions(code))
+    scope = dict.fromkeys(one.argval for one in instructions if one.opname in GLOBAL_INSTRUCTIONS)
+    modules = [
+        (one.argval, instructions[i - 2].argval)
+        for i, one in enumerate(instructions)
+        if one.opname == "IMPORT_NAME"
+    ]
+    return scope, modules
+
+
+class Observer:
+    """While it is entered, it watches this thread.
+
+    Parameters
+    ----------
+    state : OuterState
+    refuse : function of a reason and of the frame where it is
+    """
+
+    def __init__(self, state, refuse):
+        self.state, self.refuse = state, refuse
+        self.entered = set()  # (code, id of its globals)
+        self.strings = []  # of executed user code: attributes may be named by them
+        self.catches = False  # executed code may notice that something is missing
+        self.ignored = 0  # depth of calls that are taken for granted
+
+    def __enter__(self):
+        sys.setprofile(self.see)
+        return self
+
+    def __exit__(self, *exception):
+        if sys.getprofile() != self.see:
+            self.refuse("calls sys.setprofile", sys._getframe(1))
+        sys.setprofile(None)
+
+    def see(self, frame, event, argument):
+        """What `sys.setprofile` calls."""
+        if self.ignored:
+            return
+        if event == "call":
+            self.enter(frame)
+        elif event == "c_call":
+            self.call(frame, argument)
+
+    # ------------------------------------------------------------ frames
+    def enter(self, frame):
+        key = frame.f_code, id(frame.f_globals)
+        if key not in self.entered:
+            self.entered.add(key)
+            module = frame.f_globals.get("__name__", "")
+            if is_own_frame(frame):
+                self.enter_own(frame, module)
+            else:
+                self.enter_user(frame, module)
+
+    def enter_own(self, frame, module):
+        if module.startswith(OWN):
+            return
+        reason = refusal_of_module(module)
+        if reason is not None:
+            self.refuse(reason, frame)
+        if "__dict__" in frame.f_code.co_names:
+            self.state.read_unnamed(only_registered=True)
+        self.state.name(frame.f_code.co_names)
+        self.state.execute(frame.f_code)
+
+    def enter_user(self, frame, module):
+        code = frame.f_code
+        if code.co_filename.startswith("<frozen importlib") or module.startswith("namedtuple_"):
+            return
+        reason = refusal_of_module(module)
+        if reason is not None:
+            self.refuse(reason, frame.f_back)
+            return
+        if code.co_flags & (
+            inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+        ):
+            self.refuse("is asynchronous", frame)
+        if is_library(module):
+            if "__dict__" in code.co_names:
+                self.read_dynamically(frame)
+            self.state.name(code.co_names)
+            self.state.execute(code)
+            return
+        self.catches = self.catches or bool(code.co_exceptiontable)
+        for name in code.co_names:
+            self.check_name(name, frame)
+        self.strings += [one for one in code.co_consts if isinstance(one, str)]
+        if self.state.reads_all:
+            self.name_strings(frame)
+        if "__dict__" in code.co_names:
+            self.read_dynamically(frame)
+        scope, modules = names_of(code)
+        for name in scope:
+            if self.state.read_global(frame.f_globals, name) is MISSING:
+                self.state.read_global(frame.f_builtins, name)
+        for name, level in modules:
+            self.import_module(name, level, frame)
+        self.state.name(code.co_names)
+        self.state.execute(code)
+
+    def check_name(self, name, frame):
+        reason = refusal_of_name(name)
+        if reason is not None:
+            self.refuse(f"uses {name}, which {reason}", frame)
+
+    def import_module(self, name, level, frame):
+        """An import statement: it finds the module in sys.modules, or has side effects."""
+        if level:
+            name = importlib.util.resolve_name(
+                "." * level + name, frame.f_globals.get("__package__")
+            )
+        module = sys.modules.get(name)
+        if module is None:
+            self.refuse(f"imports {name} for the first time", frame)
+            return
+        parts = name.split(".")
+        for end in range(1, len(parts) + 1):
+            self.state.read_global(sys.modules, ".".join(parts[:end]))
+
+    # ------------------------------------------------------------ builtins
+    def call(self, frame, builtin):
+        if is_own_frame(frame):
+            return
+        if not is_pure(builtin):
+            self.refuse(f"calls {name_of_builtin(builtin)}", frame)
+        elif builtin in DYNAMIC or (
+            builtin.__name__ == "format" and isinstance(builtin.__self__, str)
+        ):
+            self.read_dynamically(frame)
+
+    def read_dynamically(self, frame):
+        """Attributes may be read that no code names."""
+        if not self.state.reads_all:
+            self.state.read_unnamed(only_registered=False)
+            self.name_strings(frame)
+
+    def name_strings(self, frame):
+        strings, self.strings = self.strings, []
+        for one in strings:
+            self.check_name(one, frame)
+        self.state.name(strings)
+
+
+def name_of_builtin(builtin):
+    owner = builtin.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        module = getattr(builtin, "__module__", None) or "builtins"
+        return (
+            builtin.__name__ if module == "builtins" else f"{module.lstrip('_')}.{builtin.__name__}"
+        )
+    kind = owner if isinstance(owner, type) else type(owner)
+    return f"{kind.__name__}.{builtin.__name__}"

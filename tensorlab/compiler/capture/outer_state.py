@@ -1,0 +1,424 @@
+"""What a function could read and write outside of itself, as it was before the function could change it.
+
+It starts with the arguments and the function, and grows while the function runs: each executed piece of code
+names globals and attributes, and what these names lead to, from what is known already, could be read. Each such
+object is a `Thing`. It is copied (one level deep) when it is reached, and compared with the copy after the call:
+a difference is a side effect, and the call can't be replayed. What was followed becomes guards (guards.py).
+"""
+
+import collections
+import gc
+import types
+
+from .guard_check import MISSING, history_of
+from .kinds import Unknown, dict_of, is_always_fixed, is_of_tensorlab, kind_of, slots_of
+from .pure import is_higher_order, is_pure, refusal_of_module
+from .sources import Source
+
+__all__ = ["OuterState", "Thing"]
+
+# Entries of classes that the interpreter does not call by itself.
+PASSIVE = frozenset(
+    (
+        *(
+            "__annotations__",
+            "__annotations_cache__",
+            "__annotate_func__",
+            "__doc__",
+            "__module__",
+            "__qualname__",
+        ),
+        *(
+            "__dict__",
+            "__weakref__",
+            "__orig_bases__",
+            "__parameters__",
+            "__dataclass_fields__",
+            "__match_args__",
+        ),
+        *(
+            "__dataclass_params__",
+            "__firstlineno__",
+            "__static_attributes__",
+            "__abstractmethods__",
+            "__slots__",
+        ),
+    )
+)
+MOST_THINGS = 20_000  # of a larger state, the guards would take longer than most functions
+
+
+class Thing:
+    """An object of the outside.
+
+    Attributes
+    ----------
+    value : the object
+    source : Source, the first way that led to it
+    kind : str, a word of kinds.py
+    is_fixed : bool, whether a replay needs this very object, or one that is as good
+    copy : what was in it when it was reached
+    items : list of (key or index, object), what a container held
+    attributes : dict, its `__dict__` or that of the class, or None
+    before : dict, what was in `attributes`
+    slots : dict, name: descriptor
+    reads : dict, name: attribute or global that could be read
+    slot : int or None, where the guards put it
+    """
+
+    __slots__ = (
+        *(
+            "attributes",
+            "before",
+            "copy",
+            "is_fixed",
+            "items",
+            "kind",
+            "reads",
+            "slot",
+            "slots",
+            "source",
+            "value",
+        ),
+    )
+
+    def __init__(self, value, source, kind, is_fixed):
+        self.value, self.source, self.kind, self.is_fixed = value, source, kind, is_fixed
+        self.copy = self.attributes = self.before = self.slot = None
+        self.items, self.slots, self.reads = [], {}, {}
+
+
+class OuterState:
+    """All Things of a recording.
+
+    Parameters
+    ----------
+    refuse : function of a reason, called for what can't be replayed
+    """
+
+    def __init__(self, refuse):
+        self.refuse = refuse
+        self.things = {}  # id of the object: Thing
+        self.names = set()  # attributes that executed code names
+        self.waiting = collections.defaultdict(list)  # name: Things that have it, until it is named
+        self.code = set()
+        self.functions = collections.defaultdict(list)  # code: Things, until it is executed
+        self.reads_all = False  # attributes may be read whose names are not in the code
+        self.reads_registered = False  # so may those that modules have registered
+        self.hidden_call = self.hidden_caller = None
+
+    # ------------------------------------------------------------ reaching objects
+    def reach(self, value, source, is_fixed=True):
+        """Take note of an object, and of what it leads to without naming an attribute."""
+        thing = self.things.get(id(value))
+        if thing is not None:
+            return thing
+        try:
+            kind = kind_of(value)
+        except Unknown as error:
+            self.refuse(f"{source.text} is {error}")
+            return None
+        if kind in ("value", "constant"):
+            if kind == "constant" and is_higher_order(value):
+                self.hidden_caller = self.hidden_caller or source.text
+            return None
+        is_fixed = is_fixed or is_always_fixed(value, kind)
+        if is_fixed and kind != "tensor":
+            source = Source.constant(value, source.text)
+        thing = self.things[id(value)] = Thing(value, source, kind, is_fixed and kind != "tensor")
+        if len(self.things) > MOST_THINGS:
+            self.refuse(f"the function may use more than {MOST_THINGS} objects of its surroundings")
+            return thing
+        getattr(self, f"reach_{kind}")(thing)
+        return thing
+
+    def follow(self, thing, name, value, source):
+        """Take note that an attribute or a global could be read."""
+        if name not in thing.reads:
+            thing.reads[name] = value
+            if value is not MISSING:
+                self.reach(value, source, thing.is_fixed)
+
+    def hold(self, thing, items, source_of):
+        """Take note of what a container holds."""
+        thing.items = list(items)
+        for key, value in thing.items:
+            if value is not MISSING:
+                self.reach(value, source_of(key), thing.is_fixed)
+
+    def reach_tensor(self, thing):
+        thing.copy = history_of(thing.value), dict(thing.value.__dict__)
+        gradient = thing.copy[0][2]
+        if gradient is not None:
+            self.reach(
+                gradient, Source("gradient", thing.source, None, f"{thing.source.text}.grad"), False
+            )
+        self.reach_attributes(thing)
+
+    def reach_tuple(self, thing):
+        self.hold(thing, enumerate(thing.value), thing.source.item)
+
+    def reach_list(self, thing):
+        thing.copy = list(thing.value)
+        self.reach_tuple(thing)
+
+    def reach_dict(self, thing):
+        thing.copy = list(thing.value.items())
+        for key, _ in thing.copy:
+            self.reach(key, Source.constant(key, f"a key of {thing.source.text}"))
+        self.hold(thing, thing.copy, thing.source.entry)
+        if type(thing.value) is collections.defaultdict:
+            self.reach(
+                thing.value.default_factory,
+                Source.constant(thing.value.default_factory, "default_factory"),
+            )
+
+    reach_ordered = reach_dict
+
+    def reach_set(self, thing):
+        thing.copy = list(thing.value)
+        for value in thing.copy:
+            if (
+                self.reach(value, Source.constant(value, f"an item of {thing.source.text}"))
+                is not None
+            ):
+                self.refuse(
+                    f"{thing.source.text} is a set of something else than numbers and strings"
+                )
+
+    def reach_cell(self, thing):
+        try:
+            thing.copy = thing.value.cell_contents
+        except ValueError:
+            thing.copy = MISSING
+        self.hold(
+            thing,
+            [(0, thing.copy)],
+            lambda _: Source("cell", thing.source, None, thing.source.text),
+        )
+
+    def reach_method(self, thing):
+        for name in ("__func__", "__self__"):
+            self.reach_part(thing, getattr(thing.value, name), name)
+
+    def reach_partial(self, thing):
+        self.hidden_caller = self.hidden_caller or thing.source.text
+        for name in ("func", "args", "keywords"):
+            self.reach_part(thing, getattr(thing.value, name), name)
+
+    def reach_descriptor(self, thing):
+        for name in ("fget", "fset", "fdel") if type(thing.value) is property else ("__func__",):
+            self.reach_part(thing, getattr(thing.value, name), name)
+
+    def reach_part(self, thing, value, name):
+        """An object that a Thing holds for good."""
+        self.reach(value, Source.constant(value, f"{thing.source.text}.{name}"))
+
+    def reach_builtin(self, thing):
+        owner = thing.value.__self__
+        if is_higher_order(thing.value):
+            self.hidden_caller = self.hidden_caller or thing.source.text
+        if not is_pure(thing.value):
+            self.hidden_call = self.hidden_call or thing.source.text
+        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self.reach_part(thing, owner, "__self__")
+
+    # ------------------------------------------------------------ functions
+    def reach_function(self, thing):
+        self.reach_attributes(thing)
+        if thing.value.__code__ in self.code:
+            self.follow_function(thing)
+        else:
+            self.functions[thing.value.__code__].append(thing)
+
+    def execute(self, code):
+        """Take note of executed code: its functions' cells and defaults could be read."""
+        self.code.add(code)
+        for thing in self.functions.pop(code, ()):
+            self.follow_function(thing)
+
+    def follow_function(self, thing):
+        function = thing.value
+        thing.copy = function.__code__, function.__defaults__, function.__kwdefaults__
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        ):
+            self.reach(cell, Source.constant(cell, name))
+        self.reach_part(thing, function.__defaults__, "__defaults__")
+        self.reach_part(thing, function.__kwdefaults__, "__kwdefaults__")
+
+    # ------------------------------------------------------------ attributes
+    def reach_instance(self, thing):
+        value = thing.value
+        for cls in type(value).__mro__:
+            self.reach(cls, Source.constant(cls, cls.__name__))
+        if isinstance(value, dict):
+            self.reach_dict(thing)
+        elif isinstance(value, (list, tuple)):
+            self.reach_list(thing)
+        else:
+            thing.slots = slots_of(type(value))
+            thing.copy = {
+                name: one.__get__(value)
+                for name, one in thing.slots.items()
+                if has_slot(one, value)
+            }
+        self.reach_attributes(thing)
+
+    def reach_class(self, thing):
+        for cls in thing.value.__mro__[1:]:
+            self.reach(cls, Source.constant(cls, cls.__name__))
+        if type(thing.value) is not type:
+            self.reach(
+                type(thing.value), Source.constant(type(thing.value), type(thing.value).__name__)
+            )
+        (attributes,) = (one for one in gc.get_referents(vars(thing.value)) if type(one) is dict)
+        if is_of_tensorlab(thing.value.__module__):  # trusted, but the function could assign to it
+            thing.attributes, thing.before = attributes, dict(attributes)
+            return
+        self.reach_attributes(thing, attributes)
+        for name in attributes:
+            if name.startswith("__") and name not in PASSIVE:
+                self.follow_attribute(thing, name)
+        self.name(attributes.get("__match_args__", ()))
+
+    def reach_namespace(self, thing):
+        name = thing.value.__name__
+        reason = refusal_of_module(name)
+        if reason is not None and not is_of_tensorlab(name):
+            self.refuse(f"uses the module {name}, which {reason}")
+        elif not is_of_tensorlab(name):  # tensorlab's own modules are trusted
+            self.reach_attributes(thing)
+
+    def reach_attributes(self, thing, attributes=None):
+        thing.attributes = dict_of(thing.value) if attributes is None else attributes
+        if thing.attributes is not None:
+            thing.before = dict(thing.attributes)
+        for name in (*(thing.attributes or ()), *thing.slots):
+            if name in self.names or self.is_read_unnamed(thing, name):
+                self.follow_attribute(thing, name)
+            else:
+                self.waiting[name].append(thing)
+
+    def is_read_unnamed(self, thing, name):
+        """Could code read this attribute without naming it?"""
+        if thing.kind == "namespace":
+            return False
+        registries = (thing.attributes or {}).get("_module_names")
+        return self.reads_all or (
+            self.reads_registered
+            and registries is not None
+            and any(
+                name in thing.attributes[one]
+                for one in ("_parameter_names", "_buffer_names", "_module_names")
+            )
+        )
+
+    def follow_attribute(self, thing, name):
+        if thing.before is not None and name in thing.before:
+            self.follow(thing, name, thing.before[name], thing.source.attribute(name))
+        elif name in thing.slots:
+            value = thing.copy.get(name, MISSING)
+            source = Source("slot", thing.source, thing.slots[name], f"{thing.source.text}.{name}")
+            self.follow(thing, name, value, source)
+
+    def name(self, names):
+        """Take note that executed code names these attributes."""
+        for name in names:
+            if name not in self.names:
+                self.names.add(name)
+                for thing in self.waiting.pop(name, ()):
+                    self.follow_attribute(thing, name)
+
+    def read_unnamed(self, only_registered):
+        """Take note that executed code may read attributes that it does not name."""
+        if self.reads_all or (only_registered and self.reads_registered):
+            return
+        self.reads_registered, self.reads_all = True, not only_registered
+        for thing in list(self.things.values()):
+            for name in (*(thing.attributes or ()), *thing.slots):
+                if self.is_read_unnamed(thing, name):
+                    self.follow_attribute(thing, name)
+
+    def read_global(self, scope, name):
+        """Take note that executed code may read or write a global, and what a lookup of its name would find."""
+        thing = self.namespace(scope, "the globals")
+        value = scope.get(name, MISSING)
+        if name not in thing.reads:
+            self.follow(thing, name, value, Source("entry", thing.source, name, name))
+        return value
+
+    def namespace(self, scope, text):
+        """The Thing of a dict of which only single entries count."""
+        thing = self.things.get(id(scope))
+        if thing is None:
+            thing = self.things[id(scope)] = Thing(
+                scope, Source.constant(scope, text), "scope", True
+            )
+        return thing
+
+    # ------------------------------------------------------------ after the call
+    def changes(self):
+        """Yield a sentence for each object of the outside that is not as it was."""
+        for thing in self.things.values():
+            text = thing.source.text
+            if thing.kind == "scope":
+                for name, old in thing.reads.items():
+                    if thing.value.get(name, MISSING) is not old:
+                        yield f"assigns the global {name}"
+                continue
+            if not has_same_content(thing):
+                yield f"changes {text}, which comes from outside"
+            if thing.before is not None and not is_same_dict(thing.before, thing.attributes):
+                names = difference(thing.before, thing.attributes)
+                yield f"changes attributes of {text}, which comes from outside: {names}"
+
+
+def has_slot(descriptor, value):
+    try:
+        descriptor.__get__(value)
+    except AttributeError:
+        return False
+    return True
+
+
+def has_same_content(thing):
+    """Is what a Thing holds, attributes apart, still the same?"""
+    value, copy = thing.value, thing.copy
+    if thing.kind == "cell":
+        try:
+            return value.cell_contents is copy
+        except ValueError:
+            return copy is MISSING
+    if thing.kind == "function":
+        now = value.__code__, value.__defaults__, value.__kwdefaults__
+        return copy is None or all(one is other for one, other in zip(now, copy, strict=True))
+    if thing.slots:
+        now = {
+            name: one.__get__(value) for name, one in thing.slots.items() if has_slot(one, value)
+        }
+        return is_same_dict(copy, now)
+    if isinstance(copy, list):
+        if isinstance(value, dict):
+            return len(copy) == len(value) and all(
+                key is other and old is new
+                for (key, old), (other, new) in zip(copy, value.items(), strict=True)
+            )
+        return len(copy) == len(value) and all(
+            one is other for one, other in zip(copy, value, strict=True)
+        )
+    return True
+
+
+def is_same_dict(old, new):
+    return len(old) == len(new) and all(
+        key is other and old[key] is new[key] for key, other in zip(old, new, strict=True)
+    )
+
+
+def difference(old, new):
+    """The names of what differs, in one line."""
+    names = [
+        name for name in {**old, **new} if old.get(name, MISSING) is not new.get(name, MISSING)
+    ]
+    return ", ".join(map(str, names)) or "their order"

@@ -1,0 +1,316 @@
+"""record: run a function once, really, and find out whether the same calls of ops can stand for the next run."""
+
+import gc
+import sys
+import threading
+
+from tensorlab._core.dtypes import get_default_dtype
+from tensorlab._core.exchange import VALUE_READS
+from tensorlab._core.function import FunctionNode
+from tensorlab._core.layers import Layer, entered_layers
+from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
+from tensorlab._core.overrides import active_modes
+from tensorlab.nn.hooks import ALL, Hooked
+from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
+
+from .guard_check import history_of, is_packing, storage_of
+from .guards import Guards
+from .observer import Observer, user_frame
+from .outer_state import OuterState
+from .sources import Source
+from .trace import CannotTrace, RecordedCall, Refusal, Trace, build, layout_of, tensors_in
+
+__all__ = ["Recording", "current", "record"]
+
+_thread = threading.local()
+OFFSET_OPS = frozenset(("as_strided", "as_strided_", "set_", "restride", "view_backward"))
+
+
+def current():
+    """The Recording that runs in this thread, or None."""
+    return getattr(_thread, "recording", None)
+
+
+class CallRecorder(Layer):
+    """Writes down every call of an op, and what was true right after it."""
+
+    def __init__(self, recording):
+        super().__init__("recorder")
+        self.recording = recording
+        self.calls = []
+
+    def call(self, op, arguments):
+        grad_enabled = is_grad_enabled()
+        try:
+            result = op(*arguments)
+        except BaseException as error:
+            self.recording.refuse(f"lets {op.name} raise {type(error).__name__}", sys._getframe(1))
+            raise
+        self.recording.observer.ignored += 1
+        self.note(op, arguments, result, grad_enabled, user_frame(sys._getframe(1)))
+        self.recording.observer.ignored -= 1
+        return result
+
+    def note(self, op, arguments, result, grad_enabled, frame):
+        layouts = ()
+        if op.name not in VALUE_READS:
+            layouts = tuple(layout_of(x) for x in tensors_in(result))
+        if op.name == "lend":
+            self.recording.refuse(f"hands the memory of a tensor out by {arguments[1]}", frame)
+        place = place_of(frame)
+        self.calls.append(RecordedCall(op, copied(arguments), result, layouts, grad_enabled, place))
+
+
+class Recording:
+    """A call that is being recorded, or was."""
+
+    def __init__(self, function, args, kwargs):
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.refusal = None
+        self.state = OuterState(self.refuse)
+        self.observer = Observer(self.state, self.refuse)
+        self.recorder = CallRecorder(self)
+        self.constants = {}  # id: tensor that counts as a constant
+
+    def refuse(self, reason, frame=None):
+        """Note why the call can't be replayed; the first reason counts."""
+        if self.refusal is None:
+            frame = user_frame(sys._getframe(1) if frame is None else frame)
+            self.observer.ignored += 1
+            self.refusal = Refusal(reason, *place_of(frame)[:2])
+            self.observer.ignored -= 1
+
+    # ------------------------------------------------------------ the run
+    def run(self):
+        """Call the function; returns its result."""
+        self.reach_roots()
+        before = modes()
+        _thread.recording = self
+        try:
+            with self.observer, self.recorder:
+                result = self.function(*self.args, **self.kwargs)
+        finally:
+            _thread.recording = None
+        if modes() != before:
+            self.refuse(
+                "leaves another grad mode, default dtype or other mode behind than it found"
+            )
+        self.grad_enabled = before[0]
+        return result
+
+    def reach_roots(self):
+        self.state.reach(self.function, Source.constant(self.function, name_of(self.function)))
+        for index, value in enumerate(self.args):
+            self.state.reach(value, Source("argument", None, index, f"args[{index}]"), False)
+        keyword = Source("keyword", None, None, "kwargs")
+        for name, value in self.kwargs.items():
+            self.state.reach(value, keyword.entry(name), False)
+        call = type(self.function).__call__ if not hasattr(self.function, "__code__") else None
+        if call is not None:
+            self.state.reach(call, Source.constant(call, f"{name_of(self.function)}.__call__"))
+
+    # ------------------------------------------------------------ what became of it
+    def outcome(self, result):
+        """A Trace, or a Refusal."""
+        for reason in self.state.changes():
+            self.refuse(reason)
+        if self.state.hidden_call and self.state.hidden_caller:
+            self.refuse(
+                f"may call {self.state.hidden_call} by way of {self.state.hidden_caller}, where it cannot be seen"
+            )
+        if self.refusal is None:
+            try:
+                return self.trace(result)
+            except CannotTrace as error:
+                if error.call is not None:
+                    self.refusal = Refusal(str(error), *error.call.place[:2])
+                else:
+                    self.refuse(str(error))
+        return self.refusal
+
+    def trace(self, result):
+        calls = self.recorder.calls
+        graph, inputs, nodes = build(
+            calls, result, self.source_of, lambda x: id(x) in self.state.things
+        )
+        grads = self.gradients(inputs, nodes)
+        self.check_histories(calls, result)
+        trace = Trace(
+            graph,
+            [source for _, source, _ in inputs],
+            grads,
+            self.grad_enabled,
+            draws_random(calls),
+        )
+        tensors = [x for x, _, _ in inputs]
+        trace.guards = Guards(
+            self.state,
+            self.args,
+            self.kwargs,
+            tensors,
+            shares=shares_memory(calls, result, tensors),
+            gradients_matter=bool(grads)
+            or "grad" in self.state.names
+            or any(s.kind == "gradient" for s in trace.inputs),
+            reads_offsets=any(call.op.name in OFFSET_OPS for call in calls),
+            absence_matters=self.observer.catches or self.state.reads_all,
+            extra=extra_records(),
+        )
+        return trace
+
+    def source_of(self, x):
+        thing = self.state.things.get(id(x))
+        return None if thing is None else thing.source
+
+    def gradients(self, inputs, nodes):
+        """[(placeholder, Node of the new gradient or None)] of tensors from outside that have another gradient now."""
+        placeholders = {id(x): node for x, _, node in inputs}
+        found = []
+        for thing in self.state.things.values():
+            if thing.kind != "tensor":
+                continue
+            wants, node, gradient, base_node, hooks = history_of(thing.value)
+            was = thing.copy[0]
+            if (wants, node, base_node, hooks) != (was[0], was[1], was[3], was[4]):
+                raise CannotTrace(
+                    f"changes what autograd knows of {thing.source.text}, which comes from outside"
+                )
+            if gradient is was[2]:
+                continue
+            if gradient is not None and id(gradient) not in nodes:
+                raise CannotTrace(f"gives {thing.source.text} a gradient that no op has made")
+            if id(thing.value) not in placeholders:
+                raise CannotTrace(f"changes the gradient of {thing.source.text}, which no op takes")
+            found.append(
+                (placeholders[id(thing.value)], None if gradient is None else nodes[id(gradient)])
+            )
+        return found
+
+    def check_histories(self, calls, result):
+        """Refuse results whose gradients do not follow from the calls of ops."""
+        known = {
+            id(thing.copy[0][1]) for thing in self.state.things.values() if thing.kind == "tensor"
+        }
+        wanted = [
+            x for x in tensors_in(result) if x.requires_grad and id(x) not in self.state.things
+        ]
+        leaves = [
+            x
+            for call in calls
+            for x in tensors_in(call.result)
+            if history_of(x)[0] and id(x) not in self.state.things
+        ]
+        if wanted and leaves:
+            raise CannotTrace(
+                "makes a tensor that requires grad, and returns a tensor that requires grad"
+            )
+        waiting = [history_of(x)[1] for x in wanted]
+        seen = set(known)
+        while waiting:
+            node = waiting.pop()
+            if node is None or id(node) in seen:
+                continue
+            seen.add(id(node))
+            if isinstance(node, FunctionNode):
+                raise CannotTrace(
+                    "returns the result of an autograd.Function, whose backward is Python"
+                )
+            waiting += [edge[0] for edge in node.next_functions]
+        tensors = [thing for thing in self.state.things.values() if thing.kind == "tensor"]
+        if self.state.names & {"backward", "grad"} and any(thing.copy[0][4] for thing in tensors):
+            raise CannotTrace("may run backward to a tensor that has hooks")
+
+
+def record(function, args=(), kwargs=None):
+    """Call `function(*args, **kwargs)`, with all its effects, and record it.
+
+    Returns
+    -------
+    result : what the function returned
+    outcome : Trace, or a Refusal if the recorded calls can't stand for another run
+
+    An exception of the function goes through; nothing is recorded then.
+    """
+    kwargs = {} if kwargs is None else kwargs
+    reason = why_not_now()
+    if reason is not None:
+        place = place_of(user_frame(sys._getframe(1)))
+        return function(*args, **kwargs), Refusal(reason, *place[:2])
+    recording = Recording(function, args, kwargs)
+    result = recording.run()
+    return result, recording.outcome(result)
+
+
+def why_not_now():
+    """Why nothing can be recorded in this thread at the moment; None if it can."""
+    if current() is not None:
+        return "is called in another recording"
+    if sys.getprofile() is not None:
+        return "runs under a profiler: sys.setprofile is in use"
+    if entered_layers():
+        return "runs under a layer, such as a recorder"
+    if active_modes():
+        return "runs under a mode that overrides functions"
+    if is_packing():
+        return "runs under saved_tensors_hooks"
+    if Hooked._is_hooked or any(ALL.values()):
+        return "runs while hooks are registered for all modules"
+    if ALL_BEFORE or ALL_AFTER:
+        return "runs while hooks are registered for all optimizers"
+    return None
+
+
+def modes():
+    """What a function could leave changed in its thread."""
+    return (
+        is_grad_enabled(),
+        is_inference_mode_enabled(),
+        get_default_dtype(),
+        len(active_modes()),
+        is_packing(),
+    )
+
+
+def extra_records():
+    """Guards of tensorlab's own settings that its Python reads: hooks of all modules and optimizers."""
+    (attributes,) = (one for one in gc.get_referents(vars(Hooked)) if type(one) is dict)
+    yield (
+        ("entry", attributes, "_is_hooked", "identity", False, -1, 0),
+        "no hooks are registered for all modules",
+    )
+    for hooks in (ALL_BEFORE, ALL_AFTER):
+        yield (
+            ("ordered", hooks, (), "anything", None, -1, 0),
+            "no hooks are registered for all optimizers",
+        )
+
+
+def place_of(frame):
+    """(file, line, function) of a frame; there may be none, in a callback from C."""
+    if frame is None:
+        return "?", 0, "?"
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+
+def draws_random(calls):
+    return any(
+        "generator" in call.op.params and call.arguments[call.op.params.index("generator")] is None
+        for call in calls
+    )
+
+
+def shares_memory(calls, result, inputs):
+    """Whether it matters which inputs share memory: one of them is written, or a result lies in the memory of one."""
+    if any(call.op.writes for call in calls):
+        return True
+    storages = {id(storage_of(x)) for x in inputs}
+    return any(id(storage_of(x)) in storages for x in tensors_in(result))
+
+
+def copied(value):
+    """Arguments as they are now: lists may be changed later."""
+    return type(value)(map(copied, value)) if type(value) in (tuple, list) else value
+
+
+def name_of(function):
+    return getattr(function, "__name__", None) or type(function).__name__
