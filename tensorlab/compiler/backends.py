@@ -10,9 +10,7 @@
 from ..fx import GraphModule
 from .build import nodes_in
 from .cannot_compile import CannotCompile
-from .joint.functionalize import functionalize
-from .program import ByCalls, Settings, make_program, shared_memory
-from .capture.trace import is_value_read
+from .program import ByCalls, Settings, functional_of, make_program
 
 __all__ = ["find", "list_backends", "register_backend"]
 
@@ -31,20 +29,19 @@ class Tensorlab:
 
     def extend(self, program, trace):
         """Add a trace that saw other values than those that the program knows."""
-        program.add(functionalize(trace.graph, shared_memory(trace)))
+        program.add(functional_of(trace))
 
 
 class Eager:
     """Calls the ops as they were recorded; what stays is that Python does not run."""
 
     def make(self, trace, settings):
-        functional = functionalize(trace.graph, shared_memory(trace))
-        if any(is_value_read(node) for node in functional.graph.nodes):
+        if trace.value_reads or trace.grad_assignments:
             return make_program(trace, Settings(code=False))
-        return ByCalls(functional)
+        return ByCalls(functional_of(trace))
 
     def extend(self, program, trace):
-        program.add(functionalize(trace.graph, shared_memory(trace)))
+        program.add(functional_of(trace))
 
 
 class UserBackend:
@@ -54,8 +51,10 @@ class UserBackend:
         self.function = function
 
     def make(self, trace, settings):
-        if any(is_value_read(node) for node in trace.graph.nodes):
-            raise CannotCompile("Python looks at values, and a graph for a backend of your own can't have branches")
+        if trace.value_reads:
+            raise CannotCompile("looks at values, and a graph for a backend of your own can't have branches")
+        if trace.grad_assignments:
+            raise CannotCompile("runs backward, and a graph for a backend of your own can't assign gradients")
         return UserProgram(self.function, trace)
 
     def extend(self, program, trace):

@@ -6,6 +6,7 @@ meanwhile; so the first call gives exactly what it gives without `compile`, and 
 
 import functools
 import inspect
+import os
 import threading
 import warnings
 import weakref
@@ -21,6 +22,7 @@ from .tree import Unseen
 
 __all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
 
+REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
 RECORDINGS = 8  # of one function, for calls that differ in their guards
 PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
 STANCES = ("default", "force_eager")
@@ -101,7 +103,7 @@ class Compiled:
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):
         """Run the Python, and keep what it did for later calls."""
-        if self.refusals or (unseen is None and len(self.entries) >= RECORDINGS):
+        if len(self.refusals) >= REFUSALS or (unseen is None and len(self.entries) >= RECORDINGS):
             self.give_up()
             return self.run_python(args, kwargs)
         if unseen is not None and unseen.paths >= PATHS:
@@ -121,6 +123,11 @@ class Compiled:
                 self.keep(trace, unseen)
             except CannotCompile as error:
                 self.refuse(Refusal(error.reason, *place_of(error.where)))
+            except Exception as error:
+                if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
+                    raise
+                where = f"{type(error).__name__}: {error}"
+                self.refuse(Refusal(f"met a mistake of the compiler ({where})", *place_of(None)))
         return result
 
     def keep(self, trace, unseen):
@@ -132,23 +139,25 @@ class Compiled:
             self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings)))
 
     def refuse(self, refusal):
-        """Note why a call can't be recorded, and say so once."""
+        """Note why a call can't be recorded. A reason that comes again will not go away: it is told, once."""
+        comes_again = any(one.reason == refusal.reason for one in self.refusals)
         self.refusals.append(refusal)
         log("breaks", f"{self.name}: {refusal}")
-        if self.fullgraph:
-            raise Unsupported(f"compile: {self.name} can't be one graph: {refusal}")
-        if len(self.refusals) == 1:
-            warnings.warn(
-                f"compile: {self.name} runs as Python: {refusal}", stacklevel=caller_level()
-            )
+        if comes_again or not refusal.reason.startswith("changes"):
+            if self.fullgraph:
+                raise Unsupported(f"compile: {self.name} can't be one graph. {refusal}")
+            self.warn(f"runs as Python. {refusal}")
+
+    def warn(self, what):
+        if not self.has_warned:
+            self.has_warned = True
+            warnings.warn(f"compile: {self.name} {what}", stacklevel=caller_level())
 
     def give_up(self):
-        if not self.refusals and not self.has_warned:
-            self.has_warned = True
-            warnings.warn(
-                f"compile: {self.name} was recorded {RECORDINGS} times, as its guards kept failing; other calls run as "
-                "Python from now on. TENSORLAB_LOGS=recompiles shows which guards they are",
-                stacklevel=caller_level(),
+        if len(self.refusals) < REFUSALS:
+            self.warn(
+                f"was recorded {RECORDINGS} times, as its guards kept failing; other calls run as Python from now on. "
+                "TENSORLAB_LOGS=recompiles shows which guards they are"
             )
 
 

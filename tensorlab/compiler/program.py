@@ -15,7 +15,8 @@ import tensorlab
 
 from ..autograd.function import Function
 from ..errors import GradientError
-from .build import build_plan, calls_of, output_of
+from ..fx import Graph
+from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
 from .joint.functionalize import Slot, functionalize
@@ -26,7 +27,7 @@ from .passes import run_passes
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
-__all__ = ["Settings", "make_program", "shared_memory"]
+__all__ = ["Settings", "functional_of", "make_program", "shared_memory"]
 
 
 class Settings:
@@ -51,13 +52,15 @@ def make_program(trace, settings):
     CannotCompile
         If its writes can't be put off to the end, so that nothing can be replayed.
     """
-    functional = functionalize(trace.graph, shared_memory(trace))
+    functional = functional_of(trace)
+    if trace.grad_assignments and not trace.is_spent and has_followed_results(trace):
+        raise CannotCompile("it runs backward, and returns a result through which backward can run again")
     wants_grad = [
-        trace.grad_enabled and node.meta["requires_grad"]
+        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
         for node in trace.graph.find_nodes(op="placeholder")
     ]
     reads = any(is_value_read(node) for node in functional.graph.nodes)
-    if not any(wants_grad):
+    if not any(wants_grad) or trace.grad_assignments:
         return Branching(functional, settings) if reads else Straight(functional, settings)
     if reads:
         return Branching(functional, settings, records=True)
@@ -69,6 +72,40 @@ def make_program(trace, settings):
     if whole is None:
         return Straight(functional, settings)
     return Differentiable(functional, whole, settings)
+
+
+def has_followed_results(trace):
+    return any(node.meta.get("requires_grad") for node in nodes_in(output_of(trace.graph)))
+
+
+def functional_of(trace):
+    """The functional graph of a trace, which also gives the gradients that the call assigned."""
+    if not trace.grad_assignments:
+        return functionalize(trace.graph, shared_memory(trace))
+    graph, copies = Graph(), {}
+    result = graph.graph_copy(trace.graph, copies)
+    gradients = [node and copies[node] for _, node in trace.grad_assignments]
+    graph.output((result, gradients))
+    functional = functionalize(graph, shared_memory(trace))
+    placeholders = trace.graph.find_nodes(op="placeholder")
+    return WithGradients(functional, [placeholders.index(x) for x, _ in trace.grad_assignments])
+
+
+class WithGradients:
+    """A Functional whose result is a pair: what the call returns, and the new `.grad` of some inputs."""
+
+    def __init__(self, functional, inputs):
+        self.functional, self.inputs = functional, inputs
+
+    def __getattr__(self, name):
+        return getattr(self.functional, name)
+
+    def finish(self, inputs, outputs):
+        """Write to the inputs, assign the gradients, and return what the call returns."""
+        result, gradients = self.functional.finish(inputs, outputs)
+        for i, grad in zip(self.inputs, gradients, strict=True):
+            inputs[i].grad = grad
+        return result
 
 
 def shared_memory(trace):

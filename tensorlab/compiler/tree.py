@@ -61,15 +61,19 @@ class Branch:
 
 
 def split(graph):
-    """The calls of a graph, cut after each read: [(calls, read or None)]."""
-    parts, calls = [], []
+    """The calls of a graph, cut after each read: [(calls, read or None)].
+
+    What writes (an optimizer's step) comes last: nothing may be written while a read can still end the replay. Nothing reads what
+    it has written, or the graph would not be functional.
+    """
+    parts, calls, writes = [], [], []
     for node in calls_of(graph):
         if is_value_read(node):
             parts.append((calls, node))
             calls = []
         else:
-            calls.append(node)
-    return [*parts, (calls, None)]
+            (writes if getattr(node.target, "writes", False) else calls).append(node)
+    return [*parts, (calls + writes, None)]
 
 
 def add_path(root, graph, inputs):

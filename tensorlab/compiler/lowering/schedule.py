@@ -49,6 +49,11 @@ def schedule(graph):
     return steps
 
 
+def is_write(work):
+    """Whether a node's op writes over its arguments; no group has one."""
+    return not isinstance(work, list) and bool(op_name(work)) and work.target.writes
+
+
 def kernel_for(nodes, outputs, names):
     """Lower a group; one that has been there before keeps its name and source."""
     stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
@@ -75,7 +80,7 @@ def needed_nodes(partition):
         if node.op == "output":
             for one in node.all_input_nodes:
                 need(one)
-        elif op_name(node) == "item" or node in partition.draws:  # a guard; the generator moves on
+        elif node in partition.draws or is_write(node):  # the generator moves on
             need(node)
     while todo:
         node = todo.pop()
