@@ -9,6 +9,7 @@ Each has `compute(inputs)`, which writes to no tensor of the program, and `finis
 returns the result. `make_program` chooses.
 """
 
+import itertools
 import warnings
 
 import tensorlab
@@ -23,7 +24,7 @@ from .joint.functionalize import Slot, functionalize
 from .joint.joint import joint
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
-from .passes import run_passes
+from .passes import PASSES, run_passes
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
@@ -37,11 +38,16 @@ class Settings:
     ----------
     code : bool, whether C is generated; else the plans call ops
     recompute : bool, whether backward computes pointwise ops again, which saves memory
-    passes : names of passes that are left out
+    without : names of passes that are left out
     """
 
-    def __init__(self, code=True, recompute=False, without=()):
+    def __init__(self, code=True, recompute=False, without=("decompose",)):
         self.code, self.recompute, self.without = code, recompute, tuple(without)
+
+    @property
+    def passes(self):
+        """The names of the passes that run."""
+        return [name for name in PASSES if name not in self.without]
 
 
 def make_program(trace, settings):
@@ -129,10 +135,10 @@ class Piece:
     plan : Plan
     """
 
-    def __init__(self, graph, settings):
+    def __init__(self, graph, settings, inputs):
         self.graph = graph
         self.before = len(calls_of(graph))
-        self.changes = run_passes(graph, without=settings.without)
+        self.changes = run_passes(graph, inputs, settings.passes)
         self.steps = schedule(graph) if settings.code else [Call(node) for node in calls_of(graph)]
         self.plan = None
 
@@ -147,9 +153,15 @@ class Piece:
         return self
 
 
-def make_pieces(graphs, settings):
-    """A Piece with its plan for each graph; their kernels are compiled together."""
-    pieces = [Piece(graph, settings) for graph in graphs]
+def make_pieces(graphs, settings, inputs=()):
+    """A Piece with its plan for each graph; their kernels are compiled together.
+
+    `inputs`: for each graph tensors that it may be tried on, where there are any.
+    """
+    pieces = [
+        Piece(graph, settings, tensors)
+        for graph, tensors in itertools.zip_longest(graphs, inputs)
+    ]
     sources = [kernel.source for piece in pieces for kernel in piece.kernels]
     log("graph", lambda: "\n".join(f"after the passes:\n{piece.graph}" for piece in pieces))
     log("fusion", lambda: "\n".join(str(step) for piece in pieces for step in piece.steps))

@@ -21,8 +21,9 @@ from tensorlab.ops.creation import empty_like
 
 # What a node of a new graph takes over from the one that it is made for.
 KEPT = ("stack_trace", "grad_enabled", "is_backward")
-# These forget the history of a tensor, not its values.
-FORGETTING = {"detach", "data"}
+# These forget the history of a tensor, not its values; those show all of it as it is.
+FORGETTING = {"detach", "data", "make_subclass"}
+TRANSPARENT = {*FORGETTING, "as_subclass", "getitem_alias"}
 
 
 class View(NamedTuple):
@@ -162,14 +163,14 @@ class Builder:
     def scatter_one(self, parent, view, value):
         """`parent`, in which what the view shows is `value`."""
         shape, name = tuple(parent.meta["val"].shape), view.op.name
-        if name in FORGETTING:
+        if name in TRANSPARENT:
             return value
         if name in ("t", "transpose"):
             return self.call(view.op, (value, *view.args))
         if name == "permute":
             dims = [dim % len(shape) for dim in view.args[0]]
             return self.op("permute", value, tuple(dims.index(i) for i in range(len(dims))))
-        if name in ("view", "squeeze", "unsqueeze", "getitem_alias", "getitem_unsqueeze"):
+        if name in ("view", "squeeze", "unsqueeze", "getitem_unsqueeze"):
             return self.op("view", value, shape)
         if name == "view_dtype":
             return self.unconvert(parent, view, value)

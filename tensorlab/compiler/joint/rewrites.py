@@ -10,7 +10,7 @@ from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import map_nodes, nodes_of
-from tensorlab.compiler.joint.memory import FORGETTING, View, is_dense, reach
+from tensorlab.compiler.joint.memory import FORGETTING, TRANSPARENT, View, is_dense, reach
 
 FLOAT32, FLOAT64 = (one for one in DTYPES if one.is_floating_point and one.itemsize in (4, 8))
 
@@ -130,7 +130,7 @@ def own(functionalizer, node, target):
     """Make the value of a tensor that will be written something that nothing else is made of."""
     value = functionalizer.builder.read(target, node)
     functionalizer.check_writable(node, target)
-    if any(view.op.name not in FORGETTING for view in target.views):
+    if any(view.op.name not in TRANSPARENT for view in target.views):
         raise CannotCompile("it writes to a view", node)
     if target.memory.origin is None or target.memory.version > 0:
         functionalizer.builder.write(target, functionalizer.builder.op("clone", value, None))

@@ -26,20 +26,12 @@ def schedule(graph):
     their numbers have the same name and source. Nodes that no step makes are
     not needed.
 
-    Raises
-    ------
-    ValueError
-        If an op writes over its argument.
+    An op that writes over its arguments, such as an optimizer's step, runs when everything else has read them.
     """
-    for node in graph.nodes:
-        if op_name(node) and node.target.writes:
-            raise ValueError(
-                f"schedule: {node.name} writes over its argument; functionalize the graph first"
-            )
     partition = Partition(graph)
     needed = needed_nodes(partition)
     names, steps = {}, []
-    for work in in_order(partition, needed):
+    for work in sorted(in_order(partition, needed), key=is_write):
         if isinstance(work, list):
             outputs = [node for node in work if node in needed]
             if outputs:

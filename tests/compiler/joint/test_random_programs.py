@@ -24,9 +24,9 @@ REFUSALS = {
 
 def backward_raises(recorded):
     """Whether the program's own backward raises, as a saved tensor was written."""
-    ends = [y.sum() for y in recorded.results if y.requires_grad]
     leaves = [x for x in recorded.inputs if x.requires_grad]
     try:
+        ends = [y.sum() for y in recorded.results if y.requires_grad]
         tensorlab.autograd.grad(ends, leaves, retain_graph=True, allow_unused=True)
     except GradientError:
         return True

@@ -1,0 +1,295 @@
+"""Decomposed graphs are made of primitives and calls, and compute what the ops do."""
+
+import warnings
+
+import pytest
+from tensorlab._core.op import REGISTRY
+
+import tensorlab
+from tensorlab import nn
+from tensorlab.compiler.joint.functionalize import functionalize
+from tensorlab.compiler.joint.joint import joint
+from tensorlab.compiler.passes import run_passes
+from tensorlab.compiler.passes.decomposition import decompose
+from tensorlab.compiler.passes.exact_forms import FORMS, WIDE_FORMS
+from tensorlab.compiler.passes.formulas import FORMULAS
+from tensorlab.compiler.passes.primitives import CALLS, GONE, PRIMITIVES, names
+from tests.compiler.agreement import close, record_program
+from tests.compiler.passes.graphs import graph_of, names_in, run_on, same_bits, special
+from tests.compiler.programs import READS_VALUES, inputs_of, programs
+
+FLOATING = (tensorlab.float32, tensorlab.float64, tensorlab.float16, tensorlab.bfloat16)
+X = tensorlab.randn(4, 6, generator=tensorlab.Generator().manual_seed(3))
+
+
+def op(name, *args):
+    return lambda *tensors: REGISTRY[name](*tensors, *args)
+
+
+# ------------------------------------------------------------------------------------------------ the table
+def test_every_op_that_writes_nothing_is_in_one_row_of_the_table():
+    ops = {name for name, one in REGISTRY.items() if not one.writes and name != "item"}
+    rows = [names(PRIMITIVES), names(CALLS), names(GONE), {*FORMS}, {*WIDE_FORMS}, {*FORMULAS}]
+    assert set().union(*rows) == ops
+    assert sum(map(len, rows)) == len(ops)
+    assert len(names(PRIMITIVES)) == 113
+
+
+def graphs_of_all_samples():
+    for sample, _, program, requires_grad in programs():
+        wants = requires_grad and sample.name not in READS_VALUES
+        recorded = record_program(
+            program, lambda sample=sample, wants=wants: inputs_of(sample, wants)
+        )
+        functional = functionalize(recorded.graph)
+        yield sample, functional.graph
+        if wants and any(y.requires_grad for y in recorded.results):
+            made = joint(functional, recorded.wants_grad)
+            if made is not None:
+                yield sample, made.forward
+                yield sample, made.backward
+
+
+def test_what_is_left_of_all_samples_are_primitives_and_calls():
+    taken_apart = {*FORMS, *WIDE_FORMS, *FORMULAS}
+    expected = names(PRIMITIVES) | names(CALLS)
+    left = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _, graph in graphs_of_all_samples():
+            run_passes(graph)
+            left |= {name for name in names_in(graph) if name != "getitem"}
+    assert left - expected <= {"softmax", "softmax_backward", "log_softmax", "norm", "mean"}
+    assert left - expected <= taken_apart
+    assert len(left) > 200
+
+
+# ------------------------------------------------------------------------------------------------ exact forms
+NUMBERS = {
+    "scale_angle": (0.3,), "hardtanh": (-1, 1.5), "threshold": (0.5, 2.0), "hardshrink": (0.5,),
+    "softshrink": (0.5,), "leaky_relu": (0.1,), "clamp_low": (0.5,), "clamp_high": (0.5,),
+    "round_decimals": (10.0, 1.0),
+}  # fmt: skip
+OF_TWO = {
+    "rsub": (), "relu_backward": (), "threshold_backward": (0.5,), "hardtanh_backward": (-1, 1.5),
+    "shrink_backward": (0.5,), "leaky_relu_backward": (0.1,), "mse_loss": (),
+    "sigmoid_backward": (), "tanh_backward": (),
+}  # fmt: skip
+OF_THREE = {"keep_grad": (), "addcdiv": (0.7,)}
+VIEWS = {"t", "transpose", "data"}
+INDEXED = {"getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze"}
+OTHER = {"masked_fill", "clamp_backward"}
+UNARY = {*FORMS, *WIDE_FORMS} - {*OF_TWO, *OF_THREE} - VIEWS - INDEXED - OTHER
+
+
+def exactly(function, *inputs):
+    """The ops of a function after decompose, which changes no bit."""
+    graph = graph_of(function, *inputs)
+    wanted = run_on(graph, *inputs)
+    assert decompose(graph) > 0
+    assert same_bits(wanted[0], run_on(graph, *inputs)[0])
+    return names_in(graph)
+
+
+def pairs(dtype):
+    x = special(dtype)
+    n = len(x)
+    return x.repeat_interleave(n), x.repeat(n)
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+@pytest.mark.parametrize("name", sorted(UNARY))
+def test_the_form_of_one_operand_keeps_every_bit(name, dtype):
+    if name in WIDE_FORMS and dtype.itemsize == 2:
+        graph = graph_of(op(name, *NUMBERS.get(name, ())), special(dtype))
+        assert decompose(graph) == 0  # it would round twice
+        return
+    left = exactly(op(name, *NUMBERS.get(name, ())), special(dtype))
+    assert set(left) <= names(PRIMITIVES)
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+@pytest.mark.parametrize("name", sorted(OF_TWO))
+def test_the_form_of_two_operands_keeps_every_bit(name, dtype):
+    if name in WIDE_FORMS and dtype.itemsize == 2:
+        assert decompose(graph_of(op(name, *OF_TWO[name]), *pairs(dtype))) == 0
+        return
+    assert set(exactly(op(name, *OF_TWO[name]), *pairs(dtype))) <= names(PRIMITIVES)
+
+
+@pytest.mark.parametrize("name", sorted(OF_THREE))
+def test_the_form_of_three_operands_keeps_every_bit(name):
+    x, y = pairs(tensorlab.float32)
+    for three in ((x, y, x), (y, x, y), (x, x, y)):
+        assert set(exactly(op(name, *OF_THREE[name]), *three)) <= names(PRIMITIVES)
+
+
+def test_the_forms_of_masks_and_bounds_keep_every_bit():
+    x, y = pairs(tensorlab.float32)
+    assert exactly(lambda x, y: x.masked_fill(y > 0, -0.0), x, y) == ["gt", "where"]
+    assert exactly(lambda x, y: x.masked_fill(y > 0, y.sum()), x, y) == ["gt", "sum", "where"]
+    left = exactly(lambda x, y: REGISTRY["clamp_backward"](x, -1.0, 1.5, y), x, y)
+    assert left == ["ge", "le", "logical_and", "where"]
+
+
+@pytest.mark.parametrize("name", ["logical_not", "isnan", "square", "pow_3", "rsub"])
+def test_integers_keep_their_values(name):
+    x = tensorlab.tensor([0, 1, -1, 127, -128, 5], dtype=tensorlab.int8)
+    inputs = (x, x.flip(0)) if name in OF_TWO else (x,)
+    assert set(exactly(op(name), *inputs)) <= names(PRIMITIVES)
+
+
+@pytest.mark.parametrize("name", ["isinf", "isfinite", "isposinf", "isneginf"])
+def test_questions_about_infinity_stay_for_integers(name):
+    graph = graph_of(op(name), tensorlab.arange(4))
+    assert decompose(graph) == 0
+
+
+# ------------------------------------------------------------------------------------------------ views
+@pytest.mark.parametrize(
+    "function, ops",
+    [
+        (lambda x: x.t() + 0, ["permute"]),
+        (lambda x: x[0].t() + 0, ["select", "t"]),
+        (lambda x: x.transpose(-1, 0) + 0, ["permute"]),
+        (lambda x: x.unsqueeze(0).transpose(2, 0) + 0, ["unsqueeze", "permute"]),
+        (lambda x: x[0, 0].transpose(0, -1) + 0, ["select", "select", "transpose"]),
+        (lambda x: x.data + 0, ["detach"]),
+        (lambda x: x[1] + 0, ["select"]),
+        (lambda x: x[-1] + 0, ["select"]),
+        (lambda x: x[..., 2] + 0, ["select"]),
+        (lambda x: x[1:3] + 0, ["slice"]),
+        (lambda x: x[::2, 1:] + 0, ["slice", "slice"]),
+        (lambda x: x[None] + 0, ["unsqueeze"]),
+        (lambda x: x[1:, None, ..., 3] + 0, ["slice", "unsqueeze", "select"]),
+        (lambda x: x[:, 2] + 0, ["select"]),
+        (lambda x: x.split(3)[1] + 0, ["split", "slice"]),
+        (lambda x: x.split([1, 4, 1], 1)[1] + 0, ["split_with_sizes", "slice"]),
+        (lambda x: x.unbind(1)[2] + 0, ["unbind", "select"]),
+    ],
+)
+def test_views_are_primitive_ones(function, ops):
+    left = exactly(function, X)
+    assert [one for one in left if one not in ("getitem", "add")] == ops
+
+
+# ------------------------------------------------------------------------------------------------ formulas
+def closely(function, *inputs):
+    graph = graph_of(function, *inputs)
+    wanted = run_on(graph, *inputs)
+    assert decompose(graph) > 0
+    for one, other in zip(wanted, run_on(graph, *inputs), strict=True):
+        assert one.stride() == other.stride()
+        assert near(one, other), (one, other)
+    return names_in(graph)
+
+
+def near(x, y):
+    """Equal but for rounding: one unit of the last place of a half type, a few of the others."""
+    assert x.dtype == y.dtype
+    if x.dtype.itemsize > 2 or not x.dtype.is_floating_point:
+        return close(x, y)
+    eps = tensorlab.finfo(x.dtype).eps
+    return tensorlab.allclose(x.double(), y.double(), rtol=2 * eps, atol=eps / 4, equal_nan=True)
+
+
+WEIGHT, BIAS = tensorlab.linspace(0.5, 1.5, 6), tensorlab.linspace(-1, 1, 6)
+ROWS = {
+    "softmax": lambda x: x.softmax(-1),
+    "softmax along the first": lambda x: x.softmax(0),
+    "softmax of a transposed": lambda x: x.t().softmax(0),
+    "log_softmax": lambda x: x.log_softmax(1),
+    "mean": lambda x: x.mean(),
+    "mean of rows": lambda x: x.mean(1),
+    "mean, kept": lambda x: x.mean((0, 1), keepdim=True),
+    "var": lambda x: x.var(1),
+    "std of all": lambda x: x.std(correction=0),
+    "std, kept": lambda x: x.std(0, keepdim=True),
+    "norm": lambda x: x.norm(),
+    "norm 1": lambda x: x.norm(1, 1),
+    "norm inf": lambda x: x.norm(float("inf"), 0, keepdim=True),
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(),
+    "count": lambda x: (x > 0).count_nonzero(1),
+    "sum_to_size": lambda x: REGISTRY["sum_to_size"](x, (4, 1)),
+    "sum_to_size of fewer": lambda x: REGISTRY["sum_to_size"](x, (6,)),
+    "layer_norm": lambda x: nn.functional.layer_norm(x, (6,)),
+    "layer_norm of all": lambda x: nn.functional.layer_norm(x, (4, 6)),
+    "layer_norm, weighted": lambda x: nn.functional.layer_norm(
+        x, (6,), WEIGHT.to(x.dtype), BIAS.to(x.dtype)
+    ),
+    "batch_norm": lambda x: nn.functional.batch_norm(
+        x, BIAS, WEIGHT, WEIGHT.to(x.dtype), BIAS.to(x.dtype)
+    ),
+    "batch_norm of images": lambda x: nn.functional.batch_norm(x.view(2, 6, 2, 1), BIAS, WEIGHT),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+@pytest.mark.parametrize("name", ROWS)
+def test_a_formula_gives_what_the_kernel_gives(name, dtype):
+    left = closely(lambda x: ROWS[name](x.to(dtype)), X)
+    assert set(left) <= names(PRIMITIVES)
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+@pytest.mark.parametrize(
+    "name", ["softmax", "log_softmax", "layer_norm", "layer_norm, weighted", "layer_norm of all"]
+)
+def test_a_formula_of_a_derivative_gives_what_the_kernel_gives(name, dtype):
+    def gradient(x, weight):
+        with tensorlab.enable_grad():
+            x = x.to(dtype).requires_grad_()
+            y = ROWS[name](x)
+            return tensorlab.autograd.grad(y, x, weight.to(dtype))
+
+    left = closely(gradient, X, X.flip(0))
+    assert set(left) <= names(PRIMITIVES)
+
+
+def test_the_gradient_of_the_weight_of_a_norm_is_a_sum_over_rows():
+    def gradient(x, weight):
+        with tensorlab.enable_grad():
+            weight = weight.detach().requires_grad_()
+            y = nn.functional.layer_norm(x, (6,), weight, weight * 2)
+            return tensorlab.autograd.grad(y, weight, x.flip(0))
+
+    assert set(closely(gradient, X, WEIGHT)) - {"flip"} <= names(PRIMITIVES)
+
+
+@pytest.mark.parametrize(
+    "row", [[1e4, 0, 1], [float("-inf"), 0, 1], [float("nan"), 0, 1], [-1e30] * 3]
+)
+def test_softmax_neither_overflows_nor_hides_nan(row):
+    x = tensorlab.tensor([row])
+    closely(lambda x: (x.softmax(1), x.log_softmax(1)), x)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x[:0].softmax(0),
+        lambda x: x[:0].mean(),
+        lambda x: x[:1].var(0),
+        lambda x: x.sum().softmax(0),
+        lambda x: x.norm(3),
+        lambda x: x.norm(0),
+        lambda x: x[:0].norm(),
+        lambda x: x.sum().max(),
+        lambda x: nn.functional.layer_norm(x[:0], (6,)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:var")
+def test_what_a_formula_leaves_out_stays_a_call(function):
+    graph = graph_of(lambda x: function(x) + 0, X)
+    wanted = run_on(graph, X)
+    calls = {*FORMULAS} & {*names_in(graph)}
+    decompose(graph)
+    assert calls <= {*names_in(graph)}
+    assert same_bits(wanted[0], run_on(graph, X)[0])
+
+
+def test_results_that_nobody_asks_for_are_not_needed():
+    graph = graph_of(lambda x: REGISTRY["layer_norm"](x, (6,), None, None, 1e-5)[0], X)
+    decompose(graph)
+    assert "layer_norm" not in names_in(graph)
