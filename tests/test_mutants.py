@@ -1,5 +1,6 @@
 """The tool that makes mutants: what it changes, what it leaves alone, and that it tells killed from survived."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -245,8 +246,9 @@ def toy(tmp_path):
     return tmp_path
 
 
-def outcomes(folder, file, source, only=None):
-    """{(line of code, new text): why it was killed, or None} of a run over the mutants of one file."""
+@contextlib.contextmanager
+def prepared(folder, file, source, only=None):
+    """(run, server, mutants that did not compile), where the tests have run once with no mutant switched on."""
     (folder / file).write_text(source)
     found = find_mutants(source, file)
     some = dict(enumerate(one for one in found if only is None or one.new in only))
@@ -258,11 +260,18 @@ def outcomes(folder, file, source, only=None):
         run = mutants.Run(folder, ["tests"], some, coverage, 60)
         run.patience = 1
         run.control(server, 0)
-        for number in some:
-            run.judge(server, number)
+        yield run, server, refused
     finally:
         server.close()
-    return {(one.source, one.new): run.results[number][1] for number, one in some.items()}, refused
+
+
+def outcomes(folder, file, source, only=None):
+    """{(line of code, new text): why it was killed, or None} of a run over the mutants of one file."""
+    with prepared(folder, file, source, only) as (run, server, refused):
+        for number in run.mutants:
+            run.judge(server, number)
+        some = run.mutants.items()
+        return {(one.source, one.new): run.results[number][1] for number, one in some}, refused
 
 
 def test_killed_and_survived_are_told_apart(toy):
@@ -274,6 +283,36 @@ def test_killed_and_survived_are_told_apart(toy):
     assert results["if now:", "False"] is None
     assert results["return x + 1", "x - 1"] is None
     assert results["return 3 + 4", "3 - 4"] == "failed"
+
+
+def test_a_test_that_fails_only_once_kills_nothing(toy):
+    (toy / "tests" / "test_toy.py").write_text(
+        "import os\nfrom tensorlab import toy\n\n"
+        "def test_toy():\n    toy.add(2, 2)\n"
+        "    if os.path.exists('busy'):\n        os.remove('busy')\n        assert False\n"
+    )
+    source = "def add(x, y):\n    return x + y\n"
+    with prepared(toy, "tensorlab/toy.py", source, ("x - y",)) as (run, server, _):
+        (toy / "busy").touch()
+        run.judge(server, 0)
+    assert not (toy / "busy").exists()
+    assert run.results[0][:2] == (None, None)
+
+
+def test_what_took_too_long_is_tried_again_with_more_patience(toy):
+    (toy / "tests" / "test_toy.py").write_text(
+        "import time\nfrom tensorlab import toy\n\ndef test_toy():\n    time.sleep(toy.pause())\n"
+    )
+    source = "def pause():\n    return 0 * 4\n"
+    with prepared(toy, "tensorlab/toy.py", source, ("0 + 4", "4")) as (run, server, _):
+        assert [one.new for one in run.mutants.values()] == ["0 + 4", "4"]
+        run.patience = 2
+        run.judge(server, 0)
+        run.results[1] = "tests/test_toy.py::test_toy", "failed", 1, 0.1
+        assert run.results[0][:2] == ("tests/test_toy.py::test_toy", "hangs")
+        run.judge_again(server)
+    assert run.results[0][:2] == (None, None)
+    assert run.results[1][1] == "failed"
 
 
 def test_a_mutant_of_cython_that_does_not_compile_is_left_out(toy):

@@ -1,10 +1,10 @@
 """A pytest plugin that collects once and then runs chosen tests, again and again, each time with a mutant switched on.
 
 tools/mutants.py starts pytest with `-p mutants_plugin` and speaks with it over two pipes, in lines of JSON. A request
-is answered by one line for a test that failed, and by a last one:
+is answered by one line for each test that begins, until one fails, and by a last one:
 
     {"mutant": 17, "items": [4, 9], "seconds": 30, "record": false}
-    {"killer": "tests/ops/test_views.py::test_x"}
+    {"begun": "tests/ops/test_views.py::test_x"}
     {"mutant": 17, "why": "failed", "end": true}
 
 A forked child runs the tests, so a mutant can leave nothing behind. It shares work out among threads of its own, as
@@ -103,6 +103,8 @@ class Server:
         for i, (item, following) in enumerate(zip(items, [*items[1:], None], strict=True)):
             if request["record"]:
                 tl_mutants.forget()
+            else:
+                self.say(begun=item.nodeid)
             self.failed = False
             begin = time.perf_counter()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -111,7 +113,6 @@ class Server:
                 seconds = time.perf_counter() - begin
                 self.say(item=request["items"][i], ok=not self.failed, seconds=seconds, seen=passed)
             elif self.failed:
-                self.say(killer=item.nodeid)
                 return FAILED
         return SURVIVED
 

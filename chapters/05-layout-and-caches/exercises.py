@@ -99,19 +99,19 @@ class Lines(Exercise):
             behind = n * stride * item // line + 1, -(-n * stride * item // line)
             require(
                 came == true or stride * item < line or came not in (reach, *behind),
-                f"{where}: you gave {came}, expected {true}. You counted lines that are jumped over.",
+                f"{where} isn't {came}. You counted lines that are jumped over.",
             )
             require(
                 came == true or came not in behind,
-                f"{where}: you gave {came}, expected {true}. Nothing is read behind the last number.",
+                f"{where} isn't {came}. Nothing is read behind the last number.",
             )
             require(
                 came == true or came != n * stride * item // line,
-                f"{where}: you gave {came}, expected {true}. You rounded down, but a part of a line counts as one.",
+                f"{where} isn't {came}. You rounded down, but a part of a line counts as one.",
             )
             require(
                 came == true or came != n,
-                f"{where}: you gave {came}, expected {true}. With this stride, some numbers share a line.",
+                f"{where} isn't {came}. With this stride, some numbers share a line.",
             )
             expect(came, true, where)
 

@@ -109,7 +109,7 @@ class SizeAfter(Exercise):
             require(isinstance(came, int), f"size_after{case} is {came!r}; return an int.")
             if came == true:
                 continue
-            sizes = f"size_after{case} is {came}, and {true} is right."
+            sizes = f"size_after{case} isn't {came}."
             require(
                 true > 0, f"{sizes} The filter doesn't fit here: it is longer than the padded axis."
             )

@@ -69,11 +69,11 @@ class InTheEnd(Exercise):
             require(isinstance(came, int | float), f"result({x}) is {came!r}; return a number.")
             require(
                 came != (10 * (x + 2) + 1) * 2,
-                f"result({x}) is {came}, not {true}: `prepend` puts the doubling in front of the + 1.",
+                f"result({x}) isn't {came}: `prepend` puts the doubling in front of the + 1.",
             )
             require(
                 came != (10 * x + 2) * 2 + 1,
-                f"result({x}) is {came}, not {true}: a pre-hook runs before forward, so it changes x.",
+                f"result({x}) isn't {came}: a pre-hook runs before forward, so it changes x.",
             )
             expect(came, true, f"result({x})")
 

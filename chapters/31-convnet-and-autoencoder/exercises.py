@@ -120,7 +120,7 @@ class Size(Exercise):
             require(isinstance(came, int), f"size_after({n}, {layers}) is {came!r}; return an int.")
             if came == true:
                 continue
-            call = f"size_after({n}, {layers}) is {came}, and {true} is right."
+            call = f"size_after({n}, {layers}) isn't {came}."
             has_up = any(layer[0] == "up" for layer in layers)
             require(
                 has_up or came != true_size(n, layers, sides=1),

@@ -103,7 +103,7 @@ class CacheSize(Exercise):
                 continue
             call = (
                 f"cache_bytes({blocks}, {heads}, {width}, {tokens}, texts={texts}, shared={shared}, "
-                f"size={size}) is {came:,}, and {true:,} is right."
+                f"size={size}) isn't {came:,}."
             )
             require(2 * came != true, f"{call} A block keeps keys and values.")
             require(

@@ -95,7 +95,7 @@ class Stairs(Exercise):
             require(isinstance(came, int | float), f"rate returned {came!r}; return a number.")
             if math.isclose(came, true, rel_tol=1e-9):
                 continue
-            call = f"rate({epoch}, {lr}, {size}, {gamma}, {batches}) is {came:.4g}, and {true:.4g} is right."
+            call = f"rate({epoch}, {lr}, {size}, {gamma}, {batches}) isn't {came:.4g}."
 
             def near(value, came=came):
                 return math.isclose(came, value, rel_tol=1e-9)

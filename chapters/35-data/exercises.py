@@ -91,9 +91,7 @@ class Batches(Exercise):
             require(isinstance(came, int | float), f"steps returned {came!r}; return a number.")
             if came == true:
                 continue
-            said = (
-                f"steps({samples}, {size}, {drop_last}, {epochs}) is {came}, and {true} is right."
-            )
+            said = f"steps({samples}, {size}, {drop_last}, {epochs}) isn't {came}."
             require(
                 left > 0 or came != (whole + 1) * epochs,
                 f"{said} {size} divides the number of samples, so no batch is smaller.",

@@ -144,7 +144,7 @@ class Batches(Exercise):
                 )
                 if came == right:
                     continue
-                said = f"batches({samples}, {size}, {workers}, {kind!r}) is {came}, and {right} is right."
+                said = f"batches({samples}, {size}, {workers}, {kind!r}) isn't {came}."
                 require(
                     workers,
                     f"{said} A loader without workers reads the data itself, whatever their kind.",

@@ -101,7 +101,7 @@ class StoredBytes(Exercise):
             true, came = sum(by_storage.values()), stored_bytes(list(tensors))
             if came == true:
                 continue
-            said = f"For {about}, stored_bytes is {came!r}, and {true} is right."
+            said = f"For {about}, stored_bytes isn't {came!r}."
             starts = {x.data_ptr(): x.untyped_storage().nbytes() for x in tensors}
             require(
                 came != sum(starts.values()),

@@ -16,19 +16,41 @@ MOST_REASONS = 4
 
 def sentence(found, version):
     """Return the paragraph for one chapter."""
-    total, reasons = found["cells"], collections.Counter(found["only here"].values())
+    total, reasons = found["cells"], found["only here"].values()
     start = f"Does this page run in PyTorch? We tried, with `torch` from PyTorch {version}: "
-    left = reasons.total()
-    if not left:
+    if not reasons:
         return start + f"all of its {total} cells do, unchanged."
-    names = [f"`{why}` ({count})" for why, count in reasons.most_common() if why.isidentifier()]
-    rest = "The other one asks" if left == 1 else f"The other {left} ask"
-    text = f"{total - left} of its {total} cells run unchanged. {rest} for something that PyTorch hasn't got"
+    names = [f"`{why}`" for why in reasons if is_name(why)]
+    errors = [error_of(why) for why in reasons if not is_name(why)]
+    rest = []
     if names:
-        text += (
-            ": " + ", ".join(names[:MOST_REASONS]) + (", ..." if len(names) > MOST_REASONS else "")
-        )
-    return start + text + "."
+        verb = "asks" if len(names) == 1 else "ask"
+        rest.append(f"{len(names)} {verb} for something that PyTorch hasn't got ({listed(names)})")
+    if errors:
+        verb = "ends" if len(errors) == 1 else "end"
+        rest.append(f"{len(errors)} {verb} there with an error ({listed(errors)})")
+    ran = f"{total - len(reasons)} of its {total} cells run unchanged"
+    return f"{start}{ran}. Of the others, {' and '.join(rest)}."
+
+
+def is_name(why):
+    """Is the reason the name of something that PyTorch lacks? Else it is an error."""
+    return all(part.isidentifier() for part in why.split("."))
+
+
+def error_of(why):
+    """Return the kind of an error; one that ends the process has none."""
+    kind, colon, _ = why.partition(":")
+    return f"`{kind}`" if colon else "a crash"
+
+
+def listed(reasons):
+    """Return the commonest reasons, and how often each comes."""
+    counted = collections.Counter(reasons).most_common()
+    shown = [f"{why}: {count}" for why, count in counted[:MOST_REASONS]]
+    if more := sum(count for _, count in counted[MOST_REASONS:]):
+        shown.append(f"others: {more}")
+    return ", ".join(shown)
 
 
 def add_paragraph(app, doctree):

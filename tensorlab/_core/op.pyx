@@ -209,6 +209,9 @@ cdef class Op:
     def __repr__(self):
         return f"<Op {self.schema}>"
 
+    def __reduce__(self):
+        return REGISTRY.__getitem__, (self.name,)
+
 
 cdef run_function run_op
 

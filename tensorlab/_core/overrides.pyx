@@ -156,7 +156,7 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
             kind = type_of(arguments[i])
             if kind == <PyObject*>tensor_class:
                 continue
-            if kind == <PyObject*>list or kind == <PyObject*>tuple:
+            if isinstance(<object>arguments[i], (list, tuple)):
                 for value in <object>arguments[i]:
                     found = add_overloaded(found, value)
             else:
@@ -166,8 +166,8 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
     args = positional_arguments(arguments, positional)
     kwargs = named_arguments(arguments + positional, names)
     if entry.kind & OPERATOR and (
-            n == 0 or not (is_operand(<object>arguments[n - 1])
-                           or has_override(<object>arguments[n - 1]))):
+            n == 0 or not (has_override(<object>arguments[n - 1])       # first: a proxy answers any question
+                           or is_operand(<object>arguments[n - 1]))):
         return entry.original(function, arguments, flags, names)
     result = call_hooks(entry.public, found or [], args, kwargs)
     if result is NotImplemented and not entry.kind & OPERATOR:

@@ -487,3 +487,8 @@ cdef object end_record_inplace(OpNode node, TensorBase x):
 
 
 forbid_new(OpNode)
+
+
+def has_released(node):
+    """Whether backward has freed what this node had saved: a pass that comes here again raises."""
+    return isinstance(node, OpNode) and (<OpNode>node).is_released

@@ -10,19 +10,29 @@ PyTorch's names and behaviour.  Left out: programs whose Python branches on valu
 
 from tensorlab import _missing
 from tensorlab.fx import immutable_collections
+from tensorlab.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from tensorlab.fx.graph import CodeGen, Graph, PythonCode
+from tensorlab.fx.graph_module import GraphModule
 from tensorlab.fx.node import Node, has_side_effect, map_aggregate, map_arg
-from tensorlab.fx.wrapping import wrap
+from tensorlab.fx.proxy import Attribute, Proxy, TraceError
 
 __all__ = [
+    "PH",
+    "Attribute",
     "CodeGen",
     "Graph",
+    "GraphModule",
     "Node",
+    "Proxy",
+    "ProxyableClassMeta",
     "PythonCode",
+    "TraceError",
+    "Tracer",
     "has_side_effect",
     "immutable_collections",
     "map_aggregate",
     "map_arg",
+    "symbolic_trace",
     "wrap",
 ]
 

@@ -128,7 +128,7 @@ class CustomBuiltin(NamedTuple):
     obj: Any
 
 
-_custom_builtins = {}
+_custom_builtins: dict = {}
 # Names that a value cannot have, each with the one object that may.
 _illegal_names = {name: object() for name in keyword.kwlist} | vars(builtins)
 

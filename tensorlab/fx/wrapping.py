@@ -6,7 +6,7 @@ __all__ = ["wrap"]
 
 # {name: the names in it that are replaced while a program is traced}; a key is the `__dict__` of a
 # module, by identity.
-_wrapped_fns_to_patch = {}
+_wrapped_fns_to_patch: dict = {}
 
 
 def wrap(fn_or_name):

@@ -9,6 +9,7 @@ same kinds for hooks of all modules.  A call without any hook tests one flag, `_
 """
 
 import functools
+import threading
 import warnings
 from collections import OrderedDict
 
@@ -90,6 +91,12 @@ class Hooked:
 
     def __call__(self, *args, **kwargs):
         if self._is_hooked:
+            return call_otherwise(self, args, kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _call_as_python(self, *args, **kwargs):
+        """What a call does without the compiler."""
+        if self._is_hooked:
             return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
@@ -161,12 +168,36 @@ class Hooked:
 ALL = {**no_hooks(), "_is_full_backward_hook": None}  # hooks of all modules
 
 
+class Interceptor(threading.local):
+    """A function of (module, args, kwargs) that this thread calls in the place of modules, or None.
+
+    The compiler sets it, and `Hooked._is_hooked`, where a call can't be recorded but those of its parts can.
+    """
+
+    call = None
+
+
+interceptor = Interceptor()
+
+
 # ------------------------------------------------------------ calling
+def call_otherwise(module, args, kwargs):
+    """A call of a module that has hooks, or that has been compiled; or of any while there is an interceptor."""
+    if interceptor.call is not None:
+        return interceptor.call(module, args, kwargs)
+    compiled = module.__dict__.get("_compiled_call_impl")
+    if compiled is not None:
+        return compiled(*args, **kwargs)
+    return call_with_hooks(module, args, kwargs)
+
+
 def call_with_hooks(module, args, kwargs):
     """Call `module.forward` between its hooks and those of all modules."""
     own = module.__dict__
     if not (Hooked._is_hooked or any(map(own.__getitem__, KINDS))):
-        del own["_is_hooked"]  # its hooks have been removed; the next call is as fast as any
+        if "_compiled_call_impl" not in own:
+            # its hooks have been removed; the next call is as fast as any
+            own.pop("_is_hooked", None)
         return module.forward(*args, **kwargs)
     call = [args, kwargs, None]  # what hooks that are always called get to see
     pending = always_called(module)

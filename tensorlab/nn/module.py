@@ -79,6 +79,7 @@ class Module(Hooked, Stateful):
 
     training = True
     dump_patches = False
+    _compiler = None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):
@@ -97,6 +98,13 @@ class Module(Hooked, Stateful):
         raise NotImplementedError(
             f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
         )
+
+    def compile(self, *args, **kwargs):
+        """Make calls of this module compiled ones: `tensorlab.compile` with these arguments, in place.
+
+        A copy of the module, and what is pickled of it, is not compiled.
+        """
+        Module._compiler(self, *args, **kwargs)
 
     # ------------------------------------------------------------ registration
     @property
@@ -225,6 +233,11 @@ class Module(Hooked, Stateful):
         super().__delattr__(name)
         for kind in REGISTRIES:
             self.__dict__.get(kind, {}).pop(name, None)
+
+    def __getstate__(self):
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)  # generated code belongs to this module in this process
+        return state
 
     def __setstate__(self, attributes):
         # A shallow copy shares values, not registries: what is added to one is not in the other.

@@ -75,8 +75,7 @@ def minus_log_likelihood(log_probs, targets, steps, lengths, blank):
     symbols = full((batch, 2 * targets.size(1) + 1), blank, dtype=targets.dtype)
     symbols[:, 1::2] = targets  # blank, first label, blank, second label, ..., blank
     places = arange(symbols.size(1))
-    before_last = cat([full((batch, 2), -1, dtype=symbols.dtype), symbols], 1)[:, :-2]
-    may_skip = symbols != before_last  # the blank between two different labels
+    may_skip = symbols != symbols.roll(2, 1)  # the blank between two different labels
     of_symbols = log_probs.gather(2, symbols.unsqueeze(0).expand(count, batch, places.numel()))
     never = full((batch, places.numel()), NEVER, dtype=log_probs.dtype)
     start = zeros((batch, 1), dtype=log_probs.dtype)

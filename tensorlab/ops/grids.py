@@ -161,8 +161,8 @@ def inside(x, n, padding_mode, align_corners):
 
 def reflected(x, low, high):
     """Mirror at low / 2 and high / 2 as often as needed."""
-    if low == high:
-        return x * 0
+    if low == high:  # the only pixel of an axis whose corners are aligned: in_pixels gives 0
+        return x
     start, span = low / 2, (high - low) / 2
     distance = (x - start).abs()
     flips = (distance / span).detach().floor()

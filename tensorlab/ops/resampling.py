@@ -79,9 +79,6 @@ def interpolate(
     if mode == "area":
         return AVERAGES[input.dim()](input, tuple(sizes))
     check_dtype(input, mode, antialias)
-    is_same = sizes == list(input.shape[2:]) and not antialias
-    if is_same and mode not in ("bicubic", "nearest-exact"):
-        return input.clone()
     is_bytes = input.dtype is UINT8 and mode not in ANY_DIMS
     x, kind = input, np.float64 if is_bytes or input.element_size() == 8 else np.float32
     for axis in reversed(range(axes)):
@@ -157,9 +154,9 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
     """Resample along one dimension; `step` is the old distance between new places, if it was given."""
     old = x.size(dim)
     # As in PyTorch, a size that stays is left alone in some modes, whatever the scale.
-    is_kept = mode.endswith("linear") or (mode == "nearest" and x.dim() == 4)
+    is_kept = antialias or mode.endswith("linear") or (mode == "nearest" and x.dim() == 4)
     is_bytes = x.dtype is UINT8 and mode not in ANY_DIMS
-    if old == size and (step in (None, 1.0) or (is_kept and not antialias) or is_bytes):
+    if old == size and (step in (None, 1.0) or is_kept or is_bytes):
         return x
     if align_corners:
         step = (old - 1) / (size - 1) if size > 1 else 0.0

@@ -21,12 +21,13 @@ from tensorlab._core.layout cimport (
     wrap_dim,
 )
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside
+from tensorlab._core.operands cimport check_same_place
+from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, empty_beside, empty_like
 from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
 
-from tensorlab.errors import DimensionError, IndexOutOfRange, ShapeError
+from tensorlab.errors import DimensionError, IndexOutOfRange, MemoryLayoutError, ShapeError
 
 
 # ---------------------------------------------------------------- view_backward
@@ -36,18 +37,21 @@ cdef Op VIEW_BACKWARD = Op("view_backward(Tensor grad, int[] shape, Any view, An
 def view_backward_derivative(grad, view, where):
     return run_tuple(view, (grad, *where))
 
-cdef TensorBase part_of_zeros(TensorBase out, TensorBase grad, object view, object where):
-    """The part `view(out, *where)`, which must have the shape of grad."""
+cdef TensorBase checked_part(TensorBase out, TensorBase source, object view, object where, str op, str name):
+    """The part `view(out, *where)`, which must have the shape of `source`."""
     cdef TensorBase part
     if not isinstance(view, Op) or not (<Op>view).is_view or (<Op>view).kernel == NULL:
-        raise TypeError(f"view_backward: view must be an op that makes a view, such as select, not {view!r}")
+        raise TypeError(f"{op}: view must be an op that makes a view, such as select, not {view!r}")
     if not isinstance(where, (tuple, list)) or (<Op>view).arity != 1 + len(where):
-        raise TypeError(f"view_backward: where must hold the arguments of {(<Op>view).schema} after the tensor, not {where!r}")
+        raise TypeError(f"{op}: where must hold the arguments of {(<Op>view).schema} after the tensor, not {where!r}")
     part = run_tuple(<Op>view, (out, *where))
-    if part.shape != grad.shape:
-        raise ShapeError(f"view_backward: the gradient has shape {shape_text(grad.ndim_, grad.sizes)}, but {(<Op>view).name} of "
+    if part.shape != source.shape:
+        raise ShapeError(f"{op}: {name} has shape {shape_text(source.ndim_, source.sizes)}, but {(<Op>view).name} of "
                          f"a tensor of shape {shape_text(out.ndim_, out.sizes)} has {shape_text(part.ndim_, part.sizes)}")
     return part
+
+cdef TensorBase part_of_zeros(TensorBase out, TensorBase grad, object view, object where):
+    return checked_part(out, grad, view, where, "view_backward", "the gradient")
 
 cdef TensorBase view_backward_result(TensorBase grad, object shape, object view, object where):
     cdef ssize[MAX_NDIM] sizes
@@ -76,6 +80,34 @@ cdef TensorBase view_backward_kernel(TensorBase grad, object shape, object view,
 
 VIEW_BACKWARD.kernel = <void*>view_backward_kernel
 VIEW_BACKWARD.shape_rule = <void*>view_backward_result
+
+
+# ---------------------------------------------------------------- view_scatter
+# A write through a view, as an op that makes a new tensor: what the compiler's graphs have in its place.
+cdef Op VIEW_SCATTER = Op("view_scatter(Tensor x, Tensor source, Any view, Any where) -> Tensor")
+
+@VIEW_SCATTER.derivative("x")
+def view_scatter_derivative_x(grad, view, where):
+    hidden = run_tuple(view, (grad, *where))
+    return run_4(VIEW_SCATTER, grad, hidden.new_zeros(hidden.shape), view, where)
+
+@VIEW_SCATTER.derivative("source")
+def view_scatter_derivative_source(grad, view, where):
+    return run_tuple(view, (grad, *where))
+
+cdef TensorBase view_scatter_kernel(TensorBase x, TensorBase source, object view, object where):
+    """A copy of x in which the part `view(x, *where)` is `source`. On meta nothing is copied."""
+    cdef TensorBase out = empty_like(x, x.dtype_), part
+    check_same_place(x, source, "view_scatter")
+    part = checked_part(out, source, view, where, "view_scatter", "the source")
+    if may_have_internal_overlap(part.ndim_, part.sizes, part.strides):
+        raise MemoryLayoutError(f"view_scatter: {(<Op>view).name} shows places of x several times; which element of the source "
+                                f"they should get is not defined")
+    copy_into(out, x)
+    copy_into(part, source)
+    return out
+
+VIEW_SCATTER.kernel = <void*>view_scatter_kernel
 
 
 # ---------------------------------------------------------------- select

@@ -15,54 +15,21 @@ import os
 import secrets
 import stat
 import struct
-import sys
 import threading
 import zipfile
 import zlib
 
 from ..errors import FileFormatError
 
-__all__ = ["Reader", "Writer", "replacing"]
+__all__ = ["Reader", "replacing"]
 
 ALIGNMENT = 64
 VERSION = "3"
-DATE = (1980, 1, 1, 0, 0, 0)  # the same objects give the same file
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 PIECE = 1 << 20  # bytes that are in the cache while their checksum is taken
 
 
-# ---------------------------------------------------------------- writing
-class Writer:
-    """Writes the entries of a checkpoint into a file that is open for writing."""
-
-    def __init__(self, file, name):
-        if not hasattr(file, "write"):
-            raise AttributeError(
-                f"save: f is a {type(file).__name__}; expected a path, or a file that is open for writing bytes"
-            )
-        self.zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
-        self.name = name
-
-    def add(self, entry, data):
-        """Add an entry; `data` is bytes or a memoryview of bytes."""
-        info = zipfile.ZipInfo(f"{self.name}/{entry}", DATE)
-        info.file_size = len(data)
-        header = self.zip.fp.tell() + LOCAL_HEADER.size + len(info.filename.encode())
-        if info.file_size * 1.05 > zipfile.ZIP64_LIMIT:
-            header += 20  # a field for large sizes, which zipfile adds
-        padding = -(header + 4) % ALIGNMENT
-        info.extra = b"FB" + struct.pack("<H", padding) + b"Z" * padding
-        with self.zip.open(info, "w") as out:
-            for start in range(0, len(data), PIECE):
-                out.write(data[start : start + PIECE])
-        info.extra = b""  # the directory at the end repeats it otherwise
-
-    def close(self):
-        self.add("byteorder", sys.byteorder.encode())
-        self.add("version", f"{VERSION}\n".encode())
-        self.zip.close()
-
-
+# ---------------------------------------------------------------- a file that takes the place of another
 @contextlib.contextmanager
 def replacing(path):
     """Open a new file that takes the place of `path` at the end; if anything fails, `path` stays as it was."""

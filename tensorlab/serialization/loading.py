@@ -5,13 +5,12 @@ import io
 import os
 import pickle
 import pickletools
-from concurrent.futures import ThreadPoolExecutor
 
 from .._core.exchange import frombuffer
 from ..errors import FileFormatError
-from ..threads import get_num_threads
 from . import names
 from .archive import Reader
+from .checksums import Threads
 from .legacy import START, is_legacy, load_legacy
 from .storages import UINT8, Storages, bytes_of, needs_swap, new_storage
 from .unpickler import Unpickler
@@ -90,12 +89,8 @@ def load_zip(file, map_location, unpickle, is_mapped):
     archive = Reader(file)
     if is_mapped:
         return unpickled(archive, map_location, unpickle, mapper_of(archive))
-    # Most of the time goes into checksums, and threads can take them at once.
-    pool = ThreadPoolExecutor(get_num_threads())
-    try:
-        return unpickled(archive, map_location, unpickle, reader_of(archive, pool))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with Threads() as threads:
+        return unpickled(archive, map_location, unpickle, reader_of(archive, threads))
 
 
 def unpickled(archive, map_location, unpickle, storage_of):
@@ -129,21 +124,21 @@ def mapper_of(archive):
     return storage_of
 
 
-def reader_of(archive, pool):
-    """Return the function that reads an entry. Large ones are being read by the threads of a pool from now on."""
+def reader_of(archive, threads):
+    """Return the function that reads an entry. Large ones are being read by threads from now on."""
     ahead = {}
     for entry, size in archive.storages():
         if size >= LARGE:
             storage = new_storage(size)
-            ahead[entry] = storage, pool.submit(archive.read_into, entry, bytes_of(storage))
+            ahead[entry] = storage, threads.run(archive.read_into, entry, bytes_of(storage))
 
     def storage_of(entry, size):
         if entry not in ahead:
             storage = new_storage(size)
             archive.read_into(entry, bytes_of(storage) if size else memoryview(b""))
             return storage
-        storage, reading = ahead.pop(entry)
-        reading.result()
+        storage, wait = ahead.pop(entry)
+        wait()
         return storage
 
     return storage_of

@@ -2,9 +2,10 @@
 
 import os
 
-from .archive import Writer, replacing
+from .archive import replacing
 from .pickler import dumps
 from .storages import bytes_of
+from .writing import Writer
 
 __all__ = ["save"]
 
@@ -40,14 +41,17 @@ def save(
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         pickled = dumps(obj)  # before anything is opened
         with replacing(f) as file:
-            write(file, name, *pickled)
+            write(Writer(file, name, is_ours=True), *pickled)
         return
-    write(f, "archive", *dumps(obj))
+    write(Writer(f, "archive"), *dumps(obj))
 
 
-def write(file, name, pickled, storages):
-    writer = Writer(file, name)
-    writer.add("data.pkl", pickled)
-    for key, storage in enumerate(storages):
-        writer.add(f"data/{key}", bytes_of(storage) if len(storage) else b"")
-    writer.close()
+def write(writer, pickled, storages):
+    try:
+        writer.add("data.pkl", pickled)
+        for key, storage in enumerate(storages):
+            writer.add(f"data/{key}", bytes_of(storage) if len(storage) else b"")
+        writer.close()
+    except BaseException:
+        writer.abandon()
+        raise

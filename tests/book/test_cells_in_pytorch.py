@@ -68,12 +68,25 @@ def test_a_cell_runs_in_pytorch_or_says_what_it_asks_for(tmp_path):
         ({"cells": 2, "only here": {}}, "all of its 2 cells do, unchanged."),
         (
             {"cells": 4, "only here": {"2": "viz", "3": "viz", "4": "log"}},
-            "1 of its 4 cells run unchanged. The other 3 ask for something that PyTorch hasn't got: "
-            "`viz` (2), `log` (1).",
+            "1 of its 4 cells run unchanged. Of the others, 3 ask for something that PyTorch hasn't got "
+            "(`viz`: 2, `log`: 1).",
         ),
         (
             {"cells": 4, "only here": {"2": "IndexError: list"}},
-            "3 of its 4 cells run unchanged. The other one asks for something that PyTorch hasn't got.",
+            "3 of its 4 cells run unchanged. Of the others, 1 ends there with an error (`IndexError`: 1).",
+        ),
+        (
+            {
+                "cells": 5,
+                "only here": dict(enumerate(["KeyError: 'a'", "viz", "crash here", "m.n"])),
+            },
+            "1 of its 5 cells run unchanged. Of the others, 2 ask for something that PyTorch hasn't got "
+            "(`viz`: 1, `m.n`: 1) and 2 end there with an error (`KeyError`: 1, a crash: 1).",
+        ),
+        (
+            {"cells": 9, "only here": dict(enumerate("aabcdef"))},
+            "2 of its 9 cells run unchanged. Of the others, 7 ask for something that PyTorch hasn't got "
+            "(`a`: 2, `b`: 1, `c`: 1, `d`: 1, others: 2).",
         ),
     ],
 )

@@ -79,6 +79,21 @@ def test_a_wrong_answer_fails_and_is_told_what_it_mistakes(chapter, exercise, wr
         assert wrong.says not in re.sub(r"\s+", " ", elsewhere), other
 
 
+@pytest.mark.parametrize(
+    "chapter, exercise, wrong", [p for p in WRONG_ANSWERS if p.values[1].kind == "warm-up"]
+)
+def test_a_warm_up_does_not_tell_what_was_expected(chapter, exercise, wrong):
+    verdict = verdict_on(chapter, exercise, wrong.code)
+    assert not re.search(r"\d is right\b|\bexpected \S*\d|\bnot \d", verdict_text(verdict))
+    try:  # the call as it is shown, answered by the solution
+        true = eval(verdict.call, names_of(chapter, exercise.solution))
+    except Exception:
+        return  # it isn't shown in full, or the answer isn't a function
+    if isinstance(true, (int, float)) and not isinstance(true, bool) and true > 10:
+        shown = verdict.remark.replace(verdict.call, "")
+        assert f"{true}" not in re.findall(r"[\d.]*\d", shown.replace(",", ""))
+
+
 @pytest.mark.parametrize("chapter, exercise, bug", BUG_HUNTS)
 def test_a_planted_bug_is_found_by_the_model_test_and_missed_by_the_stub(chapter, exercise, bug):
     model = names_of(chapter, exercise.solution)["test"]

@@ -528,6 +528,7 @@ def test_data_parallel_calls_its_module():
     x = tensorlab.ones(4, 2)
     assert module(x).equal(module.module(x))
     assert list(module.state_dict()) == ["module.weight", "module.bias"]
+    assert module.device_ids == require_torch().nn.DataParallel(module=None).device_ids == []
     with pytest.raises(RuntimeError, match="no accelerator"):
         nn.DataParallel(nn.Linear(2, 3), device_ids=[0, 1])
 

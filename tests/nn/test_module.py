@@ -535,6 +535,17 @@ def test_a_tensor_of_another_class_that_became_a_parameter_counts_as_one():
     assert dict(module.named_parameters()) == {"weight": made}
 
 
+def test_a_class_that_detaches_into_another_class_is_no_parameter():
+    for package in (tensorlab, require_torch()):
+
+        class Leaving(package.Tensor):
+            def detach(self):
+                return super().detach().as_subclass(package.Tensor)  # noqa: B023 (it runs at once)
+
+        with pytest.raises(RuntimeError, match=r"detach\(\)"):
+            package.nn.Parameter(package.ones(2).as_subclass(Leaving))
+
+
 def test_a_parameter_is_copied_once_in_one_copy():
     weight = nn.Parameter(tensorlab.ones(2))
     first, second = copy.deepcopy([weight, weight])

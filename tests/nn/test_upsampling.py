@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tensorlab.ops.resampling import cubic_terms, linear_terms
 from tests.oracle import require_torch
 
 torch = require_torch()
 RNG = np.random.default_rng(3)
 SHAPES = {3: (2, 3, 7), 4: (2, 3, 7, 5), 5: (2, 2, 4, 3, 5)}
-DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
+DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "lanczos": 4, "trilinear": 5}
 
 
 def programs():
@@ -32,11 +33,18 @@ def programs():
                 yield shape, {"mode": mode, **size}
             for mode, needed in DIMS.items():
                 for corners in (None, False, True):
-                    if needed == dims:
+                    if needed == dims and mode != "lanczos":
                         yield shape, {"mode": mode, "align_corners": corners, **size}
-    for scale in ((1.3, 1.3), (1.1, 1.4)):  # sizes that stay, with a scale
-        for mode in ("nearest", "nearest-exact", "bilinear", "bicubic"):
-            yield (1, 2, 3, 3), {"mode": mode, "scale_factor": scale}
+    for scale in ((1.3, 1.3), (1.1, 1.4), (1.3, 0.6)):  # sizes that stay, with a scale
+        for mode, dims in (
+            *DIMS.items(),
+            *itertools.product(("nearest", "nearest-exact"), (3, 4, 5)),
+        ):
+            options = {"mode": mode, "scale_factor": (*scale, 1.2)[: dims - 2]}
+            if mode != "lanczos":
+                yield (1, 2, 3, 3, 3)[:dims], options
+            if dims == 4 and mode in DIMS:
+                yield (1, 2, 3, 7), {**options, "antialias": True}
     for mode, corners in itertools.product(("bilinear", "bicubic"), (False, True)):
         for size in (
             {"size": (3, 4)},
@@ -69,9 +77,13 @@ def test_values_and_gradients_are_those_of_pytorch(index, dtype):
     tolerance = 1e-11 if dtype == "float64" else 3e-5
     results = run(tensorlab, values, options, dtype), run(torch, values, options, dtype)
     is_volume = options["mode"] == "nearest" and len(shape) == 5
-    stays = options["mode"] == "bicubic" and results[0][0].shape == shape
+    stays = any(n == new for n, new in zip(shape[2:], results[0][0].shape[2:], strict=True))
     if "scale_factor" in options and (is_volume or stays):
         results = [one[:1] for one in results]  # PyTorch's gradient forgets the scale there
+        x = tensorlab.tensor(values.tolist(), dtype=tensorlab.float64, requires_grad=True)
+        assert tensorlab.autograd.gradcheck(
+            lambda x: tensorlab.nn.functional.interpolate(x, **options), [x], fast_mode=True
+        )
     for ours, theirs in zip(*results, strict=True):
         assert tuple(ours.shape) == tuple(theirs.shape)
         assert str(ours.dtype) == f"tensorlab.{dtype}"
@@ -118,6 +130,16 @@ def test_a_wide_filter_over_bytes_is_that_of_pytorch(size):
         for T in (tensorlab, torch)
     ]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("terms", [linear_terms, cubic_terms])
+def test_a_place_that_is_rounded_to_the_end_stays_inside(terms):
+    """The last of more than 2**24 new places cannot be told from the one behind it in float32."""
+    old = 2**24
+    new = np.arange(2 * old - 4, 2 * old).astype(np.float32)
+    places, weights = terms(np.float32(0.5) * (new + np.float32(0.5)) - np.float32(0.5), old)
+    assert max(place.max() for place in places) == old - 1
+    np.testing.assert_allclose(sum(weights), 1, rtol=1e-6)
 
 
 def test_half_numbers_are_added_in_float32():

@@ -165,6 +165,12 @@ INSIDE = [
         normal(2, 6, 5),
         derivatives=0,
     ),
+    Sample(
+        "view_scatter",
+        lambda T, x, y: REGISTRY["view_scatter"](x, y, REGISTRY["select"], (0, 1)),
+        normal(3, 4),
+        normal(4),
+    ),
     Sample("rsub of tensors", lambda T, x, y: REGISTRY["rsub"](x, y), normal(3, 4), normal(4)),
 ]
 

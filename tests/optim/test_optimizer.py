@@ -1,6 +1,8 @@
 """Groups, state, closures and errors of optimizers."""
 
 import copy
+import inspect
+import itertools
 import pickle
 
 import pytest
@@ -224,3 +226,55 @@ def test_a_number_of_steps_that_is_not_one_float_is_refused_before_anything_is_w
     with pytest.raises(RuntimeError, match="^Adam: step is"):
         optimizer.step()
     assert parameter.tolist() == before
+
+
+# ---------------------------------------------------------------- every option of every optimizer
+NAMES = [name for name in optim.__all__ if name[0].isupper() and name != "Optimizer"]
+MATTERS_WITH = {"nesterov": {"momentum": 0.9}, "dampening": {"momentum": 0.9}}
+HALF_IS_REFUSED = {"d": 2.0, "etas": (0.3, 1.7), "adjust_lr_fn": "match_rms_adamw"}
+
+
+def other_value(value):
+    """A value that is not the default; half of a number is in range nearly everywhere."""
+    if isinstance(value, tuple):
+        return tuple(other_value(one) for one in value)
+    if value is None or isinstance(value, bool):
+        return not value
+    return value / 2 or 0.25
+
+
+def each_option(name):
+    """Yield options of which one is not the default of the optimizer of this name."""
+    for option, parameter in inspect.signature(getattr(optim, name)).parameters.items():
+        if option != "params":
+            value = HALF_IS_REFUSED.get(option, other_value(parameter.default))
+            yield {"lr": 0.1, option: value, **MATTERS_WITH.get(option, {})}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_option_stands_in_the_groups_as_in_pytorch(name):
+    for options in each_option(name):
+        found = []
+        for package in (tensorlab, require_torch()):
+            matrix = package.nn.Parameter(package.ones(2, 2))
+            optimizer = getattr(package.optim, name)([matrix], **options)
+            (group,) = optimizer.param_groups
+            found.append({key: value for key, value in group.items() if key != "params"})
+            assert found[-1].items() >= options.items()
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_each_option_means_the_same_in_the_fused_step_and_in_its_formula(name):
+    for options in each_option(name):
+        found = []
+        for differentiable in (False, True) if "fused" not in options else ():
+            param = tensorlab.tensor([1.0, -2.0, 0.5], dtype=tensorlab.float64)
+            given = {**options, "differentiable": differentiable}
+            optimizer = getattr(optim, name)([param], **given)
+            for step in range(4):
+                param.grad = tensorlab.tensor([0.3 * step, -0.7, 1.0 - step]).double()
+                optimizer.step()
+            found.append((param, list(optimizer.state[param].values())))
+        for fused, formula in itertools.pairwise(found):
+            tensorlab.testing.assert_close(fused, formula)

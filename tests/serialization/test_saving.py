@@ -5,12 +5,17 @@ import fractions
 import io
 import os
 import pickle
+import random
+import re
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -19,45 +24,88 @@ from tensorlab import nn
 from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
 from tensorlab.serialization.archive import replacing
 from tests.oracle import require_torch
+from tests.serialization.examples import shown
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals, limits and rights of POSIX")
-# Saves numbers over and over, and says so once it has begun.
+# Saves numbers over and over, and says so once it has begun. In two cases every second save has to fail: the disk is
+# full after some bytes, or the folder can't be written.
 WRITER = """
-import sys, tensorlab
+import os, resource, sys, tensorlab
+
+path, case = sys.argv[1:]
+folder = os.path.dirname(path)
+if os.geteuid() == 0:
+    os.seteuid(65534)  # root may write everywhere
+
+def save(step):
+    tensorlab.save({"step": step, "x": tensorlab.full((50_000,), float(step))}, path)
+
+def fail_to_save():
+    try:
+        save(-1)
+    except OSError:
+        return
+    os._exit(1)
+
 for step in range(1, 10**9):
-    tensorlab.save({"step": step, "x": tensorlab.full((50_000,), float(step))}, sys.argv[1])
+    save(step)
+    if case == "full disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (step * 777 % 200_000, resource.RLIM_INFINITY))
+        fail_to_save()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    if case == "read-only folder":
+        os.chmod(folder, 0o500)
+        fail_to_save()
+        os.chmod(folder, 0o700)
     if step == 1:
         print("begun", flush=True)
 """
+CASES = "nothing", "full disk", "read-only folder"
 
 
-def kill_at_random(path, times):
-    """Kill a program that saves, and check what is there."""
-    steps = []
-    for i in range(times):
+@pytest.fixture
+def folder_for_all():
+    """A folder that belongs to the user as whom the program saves."""
+    with tempfile.TemporaryDirectory() as name:
+        if os.geteuid() == 0:
+            os.chown(name, 65534, 65534)
+        yield Path(name)
+
+
+def kill_at_random(folder, case, times):
+    """Kill a program that saves, and check what is there; return the step that was found each time."""
+    steps, path, moments = [], folder / "x.pt", random.Random(case)
+    for _ in range(times):
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", WRITER, str(path), case], stdout=subprocess.PIPE, text=True
         )
         assert child.stdout.readline() == "begun\n"
-        time.sleep(0.003 * (i % 17))
+        time.sleep(0.05 * moments.random())
+        assert child.poll() is None
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
+        folder.chmod(0o700)
         found = tensorlab.load(path)
         assert found["x"].tolist() == [float(found["step"])] * 50_000
+        for name in os.listdir(folder):  # the one that was being written may be left
+            assert name == "x.pt" or re.fullmatch(r"\.x\.pt\.[0-9a-f]{8}\.part", name)
         steps.append(found["step"])
+    assert min(steps) >= 1
     return steps
 
 
 @posix
-def test_a_killed_save_leaves_the_old_file_or_the_new_one(tmp_path):
-    assert max(kill_at_random(tmp_path / "x.pt", 6)) > 1
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_save_leaves_the_old_file_or_the_new_one(folder_for_all, case):
+    assert max(kill_at_random(folder_for_all, case, 3)) > 1
 
 
 @posix
 @pytest.mark.nightly
-def test_two_hundred_killed_saves(tmp_path):
-    assert max(kill_at_random(tmp_path / "x.pt", 200)) > 1
+@pytest.mark.parametrize(("case", "times"), list(zip(CASES, (80, 60, 60), strict=True)))
+def test_two_hundred_killed_saves(folder_for_all, case, times):
+    assert len(set(kill_at_random(folder_for_all, case, times))) > times / 10
 
 
 FULL = """
@@ -84,22 +132,26 @@ def test_a_full_disk_leaves_the_old_file(tmp_path):
     assert [one.name for one in tmp_path.iterdir()] == ["x.pt"]
 
 
-@posix
-def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         tensorlab.save(1, tmp_path / "nowhere" / "x.pt")
-    folder = tmp_path / "closed"
-    folder.mkdir()
-    tensorlab.save({"a": 1}, folder / "x.pt")
-    folder.chmod(0o500)
+
+
+@posix
+def test_a_folder_that_cannot_be_written_is_an_error(folder_for_all):
+    path, user = folder_for_all / "x.pt", os.geteuid()
+    tensorlab.save({"a": 1}, path)
+    folder_for_all.chmod(0o500)
+    if user == 0:
+        os.seteuid(65534)
     try:
-        if os.access(folder, os.W_OK):
-            pytest.skip("this user may write everywhere")
         with pytest.raises(PermissionError):
-            tensorlab.save({"a": 2}, folder / "x.pt")
+            tensorlab.save({"a": 2}, path)
     finally:
-        folder.chmod(0o700)
-    assert tensorlab.load(folder / "x.pt") == {"a": 1}
+        os.seteuid(user)
+        folder_for_all.chmod(0o700)
+    assert tensorlab.load(path) == {"a": 1}
+    assert os.listdir(folder_for_all) == ["x.pt"]
 
 
 def test_what_cannot_be_pickled_leaves_the_old_file(tmp_path):
@@ -373,6 +425,33 @@ def test_heads_of_the_older_format_are_checked():
     other = b"%d" % ((int(data[digit : digit + 1]) + 1) % 10)
     with pytest.raises(FileFormatError, match="list of storages is not that of its tensors"):
         tensorlab.load(io.BytesIO(data[:digit] + other + data[digit + 1 :]))
+
+
+def test_an_older_file_that_does_not_say_its_byte_order_is_little_endian():
+    torch = require_torch()
+    file = io.BytesIO()
+    torch.save(torch.tensor([1.5, -2.0]), file, _use_new_zipfile_serialization=False)
+    unsaid = file.getvalue().replace(b"little_endian", b"little_endiam")
+    assert unsaid != file.getvalue()
+    for package in (tensorlab, torch):
+        assert package.load(io.BytesIO(unsaid)).tolist() == [1.5, -2.0]
+
+
+def test_tensors_of_the_first_versions_learn_nothing():
+    torch = require_torch()
+
+    class First:
+        def __reduce__(self):
+            storage = torch.arange(13.0).storage()
+            return torch._utils._rebuild_tensor, (storage, 3, (2, 3), (1, 4))
+
+    file = io.BytesIO()
+    with warnings.catch_warnings(action="ignore"):  # of the typed storage
+        torch.save(First(), file)
+    found = [package.load(io.BytesIO(file.getvalue())) for package in (tensorlab, torch)]
+    assert shown(found[0]) == shown(found[1])
+    assert found[0].tolist() == [[3.0, 7.0, 11.0], [4.0, 8.0, 12.0]]
+    assert not found[0].requires_grad
 
 
 def test_long_names_of_files_are_no_hindrance(tmp_path):

@@ -10,6 +10,7 @@ from tensorlab._core.function import FunctionNode
 from tensorlab._core.layers import Layer, entered_layers
 from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.overrides import active_modes
+from tensorlab._core.recording import has_released
 from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 
@@ -146,6 +147,7 @@ class Recording:
             grads,
             self.grad_enabled,
             draws_random(calls),
+            self.is_spent,
         )
         tensors = [x for x, _, _ in inputs]
         trace.guards = Guards(
@@ -209,21 +211,28 @@ class Recording:
             raise CannotTrace(
                 "makes a tensor that requires grad, and returns a tensor that requires grad"
             )
-        waiting = [history_of(x)[1] for x in wanted]
-        seen = set(known)
+        self.is_spent = bool(wanted)
+        for x in wanted:
+            self.is_spent &= self.check_history(x, set(known))
+        tensors = [thing for thing in self.state.things.values() if thing.kind == "tensor"]
+        if self.state.names & {"backward", "grad"} and any(thing.copy[0][4] for thing in tensors):
+            raise CannotTrace("may run backward to a tensor that has hooks")
+
+    def check_history(self, x, seen):
+        """Refuse a result with a history that ops did not make; returns whether backward has been there, so that it is of no use."""
+        waiting, is_spent = [history_of(x)[1]], False
         while waiting:
             node = waiting.pop()
             if node is None or id(node) in seen:
                 continue
             seen.add(id(node))
+            is_spent |= has_released(node)
             if isinstance(node, FunctionNode):
                 raise CannotTrace(
                     "returns the result of an autograd.Function, whose backward is Python"
                 )
             waiting += [edge[0] for edge in node.next_functions]
-        tensors = [thing for thing in self.state.things.values() if thing.kind == "tensor"]
-        if self.state.names & {"backward", "grad"} and any(thing.copy[0][4] for thing in tensors):
-            raise CannotTrace("may run backward to a tensor that has hooks")
+        return is_spent
 
 
 def record(function, args=(), kwargs=None):

@@ -59,13 +59,14 @@ class Trace:
     grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is another one after the call
     grad_enabled : bool, grad mode at entry
     draws_random : bool, whether an op reads the default generator
+    is_spent : bool, whether backward has run through the history of every result that has one, so that it can't run again
     value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order; `meta["val"]` is
         what was read
     """
 
-    def __init__(self, graph, inputs, grad_assignments, grad_enabled, draws_random):
+    def __init__(self, graph, inputs, grad_assignments, grad_enabled, draws_random, is_spent=False):
         self.graph, self.inputs, self.grad_assignments = graph, inputs, grad_assignments
-        self.grad_enabled, self.draws_random = grad_enabled, draws_random
+        self.grad_enabled, self.draws_random, self.is_spent = grad_enabled, draws_random, is_spent
         self.value_reads = [node for node in graph.nodes if is_value_read(node)]
         self.guards = None
 

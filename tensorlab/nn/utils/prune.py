@@ -126,7 +126,6 @@ class BasePruningMethod(ABC):
         """Make the pruned tensor the parameter for good: mask and original are dropped."""
         name = self._tensor_name
         pruned = self.apply_mask(module)
-        delattr(module, name)
         original = getattr(module, f"{name}_orig")
         original.data = pruned.data
         delattr(module, f"{name}_orig")

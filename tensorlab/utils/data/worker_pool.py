@@ -8,6 +8,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import socket
+import struct
 import warnings
 from contextlib import suppress
 from copy import copy
@@ -15,6 +17,7 @@ from itertools import cycle
 from multiprocessing.connection import wait
 from time import monotonic
 
+from ..._core.memory_file import CAN_SHARE
 from .sampler import draw_seed
 from .segments import Receiver
 from .worker import GRACE, Failure, described, work
@@ -52,6 +55,7 @@ class WorkerBatches:
             warnings.filterwarnings("ignore", ".*multi-threaded.*fork", DeprecationWarning)
             for number in range(loader.num_workers):
                 ours, theirs = context.Pipe()
+                limit_waiting(ours, self.timeout)
                 not_mine = [w.connection for w in self.workers] + [ours] if is_fork else []
                 settings = number, loader.num_workers, seed, loader.job, loader.worker_init_fn
                 process = context.Process(
@@ -109,6 +113,8 @@ class WorkerBatches:
         worker.asked[number] = index
         try:
             worker.connection.send((self.turn, number, index, worker.receiver.take_returned()))
+        except BlockingIOError:
+            raise self.timed_out(worker) from None
         except OSError:
             pass  # it has ended; waiting for this batch will say so
 
@@ -171,19 +177,23 @@ class WorkerBatches:
 
     def receive(self):
         """Wait for one result; return its number, or None if it was the end of a stream or of an earlier pass."""
-        busy = [worker for worker in self.workers if worker.asked]
+        busy = [worker for worker in self.workers if self.missing(worker)]
         sources = {worker.connection: worker for worker in busy}
         ends = {worker.process.sentinel: worker for worker in busy}
         ready = wait([*sources, *ends], self.timeout or None)
         if not ready:
-            raise self.timed_out(busy)
+            raise self.timed_out(self.owners.get(self.expected, busy[0]))
         # results first: a worker that has ended may have left some in its pipe
         worker = next((sources[s] for s in ready if s in sources), None) or ends[ready[0]]
         try:
             if not worker.connection.poll():
                 raise EOFError
             (turn, number, is_end), make = worker.receiver.receive()
-        except (EOFError, ConnectionError):
+        except BlockingIOError:
+            raise self.timed_out(worker) from None
+        except (EOFError, OSError) as error:
+            if getattr(error, "errno", None) is not None and not isinstance(error, ConnectionError):
+                raise  # of this process: it has no memory or no descriptor for the batch
             raise self.ended(worker) from None
         if turn != self.turn:
             return None
@@ -192,6 +202,10 @@ class WorkerBatches:
             return None
         self.arrived[number] = make
         return number
+
+    def missing(self, worker):
+        """Return the numbers of the batches that a worker was asked for and has not sent."""
+        return worker.asked.keys() - self.arrived.keys()
 
     def end_stream(self, worker):
         worker.is_active = False
@@ -216,17 +230,21 @@ class WorkerBatches:
                 how += " (the system does that when memory runs out)"
         return RuntimeError(
             f"DataLoader worker (pid(s) {pid}) exited unexpectedly: worker {worker.number} ended {how}, while it had "
-            f"to load {worker.next_task()}"
+            f"to load {self.task_of(worker)}"
         )
 
-    def timed_out(self, busy):
-        """Return the error for workers that do not answer."""
-        late = self.owners[self.expected] if self.expected in self.owners else busy[0]
+    def timed_out(self, late):
+        """Return the error for a worker that does not answer, or does not read."""
         self.close(grace=0)
         return RuntimeError(
             f"DataLoader timed out after {self.timeout} seconds: worker {late.number} (pid {late.process.pid}) did not "
-            f"finish {late.next_task()}. Give it more time with timeout=, or 0 for no limit"
+            f"finish {self.task_of(late)}. Give it more time with timeout=, or 0 for no limit"
         )
+
+    def task_of(self, worker):
+        """Say which batch a worker is at."""
+        number = min(self.missing(worker))
+        return described(number, worker.asked[number])
 
     def close(self, grace=GRACE):
         """End the workers: those that are busy have `grace` seconds for their batch."""
@@ -234,8 +252,10 @@ class WorkerBatches:
         if workers and self.pid != os.getpid():
             return  # a copy of the loader in a forked child; the workers are not its children
         for worker in workers:
-            with suppress(OSError):  # it has ended
+            with suppress(OSError):  # it has ended, or it is stopped and its pipe is full
                 # closing is not enough: a process that was forked meanwhile has a copy of this end
+                if CAN_SHARE:
+                    os.set_blocking(worker.connection.fileno(), False)
                 worker.connection.send(None)
             worker.connection.close()
         alive = [worker.process.sentinel for worker in workers]
@@ -257,9 +277,19 @@ class Worker:
         self.is_active = True
         self.asked = {}  # number of a batch: its index or indices
 
-    def next_task(self):
-        number = min(self.asked)
-        return described(number, self.asked[number])
+
+def limit_waiting(connection, seconds):
+    """Let reads and writes raise BlockingIOError after so many seconds; 0 for no limit.
+
+    `wait` says that there is something to read, but not that it is a whole message: a worker may be stopped in the
+    middle of one. And one that does not read leaves no room for the next task.
+    """
+    if not seconds or not CAN_SHARE:
+        return
+    whole, part = divmod(max(1, round(seconds * 1_000_000)), 1_000_000)
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        for which in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+            end.setsockopt(socket.SOL_SOCKET, which, struct.pack("@ll", whole, part))
 
 
 def wait_for_all(sentinels, seconds):

@@ -1,5 +1,6 @@
 """Loaders with workers: PyTorch's batches and random numbers, and what happens when a worker fails."""
 
+import errno
 import gc
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from multiprocessing import forkserver, resource_tracker
 
 import numpy as np
@@ -29,22 +31,32 @@ pytestmark = [
 SOON, HANG = 15, 60
 
 
+def open_files():
+    """Return what each descriptor of this process is open for."""
+    found = {}
+    for name in os.listdir("/proc/self/fd") if os.path.isdir("/proc/self/fd") else ():
+        with suppress(OSError):  # the one of listdir itself
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+    return found
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_left():
     resource_tracker.ensure_running()  # both keep a pipe once they have been started
     forkserver.ensure_running()
-    files = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    gc.collect()  # what earlier tests left must not count for this one
+    before = open_files()
     yield
 
-    def is_clean():
+    def left():
         gc.collect()
-        opened = 0 if files is None else len(os.listdir("/proc/self/fd")) - files
-        return multiprocessing.active_children() == [] and opened <= 0
+        more = {n: what for n, what in open_files().items() if before.get(n) != what}
+        return multiprocessing.active_children(), more if len(open_files()) > len(before) else {}
 
     end = time.monotonic() + SOON  # PyTorch's queues keep their pipes for a moment
-    while not is_clean() and time.monotonic() < end:
+    while any(left()) and time.monotonic() < end:
         time.sleep(0.01)
-    assert is_clean()
+    assert left() == ([], {})
 
 
 def numbers(T, size=23):
@@ -336,6 +348,42 @@ def test_a_worker_that_exits_is_named():
         list(data.DataLoader(Failing(lambda: os._exit(3)), num_workers=2))
 
 
+class Slow(Failing):
+    """One sample takes its time."""
+
+    def __init__(self, act, at, slow, seconds):
+        super().__init__(act, at)
+        self.slow, self.seconds = slow, seconds
+
+    def __getitem__(self, i):
+        if i == self.slow:
+            time.sleep(self.seconds)
+        return super().__getitem__(i)
+
+
+@pytest.mark.fault
+def test_of_a_worker_that_is_ahead_the_batch_is_named_at_which_it_ended():
+    """Its batch 3 has arrived, and waits for batch 2 of the other worker."""
+    start = time.monotonic()
+    loader = data.DataLoader(Slow(lambda: os._exit(3), 5, 2, HANG), num_workers=2)
+    with pytest.raises(RuntimeError, match="worker 1 ended with exit code 3, while .* batch 5"):
+        list(loader)
+    assert time.monotonic() - start < SOON
+
+
+@pytest.mark.fault
+def test_a_worker_may_end_after_its_last_batch():
+    batches = iter(data.DataLoader(Slow(None, None, 6, 1), num_workers=2))
+    for _ in range(6):
+        next(batches)
+    while 7 not in batches.arrived:
+        batches.receive()
+    batches.workers[1].process.kill()
+    batches.workers[1].process.join()
+    assert 6 not in batches.arrived
+    assert list(batches) == [6, 7]
+
+
 @pytest.mark.fault
 def test_a_worker_that_hangs_is_named_after_the_timeout():
     start = time.monotonic()
@@ -398,6 +446,90 @@ def test_a_busy_worker_is_not_waited_for_long():
     del batches
     gc.collect()
     assert time.monotonic() - start < SOON
+
+
+# ---------------------------------------------------------------- stopped workers
+def stop(batches):
+    process = batches.workers[0].process
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+
+
+@pytest.mark.fault
+def test_a_stopped_worker_with_a_full_pipe_is_not_waited_for():
+    batches = iter(data.DataLoader(range(4), num_workers=1))
+    next(batches)
+    stop(batches)
+    pipe = batches.workers[0].connection.fileno()
+    os.set_blocking(pipe, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(pipe, bytes(1))
+    os.set_blocking(pipe, True)
+    start = time.monotonic()
+    batches.close()
+    assert time.monotonic() - start < SOON
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("size", [1_000_000, 1000])
+def test_a_stopped_worker_that_takes_no_task_is_named(size):
+    """At the first large task the pipe is full; of small ones it can take many, and they are not done."""
+    plan = [[0] * size for _ in range(9)]
+    loader = data.DataLoader(
+        range(1), batch_sampler=plan, num_workers=1, prefetch_factor=3, timeout=2, collate_fn=len
+    )
+    batches = iter(loader)
+    assert next(batches) == size
+    assert batches.workers[0].connection.poll(SOON)  # so a batch is delivered, and a task is sent
+    stop(batches)
+    start = time.monotonic()
+    with pytest.raises(RuntimeError, match="timed out after 2 seconds: worker 0 .* batch "):
+        list(batches)
+    assert time.monotonic() - start < SOON
+    assert batches.workers == []
+
+
+def in_the_middle_of_a_message(monkeypatch, **options):
+    """Return a pass whose only worker has written a part of its batch."""
+    monkeypatch.setattr("tensorlab.utils.data.segments.CAN_SHARE", False)
+    loader = data.DataLoader(
+        range(1), num_workers=1, collate_fn=lambda _: tensorlab.ones(1_000_000), **options
+    )
+    batches = iter(loader)
+    assert batches.workers[0].connection.poll(SOON)
+    return batches  # the pipe holds less than the batch, so the worker can't have finished
+
+
+@pytest.mark.fault
+def test_a_worker_that_is_stopped_in_the_middle_of_a_message_is_named(monkeypatch):
+    batches = in_the_middle_of_a_message(monkeypatch, timeout=2)
+    stop(batches)
+    with pytest.raises(RuntimeError, match="timed out after 2 seconds: worker 0 .* batch 0"):
+        next(batches)
+
+
+@pytest.mark.fault
+def test_a_worker_that_is_killed_in_the_middle_of_a_message_is_named(monkeypatch):
+    batches = in_the_middle_of_a_message(monkeypatch)
+    batches.workers[0].process.kill()
+    with pytest.raises(RuntimeError, match="worker 0 ended killed by SIGKILL .* batch 0"):
+        next(batches)
+
+
+def test_a_loader_without_descriptors_says_so(monkeypatch):
+    loader = data.DataLoader(
+        range(3), num_workers=1, collate_fn=lambda _: tensorlab.ones(1_000_000)
+    )
+    batches = iter(loader)
+
+    def refuse(connection):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("multiprocessing.reduction.recv_handle", refuse)
+    with pytest.raises(OSError, match="Too many open files"):
+        next(batches)
+    batches.close()
 
 
 PROGRAM = r"""

@@ -1,0 +1,221 @@
+"""compile: functions and modules that record what they do, and replay it while nothing that they depend on has changed.
+
+A call looks for a recording whose guards hold, and runs its program. If there is none, the function runs as Python and is recorded
+meanwhile; so the first call gives exactly what it gives without `compile`, and whatever can't be recorded is simply run.
+"""
+
+import functools
+import inspect
+import os
+import threading
+import warnings
+import weakref
+
+from .._core.layers import entered_layers
+from ..random import get_rng_state, set_rng_state
+from . import backends
+from .cannot_compile import CannotCompile
+from .capture import Refusal, is_compiling, record
+from .logs import log
+from .replay import Entry, Replay, replays_are_off, turn_replays_off
+from .tree import Unseen
+
+__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
+
+REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
+RECORDINGS = 8  # of one function, for calls that differ in their guards
+PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
+STANCES = ("default", "force_eager")
+
+
+class Unsupported(RuntimeError):
+    """A function that was compiled with fullgraph=True can't be one graph."""
+
+
+class Compiled:
+    """What is known of one function: its recordings, and what became of its calls.
+
+    Attributes
+    ----------
+    function : callable
+    replay : Replay, which a call goes to first
+    refusals : list of Refusal, why calls could not be recorded
+    recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
+    """
+
+    def __init__(self, function, backend, fullgraph, settings):
+        self.function, self.backend = function, backend
+        self.fullgraph, self.settings = fullgraph, settings
+        self.lock = threading.RLock()
+        self.replay = Replay(self.long_way)
+        self.clear()
+
+    def clear(self):
+        """Forget all recordings."""
+        self.replay.entries.clear()
+        self.refusals, self.has_warned, self.recorded, self.as_python = [], False, 0, 0
+
+    @property
+    def name(self):
+        return getattr(self.function, "__qualname__", type(self.function).__name__)
+
+    @property
+    def entries(self):
+        """The recordings, the newest first."""
+        return self.replay.entries
+
+    @property
+    def counts(self):
+        """How many calls were replayed, recorded, and ran as Python."""
+        replayed = sum(entry.calls for entry in self.entries)
+        return {"replayed": replayed, "recorded": self.recorded, "as Python": self.as_python}
+
+    # ------------------------------------------------------------ a call
+    def long_way(self, args, kwargs):
+        """A call that needs more than the guards and the plan of a recording."""
+        if replays_are_off() or is_compiling() or entered_layers():
+            return self.function(*args, **kwargs)
+        unseen = None
+        for entry in self.entries:
+            inputs = entry.trace.guards.match(args, kwargs)
+            if inputs is None:
+                continue
+            state = get_rng_state() if entry.trace.draws_random else None
+            try:
+                outputs = entry.program.compute(inputs)
+            except Unseen:
+                unseen = unseen or entry
+            except Exception as error:
+                log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
+                # Nothing has been written. Python raises the error that the program expects, with its own lines.
+                restore(state)
+                return self.run_python(args, kwargs)
+            else:
+                entry.calls += 1
+                return entry.program.finish(inputs, outputs)
+            restore(state)
+        return self.record(args, kwargs, unseen)
+
+    def run_python(self, args, kwargs):
+        self.as_python += 1
+        return self.function(*args, **kwargs)
+
+    # ------------------------------------------------------------ a recording
+    def record(self, args, kwargs, unseen):
+        """Run the Python, and keep what it did for later calls."""
+        if len(self.refusals) >= REFUSALS or (unseen is None and len(self.entries) >= RECORDINGS):
+            self.give_up()
+            return self.run_python(args, kwargs)
+        if unseen is not None and unseen.paths >= PATHS:
+            return self.run_python(args, kwargs)
+        for entry in self.entries if unseen is None else ():
+            log("recompiles", lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}")
+        result, trace = record(self.function, args, kwargs)
+        if isinstance(trace, Refusal):
+            self.refuse(trace)
+            self.as_python += 1
+            return result
+        self.recorded += 1
+        log("graph", lambda: f"{self.name}:\n{trace.graph}")
+        log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
+        with self.lock:
+            try:
+                self.keep(trace, unseen)
+            except CannotCompile as error:
+                self.refuse(Refusal(error.reason, *place_of(error.where)))
+            except Exception as error:
+                if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
+                    raise
+                where = f"{type(error).__name__}: {error}"
+                self.refuse(Refusal(f"met a mistake of the compiler ({where})", *place_of(None)))
+        return result
+
+    def keep(self, trace, unseen):
+        """Make a program of a trace, or a branch of an earlier one that looked at other values."""
+        if unseen is not None and unseen.trace.same_prefix(trace) is not None:
+            self.backend.extend(unseen.program, trace)
+            unseen.paths += 1
+        else:
+            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings)))
+
+    def refuse(self, refusal):
+        """Note why a call can't be recorded. A reason that comes again will not go away: it is told, once."""
+        comes_again = any(one.reason == refusal.reason for one in self.refusals)
+        self.refusals.append(refusal)
+        log("breaks", f"{self.name}: {refusal}")
+        if comes_again or not refusal.reason.startswith("changes"):
+            if self.fullgraph:
+                raise Unsupported(f"compile: {self.name} can't be one graph. {refusal}")
+            self.warn(f"runs as Python. {refusal}")
+
+    def warn(self, what):
+        if not self.has_warned:
+            self.has_warned = True
+            warnings.warn(f"compile: {self.name} {what}", stacklevel=caller_level())
+
+    def give_up(self):
+        if len(self.refusals) < REFUSALS:
+            self.warn(
+                f"was recorded {RECORDINGS} times, as its guards kept failing; other calls run as Python from now on. "
+                "TENSORLAB_LOGS=recompiles shows which guards they are"
+            )
+
+
+def restore(state):
+    if state is not None:
+        set_rng_state(state)
+
+
+def place_of(where):
+    """(file, line) of "file:line in function"."""
+    file, _, line = (where or "").partition(" in ")[0].rpartition(":")
+    return (file, int(line)) if line.isdigit() else (None, None)
+
+
+def caller_level():
+    """The stack level of the first frame outside of this package, for warnings."""
+    package = __name__.rpartition(".")[0]
+    frame, level = inspect.currentframe().f_back, 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+# ------------------------------------------------------------------------------------------------ functions
+every = weakref.WeakSet()  # each Compiled of the process, for `forget`
+
+
+def compile_function(function, backend, fullgraph, settings):
+    """Return a function that does what `function` does, recorded and replayed."""
+    compiled = Compiled(function, backends.find(backend), fullgraph, settings)
+    every.add(compiled)
+    replay = compiled.replay
+
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return replay(args, kwargs)
+
+    wrapper.compiled = compiled
+    return wrapper
+
+
+def forget():
+    """Drop all recordings of all functions."""
+    for one in list(every):
+        one.clear()
+
+
+class set_stance:
+    """Choose what compiled functions do: "default", or "force_eager" to run them as Python. A function, or a context."""
+
+    def __init__(self, name="default"):
+        if name not in STANCES:
+            raise RuntimeError(f"set_stance: {name!r} is unknown; choose from {', '.join(STANCES)}")
+        self.before = "force_eager" if replays_are_off() else "default"
+        turn_replays_off(name == "force_eager")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        turn_replays_off(self.before == "force_eager")

@@ -1,0 +1,337 @@
+"""Functionalize: from a graph whose ops write over tensors to one whose ops only make new ones.
+
+    recorded                    functional
+    %x = placeholder            %x = placeholder
+    %y = slice(%x, ...)         %y = slice(%x, ...)
+    %z = mul_(%y, 2)            %mul = mul(%y, 2)
+                                %new = view_scatter(%x, %mul, slice, ...)
+    %s = sum(%x)                %s = sum(%new) return %s, %y               return %s, %new      and
+    afterwards x.copy_(new); the second result is slice(x, ...)
+
+An op that writes runs as the op that makes a new tensor (`op.functional`), whose result becomes the
+value of the memory (memory.py). What inputs hold in the end is written over them once, when the
+graph has run; results that lie in the memory of an input, or of another result, are made from that
+by their views (`finish`).
+
+The steps of optimizers write to many tensors in one loop. They stay as they are, if nothing reads
+what they have written: then they come after everything that reads its old value.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tensorlab._core.modes import is_grad_enabled
+from tensorlab._tensor import Tensor
+from tensorlab.autograd.grad_mode import set_grad_enabled
+from tensorlab.compiler.cannot_compile import CannotCompile
+from tensorlab.compiler.joint.interpreter import (
+    is_alias,
+    is_getitem,
+    is_random,
+    is_write,
+    map_nodes,
+    nodes_of,
+    on_meta,
+)
+from tensorlab.compiler.joint.memory import (
+    FORGETTING,
+    KEPT,
+    Alias,
+    Builder,
+    Memory,
+    View,
+    is_one_to_one,
+)
+from tensorlab.compiler.joint.rewrites import REWRITES
+from tensorlab.fx.graph import Graph
+from tensorlab.fx.node import Node
+from tensorlab.ops.creation import empty_like
+
+
+class Slot(NamedTuple):
+    """The place of a tensor in what a function returns."""
+
+    position: int
+
+
+class Result(NamedTuple):
+    """Where a tensor that a function returns comes from."""
+
+    kind: str  # "made": number `index` of what the graph returns; "input": that placeholder
+    index: int
+    views: tuple  # what has to be done to it: View.of, one after the other
+
+
+@dataclass
+class Functional:
+    """A graph without writes, and what to do when it has run.
+
+    Attributes
+    ----------
+    graph : Graph, which returns a flat tuple: `made` results, then the new values of inputs
+    made : int
+    writes : list of (number of a placeholder, Node): what the input holds in the end; in the order
+        of the graph's results
+    structure : what the function returned, with a Slot for each tensor and each number read from
+        one
+    results : list of Result, by the position of the Slot; one object twice: one tensor twice
+    lost_history : list of Node, calls that read a tensor whose history a write without grad mode
+        has not changed
+    """
+
+    graph: Graph
+    made: int
+    writes: list
+    structure: object
+    results: list
+    lost_history: list
+
+    @property
+    def aliases(self):
+        """{position: Result} of those that are an input, or a view of an input or of another result."""
+        seen, found = set(), {}
+        for position, one in enumerate(self.results):
+            if one.kind == "input" or one.views or one.index in seen:
+                found[position] = one
+            seen.add(one.index if one.kind == "made" else None)
+        return found
+
+    def finish(self, inputs, outputs):
+        """Write to the inputs, and return what the function returns.
+
+        Parameters
+        ----------
+        inputs : list of Tensors, one for each placeholder
+        outputs : what the graph has returned for them
+        """
+        for (i, _), value in zip(self.writes, outputs[self.made :], strict=True):
+            with set_grad_enabled(value.requires_grad):
+                inputs[i].copy_(value)
+        found = {id(one): remake(one, inputs, outputs) for one in self.results}
+        return map_slots(self.structure, lambda one: found[id(self.results[one.position])])
+
+
+def map_slots(structure, function):
+    """Apply a function to every Slot of a nested structure."""
+    if isinstance(structure, Slot):
+        return function(structure)
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(map_slots(one, function) for one in structure)
+    if isinstance(structure, dict):
+        return {key: map_slots(one, function) for key, one in structure.items()}
+    return structure
+
+
+def remake(result, inputs, outputs):
+    x = inputs[result.index] if result.kind == "input" else outputs[result.index]
+    for view in result.views:
+        with set_grad_enabled(view.grad_enabled and is_grad_enabled()):
+            x = view.of(x)
+    return x
+
+
+def run_functional(functional, inputs, run):
+    """Run the graph with `run(graph, inputs)`, write to the inputs, and return what the function returns."""
+    return functional.finish(inputs, run(functional.graph, inputs))
+
+
+def functionalize(graph, shared=()):
+    """Make a recorded graph functional.
+
+    Parameters
+    ----------
+    graph : Graph of calls of ops; it is left as it is
+    shared : sets of numbers of placeholders whose memory overlaps; none of them may be written
+
+    Returns
+    -------
+    Functional
+
+    Raises
+    ------
+    CannotCompile
+        If a write can't be expressed so: the reason names the op and the line of the program.
+    """
+    functionalizer = Functionalizer(graph, shared)
+    functionalizer.run()
+    return functionalizer.give_back()
+
+
+def functionalize_values(graph):
+    """The same for a graph that writes to no input: the new graph returns values, aliases or not."""
+    functionalizer = Functionalizer(graph, ())
+    functionalizer.run()
+    functionalizer.give_values()
+    return functionalizer.graph
+
+
+class Functionalizer:
+    def __init__(self, graph, shared):
+        self.old, self.graph = graph, Graph()
+        self.builder = Builder(self.graph)
+        self.shared = set().union(*shared)
+        self.inputs = []  # placeholders of the new graph
+        self.values = {}  # node of the recorded graph: Alias, or Node if it isn't a tensor
+        self.items = {}  # (call with several results, number): Alias
+        self.lost, self.lost_history = set(), []
+        self.returned = None
+
+    def run(self):
+        for node in self.old.nodes:
+            if node.op == "placeholder":
+                self.add_input(node)
+            elif node.op == "output":
+                self.returned = node.args[0]
+            else:
+                self.builder.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
+                self.values[node] = self.translate(node)
+        self.builder.meta = {}
+
+    def add_input(self, node):
+        new = self.graph.placeholder(node.target)
+        new.meta = {**node.meta, "val": on_meta(node.meta["val"])}
+        memory = Memory(new, origin=len(self.inputs))
+        self.inputs.append(new)
+        self.values[node] = Alias(memory, (), new, 0, node.meta.get("requires_grad", False))
+
+    # ------------------------------------------------------------ calls
+    def translate(self, node):
+        if is_getitem(node):
+            return self.get_item(node)
+        if node.target.name in REWRITES:
+            target = self.values[node.args[0]] if isinstance(node.args[0], Node) else None
+            return REWRITES[node.target.name](self, node, target)
+        if is_write(node):
+            return self.write(node)
+        if is_alias(node):
+            return self.view(node, None)
+        new = self.builder.call(node.target, self.read_args(node.args, node), node.meta.get("val"))
+        if "requires_grad" in node.meta:
+            new.meta["requires_grad"] = node.meta["requires_grad"]
+        if not isinstance(new.meta["val"], Tensor):
+            return new  # a number that was read, or several results
+        return Alias(Memory(new), (), new, 0, node.meta.get("requires_grad", False))
+
+    def get_item(self, node):
+        """One of several results. Asked for twice it is the same tensor."""
+        call, i = node.args
+        if (call, i) not in self.items:
+            if is_alias(call):
+                self.items[call, i] = self.view(call, i)
+            else:
+                new = self.builder.call(node.target, (self.values[call], i))
+                requires_grad = node.meta.get("requires_grad", False)
+                self.items[call, i] = Alias(Memory(new), (), new, 0, requires_grad)
+        return self.items[call, i]
+
+    def view(self, call, item):
+        """The Alias that a call of a view makes, or the last of `item` + 1; None if it makes several."""
+        if item is None and call.target.signature.results[0][1].is_list:
+            return None
+        source = self.values[call.args[0]]
+        args = map_nodes(tuple(call.args[1:]), self.current)
+        views = (*source.views, View(call.target, args, item, call.meta.get("grad_enabled", True)))
+        return self.builder.alias(source.memory, views, call.meta.get("requires_grad", False))
+
+    def read_args(self, args, node):
+        return map_nodes(tuple(args), lambda one: self.current(one, node))
+
+    def current(self, old, reader=None):
+        """The node of the new graph that is the value of an old one now."""
+        alias = self.values[old]
+        if isinstance(alias, Node):
+            return alias
+        if reader is not None and reader.meta.get("grad_enabled", True):
+            self.note_lost(alias, reader)
+        return self.builder.read(alias, reader)
+
+    def note_lost(self, alias, reader):
+        if alias.memory in self.lost and alias.requires_grad:
+            self.lost_history.append(reader)
+
+    # ------------------------------------------------------------ writes
+    def write(self, node):
+        functional = node.target.functional
+        if functional is None:
+            raise CannotCompile("it has no form that makes a new tensor", node)
+        target, args = self.values[node.args[0]], self.read_args(node.args, node)
+        if functional.name == "copy" and args[0] is args[1]:
+            return target  # x[0] += 1 ends with x[0] = x[0]
+        like_target = empty_like(args[0].meta["val"])
+        if is_random(node):  # numbers are drawn in the order of memory
+            layout = empty_like(node.meta["val"])
+            args = (self.builder.laid_out(args[0], layout.stride()), *args[1:])
+        return self.assign(node, target, self.builder.call(functional, args, like_target))
+
+    def assign(self, node, target, value):
+        """Let `value` be what the tensor `target` holds."""
+        old = self.builder.read(target, node)
+        self.check_writable(node, target)
+        new, before = value.meta["val"], old.meta["val"]
+        if (new.dtype, new.shape) != (before.dtype, before.shape):
+            value = self.builder.op("copy", old, value)
+        grad_enabled = node.meta.get("grad_enabled", True)
+        forgets = any(view.op.name in FORGETTING for view in target.views)
+        if forgets or (target.requires_grad and not grad_enabled):
+            self.lost.add(target.memory)
+        if forgets and node.meta.get("requires_grad"):
+            self.lost_history.append(node)  # what was written is followed, what lies below isn't
+        try:
+            self.builder.write(target, value)
+        except CannotCompile as error:
+            raise CannotCompile(error.reason, node) from None
+        target.requires_grad = node.meta.get("requires_grad", target.requires_grad)
+        return target
+
+    def check_writable(self, node, target):
+        memory = target.memory
+        if memory.origin in self.shared:
+            raise CannotCompile("it writes to an input whose memory another input shares", node)
+        if not is_one_to_one(target.node.meta["val"]):
+            raise CannotCompile("several elements of what it writes to may share a place", node)
+
+    # ------------------------------------------------------------ what is returned
+    def owners(self):
+        """The memory of each placeholder."""
+        return [self.values[one].memory for one in self.old.find_nodes(op="placeholder")]
+
+    def give_values(self):
+        if any(memory.version for memory in self.owners()):
+            raise CannotCompile("the derivative of an op writes to what it is given")
+        self.graph.output(map_nodes(self.returned, self.current))
+
+    def give_back(self):
+        made, results, known = [], [], {}
+        nodes = nodes_of(self.returned)
+        tensors = [self.values[one] for one in nodes]
+        for node, alias in zip(nodes, tensors, strict=True):
+            if isinstance(alias, Alias) and alias.memory.origin is None:
+                self.note_lost(alias, node)
+            if id(alias) not in known:
+                strides = node.meta["val"].stride() if isinstance(alias, Alias) else ()
+                known[id(alias)] = self.result_of(alias, strides, tensors, made, known)
+            results.append(known[id(alias)])
+        positions = iter(range(len(results)))
+        structure = map_nodes(self.returned, lambda _: Slot(next(positions)))
+        writes = [(one.origin, one.value) for one in self.owners() if one.version > 0]
+        self.graph.output((*made, *(node for _, node in writes)))
+        return Functional(self.graph, len(made), writes, structure, results, self.lost_history)
+
+    def result_of(self, alias, strides, tensors, made, known):
+        if isinstance(alias, Node):  # a number that was read
+            made.append(alias)
+            return Result("made", len(made) - 1, ())
+        memory = alias.memory
+        if memory.origin is not None:
+            return Result("input", memory.origin, alias.views)
+        together = {id(one) for one in tensors if isinstance(one, Alias) and one.memory is memory}
+        memory.sealed = None  # nothing comes after it: it is read when everything has been written
+        if len(together) == 1 and self.builder.read(alias).meta["val"].stride() == strides:
+            made.append(alias.node)
+            return Result("made", len(made) - 1, ())
+        if (
+            memory not in known
+        ):  # several views of one memory: it is returned, and they are made from it
+            made.append(memory.value)
+            known[memory] = len(made) - 1
+        return Result("made", known[memory], alias.views)

@@ -1,0 +1,154 @@
+"""Which ops become one kernel.
+
+Each op that a kernel can compute begins as a group of its own. In the order of the graph, a group
+takes in those that its inputs come from, and those that read the same tensors, if
+
+- all of their results have the same number of elements, so that one loop makes them all,
+- nothing outside of both depends on one and is needed by the other: the kernels could not be put in an order,
+- views between them are sums of loop indices (index_maps.py),
+- the kernel stays small enough for the registers of a processor and for the patience of a reader.
+
+Views and tensors filled with a number belong to no group: a kernel that reads them goes through to
+what they are views of. Everything else is a call.
+"""
+
+from collections import deque
+
+from tensorlab.compiler.lowering import index_maps
+from tensorlab.compiler.lowering.index_maps import op_name, root_of, view_source
+from tensorlab.compiler.lowering.pointwise import evaluate
+from tensorlab.compiler.lowering.values import (
+    has_expression,
+    is_fill,
+    numel_of,
+    shape_of,
+)
+
+MOST_OPS = 64
+MOST_POINTERS = 24
+MOST_SIBLINGS = 4  # readers of the same tensor that a group may join
+
+
+class Step:
+    """A group or a call: what comes one after the other in the schedule."""
+
+    def __init__(self, number, nodes, is_group):
+        self.number, self.nodes, self.is_group = number, nodes, is_group
+        self.before = 0  # the steps that must run before it, a bit each
+        self.inputs = set()  # steps that it reads from
+
+    def __repr__(self):
+        return f"Step({', '.join(node.name for node in self.nodes)})"
+
+
+def draws_random(node):
+    return op_name(node) is not None and "Generator" in node.target.schema
+
+
+class Partition:
+    """The nodes of a graph as steps."""
+
+    def __init__(self, graph):
+        self.steps = []
+        self.step_of = {}
+        self.nodes = [node for node in graph.nodes if node.op == "call_function"]
+        self.order = {node: k for k, node in enumerate(self.nodes)}
+        self.graph = graph
+        self.draws = []
+        self.readers = {}  # nodes of groups that read a tensor, the last ones
+        for node in self.nodes:
+            if view_source(node) is None and not is_fill(node):
+                self.add(node)
+
+    def add(self, node):
+        is_group = has_expression(node) and is_computable([node])
+        step = Step(len(self.steps), [node], is_group)
+        self.steps.append(step)
+        self.step_of[node] = step
+        self.connect(step, [root_of(one) for one in node.all_input_nodes])
+        if draws_random(node):  # draws keep their order
+            self.connect(step, self.draws[-1:])
+            self.draws.append(node)
+        if step.is_group:
+            roots = [root_of(one) for one in node.all_input_nodes]
+            makers = [self.step_of[root] for root in roots if root in self.step_of]
+            siblings = [self.step_of[one] for root in roots for one in self.readers.get(root, ())]
+            for other in dict.fromkeys([*makers, *siblings]):
+                if other is not self.step_of[node] and self.steps[other.number] is other:
+                    self.try_to_fuse(self.step_of[node], other)
+            for root in roots:
+                self.readers.setdefault(root, deque(maxlen=MOST_SIBLINGS)).append(node)
+
+    def connect(self, step, nodes):
+        """Note that a step needs nodes."""
+        for node in nodes:
+            other = self.step_of.get(node)
+            if other is None:  # a placeholder, or a fill, whose own inputs do not matter
+                continue
+            if other is not step:
+                step.inputs.add(other)
+                step.before |= other.before | 1 << other.number
+
+    def try_to_fuse(self, late, early):
+        if self.may_fuse(late, early):
+            self.fuse(late, early)
+
+    def may_fuse(self, late, early):
+        if not (late.is_group and early.is_group):
+            return False
+        if len(late.nodes) + len(early.nodes) > MOST_OPS:
+            return False
+        if numel_of(late.nodes[0]) != numel_of(early.nodes[0]):
+            return False
+        if self.path_around(late, early):
+            return False
+        nodes = [*early.nodes, *late.nodes]
+        return self.pointers(nodes) <= MOST_POINTERS and is_computable(nodes)
+
+    def path_around(self, late, early):
+        """Is there a step that needs one of the two, and that the other needs?"""
+        for a, b in ((late, early), (early, late)):
+            for between in a.inputs:
+                if between is not b and between.before >> b.number & 1:
+                    return True
+        return False
+
+    def pointers(self, nodes):
+        inside = set(nodes)
+        inputs = {root_of(one) for node in nodes for one in node.all_input_nodes}
+        return len(inputs - inside) + sum(
+            any(user not in inside for user in node.users) for node in nodes
+        )
+
+    def fuse(self, late, early):
+        """Let `late` take in `early`, which is a step no longer."""
+        late.nodes = sorted([*early.nodes, *late.nodes], key=self.order.__getitem__)
+        late.inputs = (late.inputs | early.inputs) - {late, early}
+        gone, here = 1 << early.number, 1 << late.number
+        late.before = (late.before | early.before) & ~gone & ~here
+        for node in early.nodes:
+            self.step_of[node] = late
+        self.steps[early.number] = None
+        for step in self.steps:
+            if step is None or step is late:
+                continue
+            if early in step.inputs:
+                step.inputs = (step.inputs - {early}) | {late}
+            if step.before & (gone | here):
+                step.before = (step.before & ~gone) | here | late.before
+
+
+def is_computable(nodes):
+    """Can one kernel compute all of them, each result an output?"""
+    if numel_of(nodes[0]) == 0:
+        return False
+    if (
+        all(view_source(one) is None for node in nodes for one in node.all_input_nodes)
+        and len({shape_of(node) for node in nodes}) == 1
+    ):
+        return True
+    try:
+        evaluate(set(nodes), nodes[::-1], shape_of(nodes[-1]))
+    except index_maps.NoMap:
+        return False
+    return True

@@ -1,0 +1,259 @@
+"""Index maps: which element of a value an iteration of the loops needs, and how views change that.
+
+A kernel has loops i0, i1, ... of known sizes. A *form* is a sum such as 12 * i0 + i2 + 5: a tuple
+of one factor for each loop and then the constant. An *index map* of a value is a form for each of
+its dimensions. A view turns the map of its result into the map of its input; a tensor in memory
+turns its map into the form of an address. So views cost nothing.
+
+Only `view` and `reshape` may find that no form exists. They then ask for a loop to be cut in two
+(`CutLoop`), or they say that they cannot be part of the kernel (`NoMap`).
+"""
+
+import operator
+
+from tensorlab._core.op import Op
+
+
+class NoMap(Exception):
+    """The view is no sum of loop indices, so its input must be in memory."""
+
+
+class CutLoop(Exception):
+    """A loop must become two: the inner one of the size that is given."""
+
+    def __init__(self, loop, inner):
+        super().__init__(loop, inner)
+        self.loop, self.inner = loop, inner
+
+
+def zero(loops):
+    return (0,) * (len(loops) + 1)
+
+
+def added(forms, loops):
+    return tuple(map(sum, zip(*forms, strict=True))) if forms else zero(loops)
+
+
+def scaled(form, factor, constant=0):
+    return (*(factor * one for one in form[:-1]), factor * form[-1] + constant)
+
+
+def row_major_strides(shape):
+    """Return the strides of a contiguous tensor, in elements."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= size
+    return strides[::-1]
+
+
+def address(index_map, strides, loops):
+    """Return the form of an element's offset in memory."""
+    forms = [scaled(form, stride) for form, stride in zip(index_map, strides, strict=True)]
+    return added(forms, loops)
+
+
+def loop_map(shape, loops):
+    """Return the map of a value of which each iteration makes one element, in row-major order."""
+    flat = (*row_major_strides(loops), 0)
+    return split_flat(flat, shape, loops)
+
+
+def split_flat(flat, shape, loops):
+    """Turn the form of a row-major position into a map of the dimensions of `shape`."""
+    strides = row_major_strides(shape)
+    result = [list(zero(loops)) for _ in shape]
+    rest = flat[-1]
+    for d, (size, stride) in enumerate(zip(shape, strides, strict=True)):
+        result[d][-1], rest = divmod(rest, stride)
+        for loop, factor in enumerate(flat[:-1]):
+            if factor == 0 or loops[loop] == 1 or not stride <= factor < stride * size:
+                continue
+            if factor % stride:
+                raise NoMap
+            if (
+                factor * (loops[loop] - 1) >= stride * size
+            ):  # it runs over the end of this dimension
+                inner, left = divmod(stride * size, factor)
+                if left or loops[loop] % inner:
+                    raise NoMap
+                raise CutLoop(loop, inner)
+            result[d][loop] = factor // stride
+        if largest(result[d], loops) >= size:
+            raise NoMap
+    return tuple(map(tuple, result))
+
+
+def largest(form, loops):
+    return form[-1] + sum(factor * (n - 1) for factor, n in zip(form[:-1], loops, strict=True))
+
+
+def broadcast(index_map, shape, loops):
+    """Return the map of an operand of `shape` from that of the result: aligned at the right, size 1 repeated."""
+    aligned = index_map[len(index_map) - len(shape) :]
+    return tuple(
+        zero(loops) if size == 1 else form for form, size in zip(aligned, shape, strict=True)
+    )
+
+
+# ------------------------------------------------------------------------------------------------ views
+def through_permute(index_map, shape, loops, dims):
+    result = [None] * len(shape)
+    for form, dim in zip(index_map, dims, strict=True):
+        result[dim] = form
+    return tuple(result)
+
+
+def through_transpose(index_map, shape, loops, dim0, dim1):
+    dims = list(range(len(shape)))
+    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
+    return through_permute(index_map, shape, loops, dims)
+
+
+def through_t(index_map, shape, loops):
+    return index_map[::-1]
+
+
+def through_squeeze(index_map, shape, loops, dim):
+    dims = range(len(shape)) if dim is None else [dim] if isinstance(dim, int) else dim
+    dropped = {d % len(shape) for d in dims if shape[d] == 1} if shape else set()
+    forms = iter(index_map)
+    return tuple(zero(loops) if d in dropped else next(forms) for d in range(len(shape)))
+
+
+def through_unsqueeze(index_map, shape, loops, dim):
+    dim %= len(index_map)
+    return index_map[:dim] + index_map[dim + 1 :]
+
+
+def through_expand(index_map, shape, loops, size):
+    return broadcast(index_map, shape, loops)
+
+
+def through_select(index_map, shape, loops, dim, index):
+    dim %= len(shape)
+    constant = scaled(zero(loops), 1, index % shape[dim])
+    return (*index_map[:dim], constant, *index_map[dim:])
+
+
+def through_slice(index_map, shape, loops, dim, start, length, step):
+    dim %= len(shape)
+    moved = scaled(index_map[dim], step, start)
+    return (*index_map[:dim], moved, *index_map[dim + 1 :])
+
+
+def through_index(index_map, shape, loops, index):
+    """`x[index]` with numbers, slices, None and an Ellipsis."""
+    items = index if isinstance(index, tuple) else (index,)
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    forms, result = iter(index_map), []
+    for item in items:
+        if item is None:
+            next(forms)
+        elif item is Ellipsis:
+            result += [next(forms) for _ in range(len(shape) - used)]
+        elif isinstance(item, slice):
+            start, _, step = item.indices(shape[len(result)])
+            result.append(scaled(next(forms), step, start))
+        elif type(item) is int:
+            result.append(scaled(zero(loops), 1, item % shape[len(result)]))
+        else:
+            raise NoMap
+    return (*result, *forms)
+
+
+def through_split(index_map, shape, loops, k, dim, lengths):
+    return through_slice(index_map, shape, loops, dim, sum(lengths[:k]), lengths[k], 1)
+
+
+def through_unbind(index_map, shape, loops, k, dim):
+    return through_select(index_map, shape, loops, dim, k)
+
+
+def through_nothing(index_map, shape, loops):
+    return index_map
+
+
+VIEWS = {
+    "permute": through_permute,
+    "transpose": through_transpose,
+    "t": through_t,
+    "squeeze": through_squeeze,
+    "unsqueeze": through_unsqueeze,
+    "expand": through_expand,
+    "select": through_select,
+    "slice": through_slice,
+    "detach": through_nothing,
+    "getitem_alias": through_index,
+    "getitem_select": through_index,
+    "getitem_slice": through_index,
+    "getitem_unsqueeze": through_index,
+}
+RESHAPES = frozenset(["view", "reshape"])  # they keep the row-major order of elements
+PARTS = {
+    "split": through_split,
+    "split_with_sizes": through_split,
+    "unbind": through_unbind,
+}
+
+
+def op_name(node):
+    """Name the op that a node calls, or return None."""
+    return node.target.name if isinstance(node.target, Op) else None
+
+
+def view_source(node):
+    """Return what a view is a view of; None if the node is no view that has a map."""
+    if op_name(node) in VIEWS or op_name(node) in RESHAPES:
+        return node.args[0]
+    if node.target is operator.getitem and op_name(node.args[0]) in PARTS:
+        return node.args[0].args[0]
+    return None
+
+
+def root_of(node):
+    """Return the node whose memory a kernel reads for `node`: the tensor that it is a view of."""
+    while (source := view_source(node)) is not None:
+        node = source
+    return node
+
+
+def through(node, index_map, loops):
+    """Return the map of a view's input from that of the view."""
+    shape = tuple(view_source(node).meta["val"].shape)
+    if node.target is operator.getitem:
+        call, k = node.args
+        return PARTS[call.target.name](index_map, shape, loops, k, *call.args[1:])
+    return VIEWS[node.target.name](index_map, shape, loops, *node.args[1:])
+
+
+# ------------------------------------------------------------------------------------------------ loops
+def cut(loops, loop, inner):
+    return (*loops[:loop], loops[loop] // inner, inner, *loops[loop + 1 :])
+
+
+def simplified(loops, forms, order_by):
+    """Drop loops of one iteration, put the smallest stride innermost, merge what continues.
+
+    The strides are those of the form `order_by`. Returns the sizes of the new loops, and the forms
+    over them.
+    """
+    kept = [k for k, size in enumerate(loops) if size != 1]
+    kept.sort(key=lambda k: (-order_by[k], k))
+    sizes = [loops[k] for k in kept]
+    columns = [[form[k] for form in forms] for k in kept]
+    merged = merge_all(sizes, columns)
+    sizes, columns = [size for size, _ in merged], [column for _, column in merged]
+    constants = [form[-1] for form in forms]
+    rows = zip(*columns, strict=True) if columns else [()] * len(forms)
+    return tuple(sizes), [(*row, last) for row, last in zip(rows, constants, strict=True)]
+
+
+def merge_all(sizes, columns):
+    merged = []
+    for size, column in zip(sizes, columns, strict=True):
+        if merged and all(a == b * size for a, b in zip(merged[-1][1], column, strict=True)):
+            merged[-1] = (merged[-1][0] * size, column)
+        else:
+            merged.append((size, column))
+    return merged

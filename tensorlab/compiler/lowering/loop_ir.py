@@ -1,0 +1,96 @@
+"""The loop IR: what a kernel does, as a few kinds of statement that print as C99.
+
+    Declare     const float x0 = in0[i];          a value: an element that is loaded, what an op
+    computes Assign      total_1 += mul_2;                 an accumulator's next value Store
+    out0[i] = mul_2; Loop        for (int64_t i = begin; i < end; i++) { ... } If          if
+    (is_unusual) { ... } Function    the kernel, with the ABI of plan.pyx
+
+Expressions are C text: they are built once, from the table in expressions.py, and nothing takes them
+apart again.
+"""
+
+from dataclasses import dataclass, field
+
+SIGNATURE = "void {name}(void *const *tensors, const int64_t *numbers, int64_t begin, int64_t end)"
+
+
+@dataclass(frozen=True)
+class Declare:
+    """A new variable and its value; `comment` says which op it comes from."""
+
+    kind: str
+    name: str
+    value: str
+    comment: str = ""
+
+    def lines(self):
+        note = f"  /* {self.comment} */" if self.comment else ""
+        return [f"{self.kind} {self.name} = {self.value};{note}"]
+
+
+@dataclass(frozen=True)
+class Assign:
+    """A variable that changes: an accumulator or an index."""
+
+    name: str
+    value: str
+    operator: str = "="
+
+    def lines(self):
+        return [f"{self.name} {self.operator} {self.value};"]
+
+
+@dataclass(frozen=True)
+class Store:
+    """An element of an output is written."""
+
+    place: str
+    value: str
+
+    def lines(self):
+        return [f"{self.place} = {self.value};"]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for (variable = first; variable < last; variable += step)`"""
+
+    variable: str
+    first: str
+    last: str
+    body: list
+    step: str = "1"
+
+    def lines(self):
+        advance = f"{self.variable}++" if self.step == "1" else f"{self.variable} += {self.step}"
+        advance = advance if self.step else ""  # the body moves it
+        head = f"int64_t {self.variable} = {self.first}; {self.variable} < {self.last}; {advance}"
+        return block(f"for ({head.rstrip()})", self.body)
+
+
+@dataclass(frozen=True)
+class If:
+    condition: str
+    body: list
+
+    def lines(self):
+        return block(f"if ({self.condition})", self.body)
+
+
+@dataclass
+class Function:
+    """A kernel. It is handed pointers and numbers, and does the indices from `begin` to before `end`."""
+
+    name: str
+    comment: list = field(default_factory=list)
+    body: list = field(default_factory=list)
+
+    def text(self):
+        remark = ["/* " + "\n   ".join(self.comment) + " */"] if self.comment else []
+        return "\n".join([*remark, *block(SIGNATURE.format(name=self.name), self.body)]) + "\n"
+
+
+def block(head, body):
+    """Print statements between braces."""
+    inner = [f"    {line}" for statement in body for line in statement.lines()]
+    return [f"{head} {{", *inner, "}"]

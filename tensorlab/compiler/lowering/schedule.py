@@ -1,0 +1,139 @@
+"""From a functional graph to a list of kernels and calls, in an order in which they can run."""
+
+import re
+
+from tensorlab.compiler.lowering.fusion import Partition
+from tensorlab.compiler.lowering.index_maps import op_name, root_of
+from tensorlab.compiler.lowering.pointwise import pointwise_kernel
+from tensorlab.compiler.lowering.steps import Call, Kernel
+from tensorlab.compiler.lowering.values import is_fill
+
+__all__ = ["Call", "Kernel", "schedule"]
+
+COMMENTS = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
+
+
+def schedule(graph):
+    """Divide a graph into kernels and calls.
+
+    Parameters
+    ----------
+    graph : fx.Graph of op calls with `meta["val"]`, in which no op writes over its argument
+
+    Returns
+    -------
+    list of Kernel and Call, in the order in which they run. Kernels that differ in nothing but
+    their numbers have the same name and source. Nodes that no step makes are
+    not needed.
+
+    Raises
+    ------
+    ValueError
+        If an op writes over its argument.
+    """
+    for node in graph.nodes:
+        if op_name(node) and node.target.writes:
+            raise ValueError(
+                f"schedule: {node.name} writes over its argument; functionalize the graph first"
+            )
+    partition = Partition(graph)
+    needed = needed_nodes(partition)
+    names, steps = {}, []
+    for work in in_order(partition, needed):
+        if isinstance(work, list):
+            outputs = [node for node in work if node in needed]
+            if outputs:
+                steps.append(kernel_for(work, outputs, names))
+        else:
+            steps.append(Call(work))
+    return steps
+
+
+def is_write(work):
+    """Whether a node's op writes over its arguments; no group has one."""
+    return not isinstance(work, list) and bool(op_name(work)) and work.target.writes
+
+
+def kernel_for(nodes, outputs, names):
+    """Lower a group; one that has been there before keeps its name and source."""
+    stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
+    stem = f"fused_{stem[:40].rstrip('_')}"
+    kernel = pointwise_kernel("NAME", set(nodes), outputs)
+    key = COMMENTS.sub("", kernel.source)
+    if key not in names:
+        name = f"{stem}_{len(names)}"
+        names[key] = name, kernel.source.replace("NAME(", f"{name}(")
+    kernel.name, kernel.source = names[key]
+    return kernel
+
+
+def needed_nodes(partition):
+    """Find the nodes whose values must be in memory: something outside of their kernel reads them."""
+    needed, todo = set(), []
+
+    def need(node):
+        if node not in needed:
+            needed.add(node)
+            todo.append(node)
+
+    for node in partition.graph.nodes:
+        if node.op == "output":
+            for one in node.all_input_nodes:
+                need(one)
+        elif node in partition.draws or is_write(node):  # the generator moves on
+            need(node)
+    while todo:
+        node = todo.pop()
+        step = partition.step_of.get(node)
+        if step is not None and step.is_group:
+            for member in step.nodes:
+                for one in member.all_input_nodes:
+                    root = root_of(one)
+                    if root not in step.nodes and not is_fill(root):
+                        need(root)
+        else:
+            for one in node.all_input_nodes:
+                need(one)
+    return needed
+
+
+def in_order(partition, needed):
+    """Yield the nodes of each group and each node that is called, after what they need."""
+    done, result = set(), []
+
+    def visit(node):
+        """Depth first, without recursion: programs are longer than Python's stack."""
+        stack = [(node, None)]
+        while stack:
+            node, rest = stack.pop()
+            step = partition.step_of.get(node)
+            key = step if step is not None and step.is_group else node
+            if rest is None:
+                if key in done or node.op in ("placeholder", "output", "get_attr"):
+                    continue
+                rest = iter(requirements(partition, node, step, needed))
+            for one in rest:
+                other = partition.step_of.get(one)
+                if (other if other is not None and other.is_group else one) not in done:
+                    stack.append((node, rest))
+                    stack.append((one, None))
+                    break
+            else:
+                if key not in done:
+                    done.add(key)
+                    result.append(step.nodes if key is step else node)
+
+    for node in partition.nodes:
+        if node in needed:
+            visit(node)
+    return result
+
+
+def requirements(partition, node, step, needed):
+    """List what must have run before a node's step."""
+    if step is not None and step.is_group:
+        roots = (root_of(one) for member in step.nodes for one in member.all_input_nodes)
+        return [root for root in dict.fromkeys(roots) if root not in step.nodes and root in needed]
+    draws = partition.draws
+    earlier = draws[: draws.index(node)][-1:] if node in draws else []
+    return [*earlier, *node.all_input_nodes]

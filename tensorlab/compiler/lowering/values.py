@@ -1,0 +1,243 @@
+"""From nodes of a graph to C variables: loads, what ops compute, casts and constants.
+
+`Values` belongs to one kernel. It is asked for the value of a node at an index map and declares, in
+order, whatever that needs; a value that is asked for twice at one map is computed once.
+"""
+
+from typing import NamedTuple
+
+from tensorlab._core.dtypes import DTYPES, get_default_dtype, promote_types
+from tensorlab._core.op import REGISTRY
+from tensorlab.compiler.lowering import index_maps
+from tensorlab.compiler.lowering.c_types import (
+    c_type,
+    converted,
+    is_floating,
+    kernel_dtype,
+    literal,
+    loaded,
+    rounded,
+)
+from tensorlab.compiler.lowering.expressions import (
+    CALLS_LIBM,
+    UNCONVERTED,
+    Guarded,
+    cost_of,
+    expression_of,
+    spelled,
+)
+from tensorlab.compiler.lowering.index_maps import op_name
+from tensorlab.compiler.lowering.loop_ir import Assign, Declare
+from tensorlab.fx.node import Node
+
+COMPARE = REGISTRY["eq"].dtype_rule
+COPIES = frozenset(["to_copy", "to_integers", "clone"])
+# op: the number that fills the tensor, or the position of the argument that is the number
+FILLS = {"zeros": 0, "zeros_like": 0, "ones": 1, "ones_like": 1, "full": "1", "full_like": "1"}
+
+
+class Access(NamedTuple):
+    """A load: which input, and the form of its address."""
+
+    node: object
+    form: tuple
+
+
+def dtype_of(node):
+    return node.meta["val"].dtype.name
+
+
+def shape_of(node):
+    return tuple(node.meta["val"].shape)
+
+
+def numel_of(node):
+    return node.meta["val"].numel()
+
+
+def is_fill(node):
+    return op_name(node) in FILLS
+
+
+def has_expression(node):
+    """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
+    if op_name(node) in COPIES:
+        return True
+    if op_name(node) is None or not node.target.is_pointwise or node.target.writes:
+        return False
+    if not any(isinstance(one, Node) for one in node.args):
+        return False
+    return expression_of(node.target.name, compute_dtype(node)) is not None
+
+
+def compute_dtype(node):
+    """Name the type that a pointwise op calculates in."""
+    if node.target.dtype_rule == COMPARE:
+        return kernel_dtype(promoted(node.args))
+    return kernel_dtype(dtype_of(node))
+
+
+def promoted(operands):
+    """Name the common type: tensors with dimensions outrank 0-d ones, and those Python numbers."""
+    with_dims, zero_dim, numbers = [], [], []
+    for operand in operands:
+        if isinstance(operand, Node):
+            (with_dims if shape_of(operand) else zero_dim).append(operand.meta["val"].dtype)
+        elif isinstance(operand, bool):
+            numbers.append(DTYPES[0])
+        else:
+            is_float = isinstance(operand, float)
+            numbers.append(get_default_dtype() if is_float else DTYPES[5])
+    result = None
+    for group in (numbers, zero_dim, with_dims):
+        if group:
+            higher = group[0]
+            for one in group[1:]:
+                higher = promote_types(higher, one)
+            result = higher if result is None else combined(higher, result)
+    return result.name
+
+
+def combined(higher, lower):
+    """Take `lower` into account only if its category (bool, integer, floating) is higher."""
+    if higher.is_floating_point:
+        return higher
+    if higher.name == "bool" or lower.is_floating_point:
+        return promote_types(higher, lower)
+    return higher
+
+
+def source_line(node):
+    """Return "train.py:12" for a node that knows where it was called."""
+    place = (node.meta.get("stack_trace") or "").partition(" in ")[0]
+    return place.replace("\\", "/").rpartition("/")[2].replace("*/", "")
+
+
+class Values:
+    """The values of one kernel: `body` holds their declarations, `accesses` what is loaded."""
+
+    def __init__(self, loops, members):
+        self.loops = loops
+        self.members = members
+        self.known = {}
+        self.body = []  # of each iteration
+        self.constants = []  # before the loops
+        self.accesses = []
+        self.counts = {}
+        self.guards = []  # conditions under which `body` must be replaced by `exact`
+        self.exact = {}  # a declaration of `body`: the exact one
+        self.cost = 0
+
+    def new_name(self, stem):
+        n = self.counts[stem] = self.counts.get(stem, 0) + 1
+        return f"{stem}_{n}"
+
+    def get(self, node, index_map):
+        """Return the variable that holds a node's element at `index_map`."""
+        key = (node, index_map)
+        if key not in self.known:
+            self.known[key] = self.make(node, index_map)
+        return self.known[key]
+
+    def make(self, node, index_map):
+        if is_fill(node):
+            return self.constant(fill_value(node), dtype_of(node))
+        source = index_maps.view_source(node)
+        if op_name(node) in index_maps.RESHAPES:
+            return self.reshaped(node, index_map)
+        if source is not None:
+            return self.get(source, index_maps.through(node, index_map, self.loops))
+        if node not in self.members:
+            strides = node.meta["val"].stride()
+            return self.load(node, index_maps.address(index_map, strides, self.loops))
+        if op_name(node) in COPIES:
+            text = self.operand(node.args[0], index_map, dtype_of(node))
+            return self.declare(node, text)
+        return self.compute(node, index_map)
+
+    def constant(self, value, dtype):
+        """A number that the compiler must take as it comes: what it computes from constants may differ from what the
+        processor computes (casts of what does not fit, libm)."""
+        name = self.new_name("constant")
+        text = rounded(literal(value, dtype), dtype)
+        self.constants.append(Declare(f"volatile {c_type(dtype)}", f"{name}_", text))
+        self.constants.append(Declare(f"const {c_type(dtype)}", name, f"{name}_"))
+        return name
+
+    def reshaped(self, node, index_map):
+        """An element of another shape: the one of the same row-major position."""
+        strides = index_maps.row_major_strides(shape_of(node))
+        flat = index_maps.address(index_map, strides, self.loops)
+        while op_name(node) in index_maps.RESHAPES:
+            node = node.args[0]
+        is_loaded = index_maps.view_source(node) is None and not is_fill(node)
+        if is_loaded and node not in self.members and node.meta["val"].is_contiguous():
+            return self.load(node, flat)
+        return self.get(node, index_maps.split_flat(flat, shape_of(node), self.loops))
+
+    def load(self, node, form):
+        key = (node, "load", form)
+        if key not in self.known:
+            name = self.known[key] = f"x{len(self.accesses)}"
+            self.accesses.append(Access(node, form))
+            self.body.append(Declare(f"const {c_type(dtype_of(node))}", name, name))
+        return self.known[key]
+
+    def operand(self, argument, index_map, dtype):
+        """Return an argument of an op as text of type `dtype`."""
+        if not isinstance(argument, Node):
+            return literal(argument, dtype)
+        own = index_maps.broadcast(index_map, shape_of(argument), self.loops)
+        return converted(self.get(argument, own), dtype_of(argument), dtype)
+
+    def compute(self, node, index_map):
+        name, dtype = op_name(node), compute_dtype(node)
+        operands = {}
+        for parameter, argument in zip(node.target.params, node.args, strict=False):
+            wanted = dtype
+            if (name, parameter) in UNCONVERTED and isinstance(argument, Node):
+                wanted = dtype_of(argument)
+            text = self.operand(argument, index_map, wanted)
+            if not isinstance(argument, Node) and name in CALLS_LIBM:
+                text = self.constant(argument, wanted)
+            elif not text.isidentifier() and isinstance(argument, Node):
+                text = self.converted_once(text, wanted)
+            operands[parameter] = text
+        template = expression_of(name, dtype)
+        self.cost += cost_of(name)
+        if not isinstance(template, Guarded):
+            return self.declare(node, self.result(node, spelled(template, dtype, operands)))
+        usual, unless, otherwise = (spelled(part, dtype, operands) for part in template)
+        variable = self.declare(node, self.result(node, usual))
+        self.exact[variable] = self.result(node, otherwise)
+        self.guards.append(variable)
+        self.body.append(Assign("is_unusual", unless, "|="))
+        return variable
+
+    def converted_once(self, text, dtype):
+        """Give a converted operand a name, since an expression may use it several times."""
+        key = ("converted", text, dtype)
+        if key not in self.known:
+            self.known[key] = self.new_name("as_" + dtype)
+            self.body.append(Declare(f"const {c_type(dtype)}", self.known[key], text))
+        return self.known[key]
+
+    def result(self, node, text):
+        """An expression as the op's result: half types are rounded after each op."""
+        dtype = dtype_of(node)
+        return rounded(text, dtype) if is_floating(dtype) else text
+
+    def declare(self, node, text):
+        line = source_line(node)
+        name = self.new_name(op_name(node))
+        comment = f"{op_name(node)}, {line}" if line else ""
+        self.body.append(Declare(f"const {c_type(dtype_of(node))}", name, text, comment))
+        return name
+
+    def load_text(self, node, place):
+        return loaded(place, dtype_of(node))
+
+
+def fill_value(node):
+    value = FILLS[op_name(node)]
+    return node.args[int(value)] if isinstance(value, str) else value

@@ -1,0 +1,33 @@
+"""What `mode` and `options` of compile mean."""
+
+from .program import Settings
+
+__all__ = ["settings_for"]
+
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+OPTIONS = {"recompute": bool, "code": bool, "without": (list, tuple)}
+
+
+def settings_for(mode, options):
+    """Return the Settings of a mode, or of a dict of options.
+
+    Every mode prepares plans and their kernels once, and hands out new memory for results, so that a later call never
+    overwrites them. There are no variants to choose from yet, so "max-autotune" is the same as "default".
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("compile: give either mode or options, not both")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(
+            f"compile: mode {mode!r} is unknown; choose from {', '.join(map(repr, MODES))}"
+        )
+    for name, value in (options or {}).items():
+        if name not in OPTIONS:
+            raise RuntimeError(
+                f"compile: the option {name!r} is unknown; choose from {', '.join(OPTIONS)}"
+            )
+        if not isinstance(value, OPTIONS[name]):
+            raise RuntimeError(
+                f"compile: the option {name!r} is of type {type(value).__name__}; expected "
+                f"{'a bool' if OPTIONS[name] is bool else 'a list of names'}"
+            )
+    return Settings(**(options or {}))

@@ -1,0 +1,308 @@
+"""What a recording becomes: something that takes the tensors of a call and gives its result.
+
+    Straight        one plan, and no gradient is wanted
+    Differentiable  a plan for forward and one for backward, as one node of the autograd graph
+    Branching       a tree of plans, where Python looked at values
+    ByCalls         the ops of the graph one by one, recorded by autograd as in the program itself
+
+Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs, outputs)`, which writes what is to be written and
+returns the result. `make_program` chooses.
+"""
+
+import warnings
+
+import tensorlab
+
+from ..autograd.function import Function
+from ..errors import GradientError
+from ..fx import Graph
+from .build import build_plan, calls_of, nodes_in, output_of
+from .cannot_compile import CannotCompile
+from .capture.trace import is_value_read
+from .joint.functionalize import Slot, functionalize
+from .joint.joint import joint
+from .logs import log
+from .lowering.schedule import Call, Kernel, schedule
+from .passes import run_passes
+from .toolchain import ToolchainError, load
+from .tree import Branch, add_path, graph_of, run_tree
+
+__all__ = ["Settings", "functional_of", "make_program", "shared_memory"]
+
+
+class Settings:
+    """What `compile` was told that matters here.
+
+    Attributes
+    ----------
+    code : bool, whether C is generated; else the plans call ops
+    recompute : bool, whether backward computes pointwise ops again, which saves memory
+    passes : names of passes that are left out
+    """
+
+    def __init__(self, code=True, recompute=False, without=()):
+        self.code, self.recompute, self.without = code, recompute, tuple(without)
+
+
+def make_program(trace, settings):
+    """Return the program of a trace.
+
+    Raises
+    ------
+    CannotCompile
+        If its writes can't be put off to the end, so that nothing can be replayed.
+    """
+    functional = functional_of(trace)
+    if trace.grad_assignments and not trace.is_spent and has_followed_results(trace):
+        raise CannotCompile("it runs backward, and returns a result through which backward can run again")
+    wants_grad = [
+        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
+        for node in trace.graph.find_nodes(op="placeholder")
+    ]
+    reads = any(is_value_read(node) for node in functional.graph.nodes)
+    if not any(wants_grad) or trace.grad_assignments:
+        return Branching(functional, settings) if reads else Straight(functional, settings)
+    if reads:
+        return Branching(functional, settings, records=True)
+    try:
+        whole = joint(functional, wants_grad, "recompute" if settings.recompute else "save")
+    except CannotCompile as reason:
+        log("graph", f"backward is not compiled: {reason}")
+        return ByCalls(functional)
+    if whole is None:
+        return Straight(functional, settings)
+    return Differentiable(functional, whole, settings)
+
+
+def has_followed_results(trace):
+    return any(node.meta.get("requires_grad") for node in nodes_in(output_of(trace.graph)))
+
+
+def functional_of(trace):
+    """The functional graph of a trace, which also gives the gradients that the call assigned."""
+    if not trace.grad_assignments:
+        return functionalize(trace.graph, shared_memory(trace))
+    graph, copies = Graph(), {}
+    result = graph.graph_copy(trace.graph, copies)
+    gradients = [node and copies[node] for _, node in trace.grad_assignments]
+    graph.output((result, gradients))
+    functional = functionalize(graph, shared_memory(trace))
+    placeholders = trace.graph.find_nodes(op="placeholder")
+    return WithGradients(functional, [placeholders.index(x) for x, _ in trace.grad_assignments])
+
+
+class WithGradients:
+    """A Functional whose result is a pair: what the call returns, and the new `.grad` of some inputs."""
+
+    def __init__(self, functional, inputs):
+        self.functional, self.inputs = functional, inputs
+
+    def __getattr__(self, name):
+        return getattr(self.functional, name)
+
+    def finish(self, inputs, outputs):
+        """Write to the inputs, assign the gradients, and return what the call returns."""
+        result, gradients = self.functional.finish(inputs, outputs)
+        for i, grad in zip(self.inputs, gradients, strict=True):
+            inputs[i].grad = grad
+        return result
+
+
+def shared_memory(trace):
+    """Sets of numbers of placeholders whose memory is the same; guards hold later calls to it."""
+    sets = {}
+    for i, (_, first) in enumerate(trace.guards.groups):
+        sets.setdefault(first, set()).add(i)
+    return [numbers for numbers in sets.values() if len(numbers) > 1]
+
+
+# ------------------------------------------------------------------------------------------------ plans
+class Piece:
+    """A graph and the plan that it became; what `explain` tells of it.
+
+    Attributes
+    ----------
+    graph : Graph, after the passes
+    before : int, calls in it before the passes
+    changes : dict, pass: how many changes it made
+    steps : list of Kernel and Call
+    plan : Plan
+    """
+
+    def __init__(self, graph, settings):
+        self.graph = graph
+        self.before = len(calls_of(graph))
+        self.changes = run_passes(graph, without=settings.without)
+        self.steps = schedule(graph) if settings.code else [Call(node) for node in calls_of(graph)]
+        self.plan = None
+
+    @property
+    def kernels(self):
+        return [step for step in self.steps if isinstance(step, Kernel)]
+
+    def build(self, addresses):
+        """Make the plan; without addresses, of calls only."""
+        steps = self.steps if addresses is not None else None
+        self.plan = build_plan(self.graph, steps, addresses)
+        return self
+
+
+def make_pieces(graphs, settings):
+    """A Piece with its plan for each graph; their kernels are compiled together."""
+    pieces = [Piece(graph, settings) for graph in graphs]
+    sources = [kernel.source for piece in pieces for kernel in piece.kernels]
+    log("graph", lambda: "\n".join(f"after the passes:\n{piece.graph}" for piece in pieces))
+    log("fusion", lambda: "\n".join(str(step) for piece in pieces for step in piece.steps))
+    log("code", lambda: "\n".join(dict.fromkeys(sources)))
+    try:
+        addresses = load(sources)
+    except ToolchainError as error:
+        warn_once(error)
+        addresses = None
+    return [piece.build(addresses) for piece in pieces]
+
+
+warned = set()
+
+
+def warn_once(error):
+    """Tell about a compiler that is missing or fails, once for each kind of failure."""
+    if type(error) not in warned:
+        warned.add(type(error))
+        warnings.warn(
+            f"compile: {error}. The ops run one by one, as without compile", stacklevel=2
+        )
+
+
+# ------------------------------------------------------------------------------------------------ kinds of programs
+def direct_result(functional):
+    """The number of the plan's output that is all that a call returns; None if there is more to do."""
+    if functional.writes or not isinstance(functional.structure, Slot):
+        return None
+    (result,) = functional.results
+    return result.index if result.kind == "made" and not result.views else None
+
+
+class Straight:
+    """One plan, without gradients."""
+
+    def __init__(self, functional, settings):
+        self.functional = functional
+        self.pieces = make_pieces([functional.graph], settings)
+        self.plan, self.direct = self.pieces[0].plan, direct_result(functional)
+
+    def compute(self, inputs):
+        return self.plan.run(inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
+
+
+class ByCalls:
+    """The calls of the graph, recorded by autograd one by one."""
+
+    def __init__(self, functional):
+        self.functional, self.pieces = functional, []
+        self.plan = build_plan(functional.graph, records=True)
+
+    def compute(self, inputs):
+        return self.plan.run(inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
+
+
+class Differentiable:
+    """Forward and backward as two plans."""
+
+    def __init__(self, functional, whole, settings):
+        self.functional, self.whole = functional, whole
+        self.pieces = make_pieces([whole.forward, whole.backward], settings)
+        self.forward, self.backward = [piece.plan for piece in self.pieces]
+        self.results = len(self.forward.outputs) - whole.saved
+        self.followed = set(whole.tangents)
+        tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
+        self.tangents = [node.meta["val"] for node in tangents]
+        gradients = output_of(whole.backward)
+        self.places = [i for i, node in enumerate(gradients) if node is not None]
+        self.inputs = len(gradients)
+
+    def compute(self, inputs):
+        return CompiledFunction.apply(self, *inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
+
+
+class CompiledFunction(Function):
+    """A call of a Differentiable, as a node of the autograd graph."""
+
+    @staticmethod
+    def forward(ctx, program, *inputs):
+        outputs = program.forward.run(inputs)
+        results, saved = outputs[: program.results], outputs[program.results :]
+        ctx.program = program
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(*saved)
+        ctx.mark_non_differentiable(
+            *(one for i, one in enumerate(results) if i not in program.followed)
+        )
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        program = ctx.program
+        if tensorlab.is_grad_enabled():
+            raise GradientError(
+                "compile: a compiled function cannot be differentiated twice (create_graph=True); call the function itself, "
+                "or wrap it in tensorlab.compiler.disable"
+            )
+        tangents = [
+            fit(grads[i], like)
+            for i, like in zip(program.whole.tangents, program.tangents, strict=True)
+        ]
+        gradients = [None] * program.inputs
+        found = program.backward.run([*ctx.saved_tensors, *tangents])
+        for i, grad in zip(program.places, found, strict=True):
+            gradients[i] = grad
+        return (None, *gradients)
+
+
+def fit(grad, like):
+    """A gradient in the layout that the plan of backward was made for; zeros where there is none."""
+    if grad is not None and grad.stride() == like.stride():
+        return grad
+    made = tensorlab.empty_strided(like.shape, like.stride(), dtype=like.dtype)
+    return made.zero_() if grad is None else made.copy_(grad)
+
+
+class Branching:
+    """A tree of plans. With `records` the plans are calls, which autograd records."""
+
+    def __init__(self, functional, settings, *, records=False):
+        self.settings, self.records = settings, records
+        self.inputs = functional.graph.find_nodes(op="placeholder")
+        self.root = Branch(None)
+        self.ends, self.pieces = {}, []  # last branch of a path: its Functional
+        self.add(functional)
+
+    def add(self, functional):
+        """Add the path of another recording, which saw another value somewhere."""
+        changed, end = add_path(self.root, functional.graph, self.inputs)
+        self.ends[end] = functional
+        graphs = [graph_of(branch, self.inputs) for branch in changed]
+        if self.records:
+            plans = [build_plan(graph, records=True) for graph in graphs]
+        else:
+            pieces = make_pieces(graphs, self.settings)
+            self.pieces += pieces
+            plans = [piece.plan for piece in pieces]
+        for branch, plan in zip(changed, plans, strict=True):
+            branch.run = plan.run
+
+    def compute(self, inputs):
+        return run_tree(self.root, inputs)
+
+    def finish(self, inputs, outputs):
+        values, end = outputs
+        return self.ends[end].finish(inputs, values)

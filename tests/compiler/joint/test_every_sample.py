@@ -1,0 +1,26 @@
+"""Each sample of each op, recorded, made functional, differentiated and cut in two, is what it was."""
+
+import warnings
+from contextlib import nullcontext
+
+import pytest
+
+from tensorlab.compiler.cannot_compile import CannotCompile
+from tests.compiler.agreement import assert_agrees
+from tests.compiler.programs import READS_VALUES, each_program, inputs_of
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@each_program
+@pytest.mark.parametrize("mode", ["save", "recompute"])
+def test_a_sample_keeps_its_values_and_its_gradients(sample, program, requires_grad, mode):
+    reason = READS_VALUES.get(sample.name) if requires_grad else None
+    refusal = pytest.raises(CannotCompile, match=reason) if reason else nullcontext()
+    with refusal:
+        assert_agrees(program, lambda: inputs_of(sample, requires_grad), mode=mode)

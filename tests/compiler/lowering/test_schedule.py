@@ -1,0 +1,79 @@
+"""A schedule makes kernels of what can be fused, in an order that works, and its results are eager mode's."""
+
+import tensorlab
+from tensorlab.compiler.lowering import Call, Kernel
+from tests.compiler.driver import compiled, record, run, schedule
+from tests.ops.replay import pairs, same_bits
+
+
+def check(function, *inputs):
+    """Run a function both ways; returns its schedule."""
+    got, steps = compiled(function, *inputs)
+    for one, other in pairs(got, function(*inputs)):
+        assert same_bits(one, other)
+    return steps
+
+
+def chain(x, y):
+    return tensorlab.tanh(tensorlab.sigmoid(tensorlab.relu(x * 2 + 1) * y - 0.5) * x)
+
+
+def test_a_chain_of_ops_is_one_kernel():
+    (kernel,) = check(chain, tensorlab.randn(1000), tensorlab.randn(1000))
+    assert isinstance(kernel, Kernel)
+    assert (kernel.count, kernel.numbers) == (1000, [])
+
+
+def test_a_row_and_a_column_are_broadcast_inside_a_kernel():
+    steps = check(
+        lambda x, y, z: ((x + y) * z, x * 2),
+        tensorlab.randn(31, 17),
+        tensorlab.randn(17),
+        tensorlab.randn(31, 1),
+    )
+    assert len(steps) == 1
+    assert len(steps[0].outputs) == 2
+
+
+def test_views_of_inputs_and_of_results_are_index_arithmetic():
+    def function(x):
+        y = (x.t() + 1).view(3, 2, 5)
+        z = y.permute(2, 0, 1)[1:4].unsqueeze(1) * x.t().reshape(6, 5)[2, 1:3]
+        return z.exp(), x.view(2, 15).select(0, 1).expand(4, 15) - 1
+
+    steps = check(function, tensorlab.randn(5, 6))
+    assert all(isinstance(step, Kernel) for step in steps)
+
+
+def test_kernels_that_differ_in_sizes_alone_are_one_function():
+    def function(x, y, b):
+        return (x * b).tanh(), (y * b[:4]).tanh()
+
+    steps = check(function, tensorlab.randn(8, 9), tensorlab.randn(5, 4), tensorlab.randn(9))
+    assert len({step.source for step in steps}) == 1
+    assert steps[0].numbers != steps[1].numbers
+
+
+def test_a_call_between_two_parts_of_a_group_divides_it():
+    def function(x):
+        y = x.exp()
+        return y * y.cumsum(0)
+
+    kinds = [type(step) for step in check(function, tensorlab.randn(9))]
+    assert kinds == [Kernel, Call, Kernel]
+
+
+def test_random_calls_keep_their_order():
+    def function(x):
+        a = tensorlab.rand(6)
+        b = tensorlab.rand(6)
+        return (x * b).exp(), (x * a).exp()
+
+    with tensorlab.no_grad():
+        tensorlab.manual_seed(3)
+        want = function(tensorlab.ones(6))
+        tensorlab.manual_seed(3)
+        graph = record(function, tensorlab.ones(6))
+        tensorlab.manual_seed(3)
+        got = run(graph, schedule(graph), [tensorlab.ones(6)])
+    assert all(same_bits(one, other) for one, other in zip(got, want, strict=True))
