@@ -29,6 +29,7 @@ cimport cython
 from cpython.object cimport PyObject
 
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, INT8, INT16, INT32, INT64, UINT8
+from tensorlab._core.operands cimport as_number
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase
 
 from tensorlab._core.schema import in_place as in_place_schema
@@ -147,7 +148,7 @@ cdef class Op:
                 return 0
         elif not kind.is_list and isinstance(value, TensorBase):
             return 0
-        elif self.is_pointwise and not kind.is_written and isinstance(value, (bool, int, float)):
+        elif self.is_pointwise and not kind.is_written and as_number(value) is not None:
             return 0
         expected = "a sequence of Tensors" if kind.is_list else "a Tensor"
         raise TypeError(f"{self.name}: the argument {parameter.name!r} must be {expected}, not {type(value).__name__}: "

@@ -67,6 +67,8 @@ cdef enum:
     TENSOR = 12             # a TensorRecord for what is in a slot
     WHOLE = 13              # the container itself
     NO_KEYWORDS = 14        # there are no keyword arguments
+    LOOKUPS = 15            # single entries of a dict, an Entry for each
+    OBJECT = 16             # an object of the type `expected` whose __dict__ is `key`
     # how the object is compared
     ANYTHING = 0
     IDENTITY = 1
@@ -77,7 +79,8 @@ cdef enum:
 
 KINDS = {"argument": ARGUMENT, "keyword": KEYWORD, "entry": ENTRY, "item": ITEM, "cell": CELL, "entries": ENTRIES,
          "dict": DICT_OF, "slot": SLOT_OF, "gradient": GRADIENT, "function": FUNCTION, "ancestors": ANCESTORS,
-         "ordered": ORDERED, "tensor": TENSOR, "whole": WHOLE, "no keywords": NO_KEYWORDS}
+         "ordered": ORDERED, "tensor": TENSOR, "whole": WHOLE, "no keywords": NO_KEYWORDS,
+         "lookups": LOOKUPS, "object": OBJECT}
 COMPARISONS = {"anything": ANYTHING, "identity": IDENTITY, "value": VALUE, "type": TYPE, "sized": SIZED, "same slot": SAME_SLOT}
 
 
@@ -176,7 +179,7 @@ cdef class GuardCheck:
     Parameters
     ----------
     records : list of tuples (kind, container, key, how, expected, out, number), as guards.py makes them; an int as container is
-        a slot. Of kind "entries", the key is a list of tuples (key, how, expected, out, number); of kind "tensor", the
+        a slot. Of kinds "entries" and "lookups", the key is a list of tuples (key, how, expected, out, number); of kind "tensor", the
         container is a slot and the key an example
     slot_count : int
     inputs : list of int, the slots of the tensors that `match` returns
@@ -211,7 +214,7 @@ cdef class GuardCheck:
         cdef ThreadState* state = thread_state()
         cdef ssize entries = 0, numbers = 0, i
         for record in records:
-            if record[0] == "entries":
+            if record[0] in ("entries", "lookups"):
                 entries += len(record[2])
             elif record[0] == "tensor":
                 numbers += 2 * record[2].dim()
@@ -261,7 +264,7 @@ cdef class GuardCheck:
         record.count = number
         if record.how == SAME_SLOT:
             record.number = expected
-        if record.kind == ENTRIES:
+        if record.kind == ENTRIES or record.kind == LOOKUPS:
             record.number, record.count = entries, len(key)
             for name, how, expected, out, number in key:
                 entry = &self.entries[entries]
@@ -336,10 +339,14 @@ cdef class GuardCheck:
             if found == NULL:
                 PyErr_Clear()
                 found = NOTHING
-        elif kind == ENTRIES:
-            return self.has_entries(record, container)
+        elif kind == LOOKUPS:
+            return self.finds(record, container)
         elif kind == TENSOR:
             return is_like(container, &self.tensors[record.number])
+        elif kind == ENTRIES:
+            return self.has_entries(record, container)
+        elif kind == OBJECT:
+            return <PyObject*>Py_TYPE(<object>container) == record.expected and has_dict(container, record.key)
         elif kind == ARGUMENT:
             found = PyTuple_GET_ITEM(args, record.number)
         elif kind == KEYWORD:
@@ -390,6 +397,22 @@ cdef class GuardCheck:
             return <PyObject*>Py_TYPE(<object>found) == expected and Py_SIZE(found) == number
         if how == SAME_SLOT:
             return found == self.slots[number]
+        return True
+
+    cdef inline bint finds(self, Record* record, PyObject* container) noexcept:
+        """Are these entries of a dict as expected? MISSING stands for one that is not there."""
+        cdef Entry* entry = &self.entries[record.number]
+        cdef PyObject* found
+        for _ in range(record.count):
+            found = PyDict_GetItemWithError(container, entry.key)
+            if found == NULL:
+                PyErr_Clear()
+                found = NOTHING
+            if not self.compare(found, entry.how, entry.expected, entry.number):
+                return False
+            if entry.out >= 0:
+                self.slots[entry.out] = found
+            entry += 1
         return True
 
     cdef bint has_entries(self, Record* record, PyObject* container) noexcept:
@@ -478,6 +501,16 @@ cdef extern from *:
     ssize Py_SIZE(PyObject* x)
 
 
+cdef inline bint has_dict(PyObject* x, PyObject* attributes) noexcept:
+    """Is this the __dict__ of x?"""
+    cdef PyObject* found = PyObject_GenericGetDict(x, NULL)
+    if found == NULL:
+        PyErr_Clear()
+        return False
+    Py_DECREF(found)
+    return found == attributes
+
+
 cdef bint is_function_like(PyObject* function, tuple expected) noexcept:
     """Has a function the code, defaults and keyword defaults that it had?"""
     cdef PyObject* defaults = PyFunction_GET_DEFAULTS(function)
@@ -520,13 +553,16 @@ cdef inline bint has_hooks(TensorBase x) noexcept:
 cdef inline bint is_like(PyObject* given, TensorRecord* record) noexcept:
     """Is this a tensor of the recorded class, layout and history?"""
     cdef TensorBase x
-    cdef size_t size = record.ndim * sizeof(ssize)
+    cdef int i
     if <PyObject*>Py_TYPE(<object>given) != record.cls:
         return False
     x = <TensorBase>given
-    return (x.dtype_ == record.dtype and x.ndim_ == record.ndim
-            and memcmp(x.sizes, record.layout, size) == 0 and memcmp(x.strides, record.layout + record.ndim, size) == 0
-            and needs_grad(x) == record.needs_grad and x.wants_grad == record.wants_grad
+    if x.dtype_ != record.dtype or x.ndim_ != record.ndim:
+        return False
+    for i in range(record.ndim):
+        if x.sizes[i] != record.layout[i] or x.strides[i] != record.layout[record.ndim + i]:
+            return False
+    return (needs_grad(x) == record.needs_grad and x.wants_grad == record.wants_grad
             and is_meta(x) == record.on_meta and (x.base is not None) == record.is_view
             and (x.counter is None) == record.is_inference and has_hooks(x) == record.has_hooks
             and (not record.checks_offset or offset_of(x) == record.offset))

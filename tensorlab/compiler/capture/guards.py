@@ -1,9 +1,10 @@
 """Guards: what has to be as it was for a trace to hold, as records that C checks."""
 
-import types
+import functools
 
 from .guard_check import MISSING, GuardCheck, storage_of
-from .kinds import dict_of
+from .kinds import dict_of, is_of_tensorlab
+from .sources import named, shortened
 
 __all__ = ["Guards"]
 
@@ -145,7 +146,7 @@ class Guards:
         self.emit_all(children)
 
     def entries(self, container, pairs, read, text_of, text):
-        """A record for all entries of a dict; `read` are the keys whose values count."""
+        """A record for all entries of a dict; `read` are the keys whose values count, None for all."""
         children, entries, lines = [], [], []
         for key, value in pairs:
             if read is not None and key not in read:
@@ -154,8 +155,19 @@ class Guards:
             comparison, line = self.comparison(value, text_of(key), children)
             entries.append((key, *comparison))
             lines.append(line)
-        lines.append(f"list({text}) == {[key for key, _ in pairs if isinstance(key, (str, int))]}")
+        lines.append(f"list({text}) == {shortened(tuple(key for key, _ in pairs))}")
         self.add("entries", container, entries, "anything", None, -1, 0, " and ".join(lines))
+        self.emit_all(children)
+
+    def lookups(self, container, pairs, text):
+        """A record for single entries of a dict, by name; those that are MISSING are not there."""
+        children, entries, lines = [], [], []
+        for name, value in pairs:
+            comparison, line = self.comparison(value, f"{text}{name}", children)
+            entries.append((name, *comparison))
+            lines.append(line)
+        if entries:
+            self.add("lookups", container, entries, "anything", None, -1, 0, " and ".join(lines))
         self.emit_all(children)
 
     def emit_all(self, things):
@@ -210,10 +222,12 @@ class Guards:
 
     def emit_ordered(self, thing, where):
         text = thing.source.text
+        if not thing.items:
+            self.entries(where, [], None, None, text)
+            return
         self.add("ordered", where, tuple(key for key, _ in thing.items), "anything", None, -1, 0,
-                 f"list({text}) == {[key for key, _ in thing.items]}")  # fmt: skip
-        if thing.items:
-            self.emit_dict(thing, where)
+                 f"list({text}) == {shortened(tuple(key for key, _ in thing.items))}")  # fmt: skip
+        self.emit_dict(thing, where)
 
     def emit_set(self, thing, where):
         self.add("ordered", where, tuple(thing.copy), "anything", None, -1, 0,
@@ -224,8 +238,7 @@ class Guards:
             self.fetch("cell", where, None, value, thing.source.text)
 
     def emit_scope(self, thing, where):
-        for name, value in thing.reads.items():
-            self.fetch("entry", where, name, value, name)
+        self.lookups(where, thing.reads.items(), "")
 
     def emit_namespace(self, thing, where):
         if thing.before is None:
@@ -233,9 +246,8 @@ class Guards:
         names = list(thing.reads)
         if self.absence_matters:
             names += [name for name in self.state.names if name not in thing.before]
-        for name in names:
-            value = thing.before.get(name, MISSING)
-            self.fetch("entry", thing.attributes, name, value, f"{thing.source.text}.{name}")
+        pairs = [(name, thing.before.get(name, MISSING)) for name in names]
+        self.lookups(thing.attributes, pairs, f"{thing.source.text}.")
 
     def emit_function(self, thing, where):
         if thing.copy is not None:
@@ -253,6 +265,8 @@ class Guards:
             self.emit_attributes(thing, where)
 
     def emit_class(self, thing, where):
+        if is_of_tensorlab(thing.value.__module__):  # trusted
+            return
         text = thing.source.text
         self.add(
             "ancestors",
@@ -264,14 +278,7 @@ class Guards:
             0,
             f"{text}.__mro__ is the same",
         )
-        if (
-            not thing.reads
-            and thing.before is not None
-            and thing.value.__module__.partition(".")[0] == "tensorlab"
-        ):
-            return
-        if thing.before is not None:
-            self.entries_of_class(thing)
+        self.entries_of_class(thing)
 
     def entries_of_class(self, thing):
         """All entries of a class, by identity, except for tensors that were read."""
@@ -296,7 +303,7 @@ class Guards:
 
     def emit_instance(self, thing, where):
         value, text = thing.value, thing.source.text
-        if thing.is_fixed:
+        if thing.before is None and thing.is_fixed:
             self.add(
                 "whole",
                 where,
@@ -305,7 +312,7 @@ class Guards:
                 type(value),
                 -1,
                 0,
-                f"type({text}) is {type(value).__name__}",
+                f"type({text}) is {named(type(value))}",
             )
         if isinstance(value, dict):
             self.emit_dict(thing, where)
@@ -317,19 +324,39 @@ class Guards:
         self.emit_attributes(thing, where)
 
     def emit_attributes(self, thing, where):
-        """The `__dict__` of an object: the names in it, and what was read."""
+        """The `__dict__` of an object: what was read in it, and what must not be there."""
         if thing.before is None:
             return
         text, own = thing.source.text, dict_of(thing.value)
         if thing.is_fixed:
-            self.add("dict", where, None, "identity", own, -1, 0, f"{text}.__dict__ is the same")
+            self.add("object", where, own, "anything", type(thing.value), -1, 0,
+                     f"type({text}) is {named(type(thing.value))}")  # fmt: skip
             where = own
         else:
             slot = self.new_slot(f"{text}.__dict__")
             self.add("dict", where, None, "type", dict, slot, 0, f"{text} has a __dict__")
             where = slot
-        pairs = list(thing.before.items())
-        self.entries(where, pairs, thing.reads, lambda name: f"{text}.{name}", f"{text}.__dict__")
+        if self.absence_matters:
+            self.entries(
+                where,
+                list(thing.before.items()),
+                thing.reads,
+                lambda name: f"{text}.{name}",
+                f"{text}.__dict__",
+            )
+            return
+        pairs = [(name, value) for name, value in thing.before.items() if name in thing.reads]
+        pairs += [
+            (name, MISSING) for name in self.shadowed(type(thing.value)) if name not in thing.before
+        ]
+        self.lookups(where, pairs, f"{text}.")
+
+    @functools.cache  # noqa: B019 - as long as the guards are made
+    def shadowed(self, cls):
+        """Attributes of a class that code names, and that an object could hide by one of its own."""
+        return [
+            name for name in self.state.names if any(name in vars(base) for base in cls.__mro__)
+        ]
 
 
 def groups_of(things):
@@ -338,19 +365,3 @@ def groups_of(things):
     for i, thing in enumerate(things):
         groups.append((thing.slot, first.setdefault(id(storage_of(thing.value)), i)))
     return groups
-
-
-def named(value):
-    """What to call an object, without running its code."""
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)):
-        return value.__name__
-    return f"the same {type(value).__name__}"
-
-
-def shortened(value):
-    if type(value) in (int, float, bool, complex, type(None)):
-        return repr(value)
-    if isinstance(value, (str, bytes, tuple, list, slice, range)):
-        text = repr(value)
-        return text if len(text) < 60 else text[:57] + "..."
-    return named(value)

@@ -41,46 +41,30 @@ class Unknown(Exception):
     """An object of a kind that guards can't compare; the message says which."""
 
 
+_VALUES = (int, float, complex, str, bytes, Size, slice, range, device)
+_DESCRIPTORS = (
+    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType),
+    type(collections.namedtuple("Single", "first").first),
+)
+_CONSTANTS = (
+    *(bool, type(None), type(Ellipsis), type(NotImplemented), types.CodeType, re.Pattern),
+    *(types.GenericAlias, types.UnionType, dtype, layout, memory_format, Op, Generator),
+)
 KINDS = {
-    **dict.fromkeys((int, float, complex, str, bytes, Size, slice, range, device), "value"),
-    **dict.fromkeys(
-        (
-            *(
-                bool,
-                type(None),
-                type(Ellipsis),
-                type(NotImplemented),
-                dtype,
-                layout,
-                memory_format,
-                Op,
-                Generator,
-            ),
-            *(types.CodeType, re.Pattern, types.GenericAlias, types.UnionType),
-            *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType),
-            *(
-                types.WrapperDescriptorType,
-                types.ClassMethodDescriptorType,
-                types.MethodWrapperType,
-            ),
-        ),
-        "constant",
-    ),
+    **dict.fromkeys(_VALUES, "value"),
+    **dict.fromkeys((*_CONSTANTS, *_DESCRIPTORS), "constant"),
     **dict.fromkeys((Tensor, Parameter, Buffer), "tensor"),
+    **dict.fromkeys((dict, collections.defaultdict), "dict"),
+    **dict.fromkeys((set, frozenset), "set"),
+    **dict.fromkeys((property, staticmethod, classmethod), "descriptor"),
     tuple: "tuple",
     list: "list",
-    dict: "dict",
-    collections.defaultdict: "dict",
-    set: "set",
-    frozenset: "set",
     collections.OrderedDict: "ordered",
     types.FunctionType: "function",
     types.MethodType: "method",
     types.BuiltinFunctionType: "builtin",
     functools.partial: "partial",
-    property: "descriptor",
-    staticmethod: "descriptor",
-    classmethod: "descriptor",
     types.CellType: "cell",
     types.ModuleType: "namespace",
     types.SimpleNamespace: "instance",
@@ -106,6 +90,8 @@ def kind_of(value):
         return kind_of_class(value)
     if issubclass(cls, types.ModuleType):
         return "namespace"
+    if cls.__module__ == "tensorlab.autograd.grad_mode":  # a decorator such as no_grad()
+        return "constant"
     if is_of_tensorlab(cls.__module__) and not is_python_class(cls):
         raise Unknown(f"a {cls.__module__}.{cls.__qualname__}")
     if cls.__name__ == "cython_function_or_method":

@@ -16,7 +16,7 @@ import types
 from .guard_check import MISSING
 from .pure import DYNAMIC, is_library, is_pure, refusal_of_module, refusal_of_name
 
-__all__ = ["Observer", "user_frame"]
+__all__ = ["Observer", "place_of_store", "user_frame"]
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 OWN = "tensorlab.compiler"
@@ -56,6 +56,25 @@ def names_of(code):
     return scope, modules
 
 
+STORES = {
+    "STORE_GLOBAL",
+    "DELETE_GLOBAL",
+    "STORE_ATTR",
+    "DELETE_ATTR",
+    "STORE_DEREF",
+    "DELETE_DEREF",
+}
+
+
+def place_of_store(codes, names):
+    """(file, line) where one of these pieces of code assigns to or deletes one of the names; None if none does."""
+    for code in codes:
+        for one in dis.get_instructions(code):
+            if one.opname in STORES and one.argval in names:
+                return code.co_filename, one.positions.lineno
+    return None
+
+
 class Observer:
     """While it is entered, it watches this thread.
 
@@ -70,6 +89,8 @@ class Observer:
         self.entered = set()  # (code, id of its globals)
         self.strings = []  # of executed user code: attributes may be named by them
         self.catches = False  # executed code may notice that something is missing
+        self.modules = set()  # of tensorlab, whose code is executed
+        self.code = []  # that is the user's
         self.ignored = 0  # depth of calls that are taken for granted
 
     def __enter__(self):
@@ -104,6 +125,7 @@ class Observer:
     def enter_own(self, frame, module):
         if module.startswith(OWN):
             return
+        self.modules.add(module)
         reason = refusal_of_module(module)
         if reason is not None:
             self.refuse(reason, frame)
@@ -138,6 +160,7 @@ class Observer:
             self.name_strings(frame)
         if "__dict__" in code.co_names:
             self.read_dynamically(frame)
+        self.code.append(code)
         scope, modules = names_of(code)
         for name in scope:
             if self.state.read_global(frame.f_globals, name) is MISSING:

@@ -359,19 +359,22 @@ class OuterState:
 
     # ------------------------------------------------------------ after the call
     def changes(self):
-        """Yield a sentence for each object of the outside that is not as it was."""
+        """Yield (sentence, names) for each object of the outside that is not as it was, with the names in question."""
         for thing in self.things.values():
             text = thing.source.text
             if thing.kind == "scope":
                 for name, old in thing.reads.items():
                     if thing.value.get(name, MISSING) is not old:
-                        yield f"assigns the global {name}"
+                        yield f"assigns the global {name}", [name]
                 continue
             if not has_same_content(thing):
-                yield f"changes {text}, which comes from outside"
+                yield f"changes {text}, which comes from outside", [text]
             if thing.before is not None and not is_same_dict(thing.before, thing.attributes):
                 names = difference(thing.before, thing.attributes)
-                yield f"changes attributes of {text}, which comes from outside: {names}"
+                reason = (
+                    f"changes attributes of {text}, which comes from outside: {', '.join(names)}"
+                )
+                yield reason, names
 
 
 def has_slot(descriptor, value):
@@ -417,8 +420,8 @@ def is_same_dict(old, new):
 
 
 def difference(old, new):
-    """The names of what differs, in one line."""
+    """The names of what differs."""
     names = [
         name for name in {**old, **new} if old.get(name, MISSING) is not new.get(name, MISSING)
     ]
-    return ", ".join(map(str, names)) or "their order"
+    return list(map(str, names)) or ["their order"]

@@ -16,7 +16,7 @@ from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 
 from .guard_check import history_of, is_packing, storage_of
 from .guards import Guards
-from .observer import Observer, user_frame
+from .observer import Observer, place_of_store, user_frame
 from .outer_state import OuterState
 from .sources import Source
 from .trace import CannotTrace, RecordedCall, Refusal, Trace, build, layout_of, tensors_in
@@ -111,22 +111,27 @@ class Recording:
             self.state.reach(call, Source.constant(call, f"{name_of(self.function)}.__call__"))
 
     # ------------------------------------------------------------ what became of it
+    def conclude(self, reason, place=None):
+        """Refuse after the call; without a place it is that of the function itself."""
+        codes = self.observer.code
+        if place is None:
+            place = (codes[0].co_filename, codes[0].co_firstlineno) if codes else ("?", 0)
+        self.refusal = self.refusal or Refusal(reason, *place)
+
     def outcome(self, result):
         """A Trace, or a Refusal."""
-        for reason in self.state.changes():
-            self.refuse(reason)
-        if self.state.hidden_call and self.state.hidden_caller:
-            self.refuse(
-                f"may call {self.state.hidden_call} by way of {self.state.hidden_caller}, where it cannot be seen"
+        state = self.state
+        for reason, names in state.changes():
+            self.conclude(reason, place_of_store(self.observer.code, names))
+        if state.hidden_call and state.hidden_caller:
+            self.conclude(
+                f"may call {state.hidden_call} by {state.hidden_caller}, where it can't be seen"
             )
         if self.refusal is None:
             try:
                 return self.trace(result)
             except CannotTrace as error:
-                if error.call is not None:
-                    self.refusal = Refusal(str(error), *error.call.place[:2])
-                else:
-                    self.refuse(str(error))
+                self.conclude(str(error), error.call and error.call.place[:2])
         return self.refusal
 
     def trace(self, result):
@@ -156,7 +161,7 @@ class Recording:
             or any(s.kind == "gradient" for s in trace.inputs),
             reads_offsets=any(call.op.name in OFFSET_OPS for call in calls),
             absence_matters=self.observer.catches or self.state.reads_all,
-            extra=extra_records(),
+            extra=extra_records(self.observer.modules),
         )
         return trace
 
@@ -280,18 +285,16 @@ def modes():
     )
 
 
-def extra_records():
-    """Guards of tensorlab's own settings that its Python reads: hooks of all modules and optimizers."""
-    (attributes,) = (one for one in gc.get_referents(vars(Hooked)) if type(one) is dict)
-    yield (
-        ("entry", attributes, "_is_hooked", "identity", False, -1, 0),
-        "no hooks are registered for all modules",
-    )
-    for hooks in (ALL_BEFORE, ALL_AFTER):
-        yield (
-            ("ordered", hooks, (), "anything", None, -1, 0),
-            "no hooks are registered for all optimizers",
-        )
+def extra_records(modules):
+    """Guards of what tensorlab's own Python reads in its modules: hooks of all modules, and of all optimizers."""
+    if "tensorlab.nn.hooks" in modules:
+        (attributes,) = (one for one in gc.get_referents(vars(Hooked)) if type(one) is dict)
+        record = "entry", attributes, "_is_hooked", "identity", False, -1, 0
+        yield record, "no hooks are registered for all modules"
+    if "tensorlab.optim.optimizer" in modules:
+        for hooks in (ALL_BEFORE, ALL_AFTER):
+            record = "entries", hooks, [], "anything", None, -1, 0
+            yield record, "no hooks are registered for all optimizers"
 
 
 def place_of(frame):

@@ -1,8 +1,9 @@
 """Where an object of the outside comes from: a path from the arguments, or from an object that is known."""
 
+import types
 from typing import Any, NamedTuple
 
-__all__ = ["Source"]
+__all__ = ["Source", "named", "shortened"]
 
 
 class Source(NamedTuple):
@@ -56,8 +57,26 @@ class Source(NamedTuple):
 
     def entry(self, key):
         """The source of an entry of this dict."""
-        return Source("entry", self, key, f"{self.text}[{key!r}]")
+        return Source("entry", self, key, f"{self.text}[{shortened(key)}]")
 
     def item(self, index):
         """The source of an item of this list or tuple."""
         return Source("item", self, index, f"{self.text}[{index}]")
+
+
+def named(value):
+    """What to call an object, without running its code."""
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)):
+        return value.__name__
+    return f"the same {type(value).__name__}"
+
+
+def shortened(value):
+    """A number, a string or a tuple of such as one would write it, if that is short; else what to call it."""
+    if isinstance(value, tuple):
+        text = f"({', '.join(map(shortened, value))})"
+    elif type(value) in (int, float, bool, complex, type(None), str, bytes, slice, range):
+        text = repr(value)
+    else:
+        return named(value)
+    return text if len(text) < 60 else text[:57] + "..."
