@@ -368,7 +368,7 @@ class OuterState:
                         yield f"assigns the global {name}", [name]
                 continue
             if not has_same_content(thing):
-                yield f"changes {text}, which comes from outside", [text]
+                yield f"changes {text}, which comes from outside", [text, *thing.slots]
             if thing.before is not None and not is_same_dict(thing.before, thing.attributes):
                 names = difference(thing.before, thing.attributes)
                 reason = (

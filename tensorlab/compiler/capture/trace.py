@@ -59,7 +59,7 @@ class Trace:
     grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is another one after the call
     grad_enabled : bool, grad mode at entry
     draws_random : bool, whether an op reads the default generator
-    is_spent : bool, whether backward has run through the history of every result that has one, so that it can't run again
+    is_spent : bool, whether backward has run through the history of every result that has one: it can't run again
     value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order; `meta["val"]` is
         what was read
     """
