@@ -1,5 +1,6 @@
 """record: run a function once, really, and find out whether the same calls of ops can stand for the next run."""
 
+import contextlib
 import gc
 import sys
 import threading
@@ -39,8 +40,20 @@ class CallRecorder(Layer):
         super().__init__("recorder")
         self.recording = recording
         self.calls = []
+        self.is_looking = True
+
+    @contextlib.contextmanager
+    def looking_away(self):
+        """While it is entered, calls are not written down."""
+        self.is_looking = False
+        try:
+            yield
+        finally:
+            self.is_looking = True
 
     def call(self, op, arguments):
+        if not self.is_looking:
+            return op(*arguments)
         grad_enabled = is_grad_enabled()
         try:
             result = op(*arguments)
@@ -71,7 +84,6 @@ class Recording:
         self.state = OuterState(self.refuse)
         self.observer = Observer(self.state, self.refuse)
         self.recorder = CallRecorder(self)
-        self.constants = {}  # id: tensor that counts as a constant
 
     def refuse(self, reason, frame=None):
         """Note why the call can't be replayed; the first reason counts."""
@@ -80,6 +92,11 @@ class Recording:
             self.observer.ignored += 1
             self.refusal = Refusal(reason, *place_of(frame)[:2])
             self.observer.ignored -= 1
+
+    def keep_constant(self, result):
+        """Take the tensors of a result for constants: a replay uses these very ones."""
+        for x in tensors_in(result):
+            self.state.reach(x, Source.constant(x, "a constant result"), False)
 
     # ------------------------------------------------------------ the run
     def run(self):
@@ -93,7 +110,7 @@ class Recording:
         finally:
             _thread.recording = None
         if modes() != before:
-            self.refuse(
+            self.conclude(
                 "leaves another grad mode, default dtype or other mode behind than it found"
             )
         self.grad_enabled = before[0]
@@ -219,7 +236,10 @@ class Recording:
             raise CannotTrace("may run backward to a tensor that has hooks")
 
     def check_history(self, x, seen):
-        """Refuse a result with a history that ops did not make; returns whether backward has been there, so that it is of no use."""
+        """Refuse a result with a history that ops did not make; returns whether backward has been there.
+
+        Then the history is of no use any more.
+        """
         waiting, is_spent = [history_of(x)[1]], False
         while waiting:
             node = waiting.pop()
