@@ -581,6 +581,11 @@ def history_of(TensorBase x not None):
     return bool(x.wants_grad), x.node, x.gradient, base_node, bool(has_hooks(x))
 
 
+def memory_layout_of(TensorBase x not None):
+    """How a tensor lies in memory, by identity of the storage: what an op may change and a replay starts from."""
+    return tuple(x.shape), [x.strides[i] for i in range(x.ndim_)], x.dtype_, offset_of(x), <size_t><void*>x.storage_
+
+
 def storage_of(TensorBase x not None):
     """The storage, for identity alone: the memory stays out of reach."""
     return x.storage_

@@ -83,7 +83,12 @@ class Guards:
             self.checker.note_gaps([thing.value for thing in inputs])
         self.check, self.match = self.checker.check, self.checker.match
         self.text = "\n".join(self.texts)
-        del self.state, self.records, self.slots, self.hideable  # the arguments of this call are let go
+        del (
+            self.state,
+            self.records,
+            self.slots,
+            self.hideable,
+        )  # the arguments of this call are let go
 
     def why(self, args, kwargs=None):
         """The first guard that does not hold, in words; None if all do."""

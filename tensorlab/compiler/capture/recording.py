@@ -15,7 +15,7 @@ from tensorlab._core.recording import has_released
 from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 
-from .guard_check import history_of, is_packing, storage_of
+from .guard_check import history_of, is_packing, memory_layout_of, storage_of
 from .guards import Guards
 from .observer import Observer, place_of_store, user_frame
 from .outer_state import OuterState
@@ -153,10 +153,9 @@ class Recording:
 
     def trace(self, result):
         calls = self.recorder.calls
-        graph, inputs, nodes = build(
-            calls, result, self.source_of, lambda x: id(x) in self.state.things
-        )
-        grads = self.gradients(inputs, nodes)
+        changed = self.changed_gradients()
+        graph, inputs, nodes = build(calls, result, changed, self.source_of)
+        grads = [(nodes[id(x)], None if grad is None else nodes[id(grad)]) for x, grad in changed]
         self.check_histories(calls, result)
         trace = Trace(
             graph,
@@ -186,28 +185,25 @@ class Recording:
         thing = self.state.things.get(id(x))
         return None if thing is None else thing.source
 
-    def gradients(self, inputs, nodes):
-        """[(placeholder, Node of the new gradient or None)] of tensors from outside that have another gradient now."""
-        placeholders = {id(x): node for x, _, node in inputs}
+    def changed_gradients(self):
+        """[(tensor from outside, its new gradient or None)], for those that have another one than before.
+
+        Refuses what else can have been done to such a tensor: its values are the only other thing that may change.
+        """
         found = []
         for thing in self.state.things.values():
             if thing.kind != "tensor":
                 continue
-            wants, node, gradient, base_node, hooks = history_of(thing.value)
-            was = thing.copy[0]
-            if (wants, node, base_node, hooks) != (was[0], was[1], was[3], was[4]):
-                raise CannotTrace(
-                    f"changes what autograd knows of {thing.source.text}, which comes from outside"
-                )
-            if gradient is was[2]:
-                continue
-            if gradient is not None and id(gradient) not in nodes:
-                raise CannotTrace(f"gives {thing.source.text} a gradient that no op has made")
-            if id(thing.value) not in placeholders:
-                raise CannotTrace(f"changes the gradient of {thing.source.text}, which no op takes")
-            found.append(
-                (placeholders[id(thing.value)], None if gradient is None else nodes[id(gradient)])
-            )
+            (wants, node, gradient, base_node, hooks), layout = thing.copy
+            now = history_of(thing.value)
+            if (wants, node, base_node, hooks) != (now[0], now[1], now[3], now[4]):
+                reason = f"changes what autograd knows of {thing.source.text}"
+                raise CannotTrace(f"{reason}, which comes from outside")
+            if layout != memory_layout_of(thing.value):
+                reason = f"gives {thing.source.text} other memory or another layout"
+                raise CannotTrace(f"{reason}, and it comes from outside")
+            if gradient is not now[2]:
+                found.append((thing.value, now[2]))
         return found
 
     def check_histories(self, calls, result):
