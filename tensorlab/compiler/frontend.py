@@ -12,6 +12,7 @@ import warnings
 import weakref
 
 from .._core.layers import entered_layers
+from ..nn.module import Module
 from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
@@ -43,8 +44,8 @@ class Compiled:
     recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
     """
 
-    def __init__(self, function, backend, fullgraph, settings):
-        self.function, self.backend = function, backend
+    def __init__(self, function, backend, fullgraph, settings, on_break=None):
+        self.function, self.backend, self.on_break = function, backend, on_break
         self.fullgraph, self.settings = fullgraph, settings
         self.lock = threading.RLock()
         self.replay = Replay(self.long_way)
@@ -57,6 +58,10 @@ class Compiled:
 
     @property
     def name(self):
+        """What messages call it: the name of the function, or of the module's class."""
+        owner = getattr(self.function, "__self__", None)
+        if isinstance(owner, Module):
+            return type(owner).__name__
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     @property
@@ -147,6 +152,8 @@ class Compiled:
             if self.fullgraph:
                 raise Unsupported(f"compile: {self.name} can't be one graph. {refusal}")
             self.warn(f"runs as Python. {refusal}")
+            if self.on_break is not None:
+                self.on_break()
 
     def warn(self, what):
         if not self.has_warned:
@@ -174,9 +181,9 @@ def place_of(where):
 
 def caller_level():
     """The stack level of the first frame outside of this package, for warnings."""
-    package = __name__.rpartition(".")[0]
+    package = __name__.partition(".")[0]
     frame, level = inspect.currentframe().f_back, 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(package):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     return level
 
@@ -185,9 +192,12 @@ def caller_level():
 every = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
-def compile_function(function, backend, fullgraph, settings):
-    """Return a function that does what `function` does, recorded and replayed."""
-    compiled = Compiled(function, backends.find(backend), fullgraph, settings)
+def compile_function(function, backend, fullgraph, settings, on_break=None):
+    """Return a function that does what `function` does, recorded and replayed.
+
+    `on_break()` is called when it turns out that calls of the function can't be recorded.
+    """
+    compiled = Compiled(function, backends.find(backend), fullgraph, settings, on_break)
     every.add(compiled)
     replay = compiled.replay
 

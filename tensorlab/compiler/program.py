@@ -110,8 +110,15 @@ class WithGradients:
         """Write to the inputs, assign the gradients, and return what the call returns."""
         result, gradients = self.functional.finish(inputs, outputs)
         for i, grad in zip(self.inputs, gradients, strict=True):
-            inputs[i].grad = grad
+            inputs[i].grad = grad if grad is None else on_its_own(grad)
         return result
+
+
+def on_its_own(x):
+    """A tensor that is no view, and keeps no more memory than it needs: what the engine gives a leaf."""
+    if x._base is None:
+        return x
+    return x.data if x._base.numel() == x.numel() else x.clone()
 
 
 def shared_memory(trace):

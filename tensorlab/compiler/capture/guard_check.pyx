@@ -348,16 +348,16 @@ cdef class GuardCheck:
         elif kind == OBJECT:
             return <PyObject*>Py_TYPE(<object>container) == record.expected and has_dict(container, record.key)
         elif kind == ARGUMENT:
-            found = PyTuple_GET_ITEM(args, record.number)
+            found = PyTuple_GET_ITEM(args, record.count)
         elif kind == KEYWORD:
             if kwargs is None:
                 return False
             found = <PyObject*>kwargs
         elif kind == ITEM:
             if Py_TYPE(<object>container).tp_flags & LIST_FLAG:
-                found = PyList_GET_ITEM(<object>container, record.number)
+                found = PyList_GET_ITEM(<object>container, record.count)
             else:
-                found = PyTuple_GET_ITEM(<object>container, record.number)
+                found = PyTuple_GET_ITEM(<object>container, record.count)
         elif kind == CELL:
             found = PyCell_GET(container)
             if found == NULL:
