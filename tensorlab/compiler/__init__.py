@@ -1,1 +1,1 @@
-"""The compiler: what `tensorlab.compile` is made of."""
+"""The compiler: record a function as a graph, improve the graph, and run it as C."""
