@@ -108,6 +108,8 @@ FAMILIES = {
     "serialization": ("serialization/*.py hub.py", ["tests/serialization", "tests/test_hub.py"]),
     "sharing": ("multiprocessing/*.py ops/sharing.pyx _core/memory_file.py",
                 ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
+    "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
+               ["tests/compiler/joint", "tests/compiler/passes"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file

@@ -113,6 +113,9 @@ def infer(graph):
 
 
 # ---------------------------------------------------------------- kinds of nodes
+VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
+
+
 def is_call(node):
     return node.op == "call_function" and isinstance(node.target, Op)
 
@@ -128,7 +131,7 @@ def is_write(node):
 
 def is_value_read(node):
     """Whether Python saw a number here; the graph is valid only while a run finds the same one."""
-    return is_call(node) and node.target.name == "item"
+    return is_call(node) and node.target.name in VALUE_READS
 
 
 def is_random(node):

@@ -7,7 +7,7 @@ without gradients. `run_passes` runs them in the order of `PASSES`.
     constant_folding        tensors that hold one number
     simplification          x * 1, double transpose, copies of copies
     common_subexpressions   equal calls once
-    dead_code               what nobody uses
+    dead_code               what no one uses
 
 rewriting.py has what they share: nodes are replaced only where no caller can tell.
 """

@@ -10,10 +10,9 @@ import math
 from tensorlab.compiler.joint.interpreter import is_getitem
 from tensorlab.compiler.joint.memory import View, as_one_view
 
-FORMS, WIDE_FORMS = (
-    {},
-    {},
-)  # op: function of a Rewriter and the arguments, which returns a node or None
+# op: function of a Rewriter and the arguments, which returns a node or None
+FORMS: dict = {}
+WIDE_FORMS: dict = {}
 
 
 def form(*names, table=FORMS):

@@ -8,7 +8,8 @@ from functools import partial
 
 from tensorlab._core.dtypes import DTYPES
 
-FORMULAS = {}  # op: function of a Rewriter and the arguments; a node, a tuple with one for each result, or None
+# op: function of a Rewriter and the arguments: a node, one for each result, or None
+FORMULAS: dict = {}
 FLOAT32 = next(one for one in DTYPES if one.is_floating_point and one.itemsize == 4)
 
 

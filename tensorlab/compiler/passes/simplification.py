@@ -20,7 +20,7 @@ class Rule(NamedTuple):
     make: object  # function of a Rewriter and the call's arguments: a node with the same elements, or None
 
 
-RULES = []
+RULES: list[Rule] = []
 
 
 def rule(*ops, reason):
