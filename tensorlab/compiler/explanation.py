@@ -104,9 +104,8 @@ class Explanation:
 
     @property
     def sources(self):
-        return list(
-            dict.fromkeys(kernel.source for piece in self.pieces for kernel in piece.kernels)
-        )
+        kernels = [kernel for piece in self.pieces for kernel in piece.kernels]
+        return list({kernel.name: kernel.source for kernel in kernels}.values())
 
     @property
     def bytes_eager(self):

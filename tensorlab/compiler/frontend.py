@@ -123,6 +123,7 @@ class Compiled:
         self.recorded += 1
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
         log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
+        state = get_rng_state()  # some passes run ops to see what they give
         with self.lock:
             try:
                 self.keep(trace, unseen)
@@ -133,6 +134,8 @@ class Compiled:
                     raise
                 where = f"{type(error).__name__}: {error}"
                 self.refuse(Refusal(f"met a mistake of the compiler ({where})", *place_of(None)))
+            finally:
+                set_rng_state(state)
         return result
 
     def keep(self, trace, unseen):

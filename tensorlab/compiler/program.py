@@ -169,12 +169,13 @@ def make_pieces(graphs, settings, inputs=()):
         Piece(graph, settings, tensors)
         for graph, tensors in itertools.zip_longest(graphs, inputs)
     ]
-    sources = [kernel.source for piece in pieces for kernel in piece.kernels]
+    # kernels of one name differ at most in their comments
+    sources = {kernel.name: kernel.source for piece in pieces for kernel in piece.kernels}
     log("graph", lambda: "\n".join(f"after the passes:\n{piece.graph}" for piece in pieces))
     log("fusion", lambda: "\n".join(str(step) for piece in pieces for step in piece.steps))
-    log("code", lambda: "\n".join(dict.fromkeys(sources)))
+    log("code", lambda: "\n".join(sources.values()))
     try:
-        addresses = load(sources)
+        addresses = load(list(sources.values()))
     except ToolchainError as error:
         warn_once(error)
         addresses = None
@@ -199,7 +200,7 @@ def direct_result(functional):
     if functional.writes or not isinstance(functional.structure, Slot):
         return None
     (result,) = functional.results
-    return result.index if result.kind == "made" and not result.views else None
+    return result.number if result.kind == "made" and not result.views else None
 
 
 class Straight:

@@ -13,6 +13,7 @@ from tensorlab._core.overrides import active_modes
 from tensorlab._core.recording import has_released
 from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
+from tensorlab.random import get_rng_state, set_rng_state
 
 from .guard_check import history_of, is_packing, storage_of
 from .guards import Guards
@@ -252,7 +253,11 @@ def record(function, args=(), kwargs=None):
         return function(*args, **kwargs), Refusal(reason, *place[:2])
     recording = Recording(function, args, kwargs)
     result = recording.run()
-    return result, recording.outcome(result)
+    state = get_rng_state()  # ops run on meta to see what layout they give, and some draw numbers there
+    try:
+        return result, recording.outcome(result)
+    finally:
+        set_rng_state(state)
 
 
 def why_not_now():
