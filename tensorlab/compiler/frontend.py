@@ -24,7 +24,8 @@ from .tree import Unseen
 __all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
 
 REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
-RECORDINGS = 8  # of one function, for calls that differ in their guards
+RECORDINGS = 8  # of one function, before it is asked whether they are of use
+WORTH = 4  # replays that a branch should bring
 PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
 STANCES = ("default", "force_eager")
 
@@ -108,10 +109,13 @@ class Compiled:
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):
         """Run the Python, and keep what it did for later calls."""
-        if len(self.refusals) >= REFUSALS or (unseen is None and len(self.entries) >= RECORDINGS):
-            self.give_up()
+        if len(self.refusals) >= REFUSALS:
             return self.run_python(args, kwargs)
-        if unseen is not None and unseen.paths >= PATHS:
+        if self.recorded >= RECORDINGS and (unseen is None or not self.pays_off(unseen)):
+            self.warn(
+                f"was recorded {self.recorded} times, as {'its guards' if unseen is None else 'values that it looks at'} "
+                "kept changing; other calls run as Python from now on. TENSORLAB_LOGS=recompiles shows why"
+            )
             return self.run_python(args, kwargs)
         for entry in self.entries if unseen is None else ():
             log("recompiles", lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}")
@@ -163,12 +167,9 @@ class Compiled:
             self.has_warned = True
             warnings.warn(f"compile: {self.name} {what}", stacklevel=caller_level())
 
-    def give_up(self):
-        if len(self.refusals) < REFUSALS:
-            self.warn(
-                f"was recorded {RECORDINGS} times, as its guards kept failing; other calls run as Python from now on. "
-                "TENSORLAB_LOGS=recompiles shows which guards they are"
-            )
+    def pays_off(self, entry):
+        """Whether branches of a recording are replayed often enough for another one to be worth its time."""
+        return entry.paths < PATHS and entry.calls >= WORTH * entry.paths
 
 
 def restore(state):

@@ -12,14 +12,11 @@ returns the result. `make_program` chooses.
 import itertools
 import warnings
 
-import tensorlab
-
-from ..autograd.function import Function
-from ..errors import GradientError
 from ..fx import Graph
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
+from .compiled_node import Differentiation
 from .joint.functionalize import Slot, functionalize
 from .joint.joint import joint
 from .logs import log
@@ -237,63 +234,26 @@ class Differentiable:
 
     def __init__(self, functional, whole, settings):
         self.functional, self.whole = functional, whole
+        self.direct = direct_result(functional)
         self.pieces = make_pieces([whole.forward, whole.backward], settings)
-        self.forward, self.backward = [piece.plan for piece in self.pieces]
-        self.results = len(self.forward.outputs) - whole.saved
-        self.followed = set(whole.tangents)
+        forward, backward = [piece.plan for piece in self.pieces]
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
-        self.tangents = [node.meta["val"] for node in tangents]
         gradients = output_of(whole.backward)
-        self.places = [i for i, node in enumerate(gradients) if node is not None]
-        self.inputs = len(gradients)
+        self.plans = Differentiation(
+            forward,
+            backward,
+            len(forward.outputs) - whole.saved,
+            whole.tangents,
+            [node.meta["val"] for node in tangents],
+            [i for i, node in enumerate(gradients) if node is not None],
+            len(gradients),
+        )
 
     def compute(self, inputs):
-        return CompiledFunction.apply(self, *inputs)
+        return self.plans.run(inputs)
 
     def finish(self, inputs, outputs):
         return self.functional.finish(inputs, outputs)
-
-
-class CompiledFunction(Function):
-    """A call of a Differentiable, as a node of the autograd graph."""
-
-    @staticmethod
-    def forward(ctx, program, *inputs):
-        outputs = program.forward.run(inputs)
-        results, saved = outputs[: program.results], outputs[program.results :]
-        ctx.program = program
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*saved)
-        ctx.mark_non_differentiable(
-            *(one for i, one in enumerate(results) if i not in program.followed)
-        )
-        return tuple(results)
-
-    @staticmethod
-    def backward(ctx, *grads):
-        program = ctx.program
-        if tensorlab.is_grad_enabled():
-            raise GradientError(
-                "compile: a compiled function cannot be differentiated twice (create_graph=True); call the function itself, "
-                "or wrap it in tensorlab.compiler.disable"
-            )
-        tangents = [
-            fit(grads[i], like)
-            for i, like in zip(program.whole.tangents, program.tangents, strict=True)
-        ]
-        gradients = [None] * program.inputs
-        found = program.backward.run([*ctx.saved_tensors, *tangents])
-        for i, grad in zip(program.places, found, strict=True):
-            gradients[i] = grad
-        return (None, *gradients)
-
-
-def fit(grad, like):
-    """A gradient in the layout that the plan of backward was made for; zeros where there is none."""
-    if grad is not None and grad.stride() == like.stride():
-        return grad
-    made = tensorlab.empty_strided(like.shape, like.stride(), dtype=like.dtype)
-    return made.zero_() if grad is None else made.copy_(grad)
 
 
 class Branching:
