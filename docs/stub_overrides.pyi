@@ -36,6 +36,30 @@ class _ASMoutput(NamedTuple):
     output: Tensor
     loss: Tensor
 
+# ---- functions with several forms
+@overload
+def compile(
+    model: _F,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "tensorlab",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> _F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "tensorlab",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Callable[[_F], _F]: ...
+
 # ---- functions with several forms, also as methods of Tensor
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -218,6 +242,16 @@ class Module:
     @property
     def __call__(self: _Forward[_P, _R]) -> Callable[_P, _R]: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
+    def compile(
+        self,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: str | Callable[..., Any] = "tensorlab",
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+        disable: bool = False,
+    ) -> None: ...
     def children(self) -> Iterator[Module]: ...
     def modules(self) -> Iterator[Module]: ...
     def named_children(self) -> Iterator[tuple[str, Module]]: ...

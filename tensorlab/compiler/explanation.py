@@ -10,8 +10,7 @@ import html
 import statistics
 import time
 
-import tensorlab
-
+from .._tensor import Tensor
 from ..nn.module import Module
 from .backends import find
 from .build import nodes_in, output_of
@@ -192,7 +191,7 @@ def size_of(node):
     """Bytes of the value of a node; of all its results, if it has several."""
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
-    return sum(x.numel() * x.itemsize for x in values if isinstance(x, tensorlab.Tensor))
+    return sum(x.numel() * x.itemsize for x in values if isinstance(x, Tensor))
 
 
 def is_free(node):
