@@ -5,6 +5,8 @@ import re
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, root_of
 from tensorlab.compiler.lowering.pointwise import pointwise_kernel
+from tensorlab.compiler.lowering.reductions import reduced_dims
+from tensorlab.compiler.lowering.row_kernels import row_kernels
 from tensorlab.compiler.lowering.steps import Call, Kernel
 from tensorlab.compiler.lowering.values import is_fill
 
@@ -53,7 +55,10 @@ def kernel_for(nodes, outputs, names):
     """Lower a group; one that has been there before keeps its name and source."""
     stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
     stem = f"fused_{stem[:40].rstrip('_')}"
-    kernel = pointwise_kernel("NAME", set(nodes), outputs)
+    if any(reduced_dims(node) for node in nodes):
+        (kernel,) = row_kernels("NAME", nodes, outputs)
+    else:
+        kernel = pointwise_kernel("NAME", set(nodes), outputs)
     key = COMMENTS.sub("", kernel.source)
     if key not in names:
         name = f"{stem}_{len(names)}"

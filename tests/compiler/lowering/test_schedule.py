@@ -77,3 +77,10 @@ def test_random_calls_keep_their_order():
         tensorlab.manual_seed(3)
         got = run(graph, schedule(graph), [tensorlab.ones(6)])
     assert all(same_bits(one, other) for one, other in zip(got, want, strict=True))
+
+
+def test_a_cast_to_an_integer_and_back_loses_the_sign_of_zero():
+    x = tensorlab.tensor([-0.5, -0.0, 0.5, 1e30, -2.5, float("inf"), float("nan")] * 5)
+    check(lambda x: 1 / x.to(tensorlab.int64).to(tensorlab.float32), x)
+    check(lambda x: 1 / x.to(tensorlab.int32).to(tensorlab.float32), x)
+    check(lambda x: 1 / x.to(tensorlab.int8).to(tensorlab.float32), x)
