@@ -16,10 +16,10 @@ import math
 from collections import deque
 
 from tensorlab.compiler.lowering import index_maps
+from tensorlab.compiler.lowering.chunks import is_row_group
 from tensorlab.compiler.lowering.index_maps import op_name, root_of, view_source
-from tensorlab.compiler.lowering.pointwise import evaluate
+from tensorlab.compiler.lowering.pointwise import evaluate, runs_across_memory
 from tensorlab.compiler.lowering.reductions import reduced_dims
-from tensorlab.compiler.lowering.row_kernels import row_kernels
 from tensorlab.compiler.lowering.values import (
     COPIES,
     has_expression,
@@ -178,18 +178,20 @@ def is_computable(nodes):
     if any(numel_of(node) == 0 for node in nodes):
         return False
     if any(reduced_dims(node) for node in nodes):
-        try:
-            row_kernels("trial", nodes, nodes)
-        except index_maps.NoMap:
-            return False
-        return True
-    if (
-        all(view_source(one) is None for node in nodes for one in node.all_input_nodes)
-        and len({shape_of(node) for node in nodes}) == 1
-    ):
+        return is_row_group(nodes)
+    if is_plain(nodes):
         return True
     try:
-        evaluate(set(nodes), nodes[::-1], shape_of(nodes[-1]))
+        return not runs_across_memory(*evaluate(set(nodes), nodes[::-1], shape_of(nodes[-1])))
     except index_maps.NoMap:
         return False
-    return True
+
+
+def is_plain(nodes):
+    """Are all tensors contiguous and results of one shape, without views between?"""
+    inputs = [one for node in nodes for one in node.all_input_nodes]
+    return (
+        all(view_source(one) is None for one in inputs)
+        and len({shape_of(node) for node in nodes}) == 1
+        and all(one.meta["val"].is_contiguous() for one in [*inputs, *nodes])
+    )

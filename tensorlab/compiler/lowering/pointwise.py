@@ -11,6 +11,7 @@ are numbers, so kernels that differ in them alone are one; only whether an inner
 0 is part of the source.
 """
 
+import math
 from dataclasses import replace
 
 from tensorlab.compiler.lowering import index_maps
@@ -22,6 +23,7 @@ from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import Values, dtype_of, numel_of, shape_of
 
 BLOCK = 512  # elements that are checked together for arguments that need a slower function
+SMALL = 16384  # elements of tensors that stay in the cache whatever their order is
 WORK_OF_A_THREAD = 131072  # additions that make a thread worth starting
 INCLUDES = '#include "tl_math.h"\n'
 HALF_INCLUDE = '#include "half.h"\n'
@@ -41,6 +43,22 @@ def evaluate(members, outputs, shape):
             return values, stores
         except index_maps.CutLoop as request:
             loops = index_maps.cut(loops, request.loop, request.inner)
+
+
+def runs_across_memory(values, stores):
+    """Say whether an operand of a large kernel lies in another order than the first output.
+
+    Each element that the innermost loop reads of it is in another cache line; the eager kernels go
+    through such operands in tiles.
+    """
+    forms = [*(access.form for access in values.accesses), *(form for *_, form in reversed(stores))]
+    sizes, forms = index_maps.simplified(values.loops, forms, forms[-1])
+    if math.prod(sizes) <= SMALL:
+        return False
+    return any(
+        form[len(sizes) - 1] > 1 and any(0 < factor < form[len(sizes) - 1] for factor in form[:-2])
+        for form in forms
+    )
 
 
 class Layout:

@@ -48,6 +48,11 @@ def is_value(argument):
     return hasattr(argument, "meta") and hasattr(argument, "target")
 
 
+def meta_vector(size, dtype):
+    """Make a tensor of one dimension on "meta"."""
+    return REGISTRY["empty_strided"]([size], [1], dtype=dtype, device="meta")
+
+
 def all_dims(dim, ndim):
     """Read the argument `dim` of a reduction."""
     if dim is None or (not isinstance(dim, int) and len(dim) == 0):

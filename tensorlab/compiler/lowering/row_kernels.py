@@ -6,25 +6,9 @@ from tensorlab.compiler.lowering.c_types import STORED, c_type, loaded, stored
 from tensorlab.compiler.lowering.index_maps import NoMap, merge_all, op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Function, If, Load, Loop, Store
 from tensorlab.compiler.lowering.pointwise import WORK_OF_A_THREAD, with_helpers
-from tensorlab.compiler.lowering.rows import BLOCK, MOST_BLOCKS, RowProgram
+from tensorlab.compiler.lowering.rows import BLOCK, MOST_BLOCKS
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import dtype_of, shape_of
-
-CHUNK = 16384  # elements of a part of a single long row
-
-
-def row_kernels(name, nodes, outputs):
-    """Lower a group with reductions to a kernel, or to two if the only row is long.
-
-    Raises
-    ------
-    NoMap
-        If the group cannot be lowered so.
-    """
-    program = RowProgram(nodes, outputs)
-    if program.loops.rows == 1 and program.loops.length > 2 * CHUNK:
-        raise NoMap
-    return [RowWriter(program).kernel(name)]
 
 
 class RowWriter:

@@ -2,11 +2,11 @@
 
 import re
 
+from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, root_of
 from tensorlab.compiler.lowering.pointwise import pointwise_kernel
 from tensorlab.compiler.lowering.reductions import reduced_dims
-from tensorlab.compiler.lowering.row_kernels import row_kernels
 from tensorlab.compiler.lowering.steps import Call, Kernel
 from tensorlab.compiler.lowering.values import is_fill
 
@@ -45,26 +45,27 @@ def schedule(graph):
         if isinstance(work, list):
             outputs = [node for node in work if node in needed]
             if outputs:
-                steps.append(kernel_for(work, outputs, names))
+                steps += kernels_for(work, outputs, names)
         else:
             steps.append(Call(work))
     return steps
 
 
-def kernel_for(nodes, outputs, names):
-    """Lower a group; one that has been there before keeps its name and source."""
+def kernels_for(nodes, outputs, names):
+    """Lower a group; kernels that have been there before keep their names and sources."""
     stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
     stem = f"fused_{stem[:40].rstrip('_')}"
     if any(reduced_dims(node) for node in nodes):
-        (kernel,) = row_kernels("NAME", nodes, outputs)
+        kernels = row_kernels("NAME", nodes, outputs)
     else:
-        kernel = pointwise_kernel("NAME", set(nodes), outputs)
-    key = COMMENTS.sub("", kernel.source)
-    if key not in names:
-        name = f"{stem}_{len(names)}"
-        names[key] = name, kernel.source.replace("NAME(", f"{name}(")
-    kernel.name, kernel.source = names[key]
-    return kernel
+        kernels = [pointwise_kernel("NAME", set(nodes), outputs)]
+    for kernel in kernels:
+        key = COMMENTS.sub("", kernel.source)
+        if key not in names:
+            name = kernel.name.replace("NAME", f"{stem}_{len(names)}")
+            names[key] = name, kernel.source.replace(f"{kernel.name}(", f"{name}(")
+        kernel.name, kernel.source = names[key]
+    return kernels
 
 
 def needed_nodes(partition):
