@@ -292,7 +292,7 @@ def spelled(template, dtype, operands):
     suffix = "f" if dtype == "float32" else ""
     text = re.sub(r"\b[a-z_A-Z]\w*", lambda word: operands.get(word[0], word[0]), template)
     text = re.sub(r"\bT\b", c_type(dtype), text)
-    return text.replace("@", suffix).replace("#", f"_{dtype}")
+    return re.sub(r"(?<=\w)#", f"_{dtype}", text.replace("@", suffix))
 
 
 def cost_of(op_name):

@@ -9,6 +9,24 @@ import re
 from tensorlab.compiler.lowering.expressions import spelled
 
 SOURCE = """
+/* C leaves it open what a number becomes that does not fit, and compilers give a constant nan another
+   answer than the processor does. This is x86's; other processors are asked. */
+int64_t to_int64#(T x) {
+#if defined(__x86_64__)
+    return (x >= (T)-9223372036854775808.0) & (x < (T)9223372036854775808.0) ? (int64_t)x : INT64_MIN;
+#else
+    return (int64_t)x;
+#endif
+}
+
+int32_t to_int32#(T x) {
+#if defined(__x86_64__)
+    return (x > (T)-2147483649.0) & (x < (T)2147483648.0) ? (int32_t)x : INT32_MIN;
+#else
+    return (int32_t)x;
+#endif
+}
+
 /* A comparison with nan is false, so x stays if it is nan; `low != low` lets a nan win. */
 T at_least#(T x, T low) { return (x < low) | (low != low) ? low : x; }
 
@@ -353,10 +371,10 @@ int64_t row_count_bool(const uint8_t *x, int64_t n) {
 """
 
 # name: (comment and function, names of helpers that it calls)
-NAME = re.compile(r"^(?:T|int|double|float|uint8_t|int64_t) (\w+)#?\(", re.MULTILINE)
+NAME = re.compile(r"^(?:T|int|double|float|uint8_t|int32_t|int64_t) (\w+)#?\(", re.MULTILINE)
 PARTS = {NAME.search(part)[1]: part.strip() for part in SOURCE.strip().split("\n\n")}
 CALLED = re.compile(r"\b(\w+?)(?:_(u?int\d+|float32|float64|bool))?\(")
-STATIC = re.compile(r"^(T|int|double|float|uint8_t|int64_t) (?=\w+#?\()", re.MULTILINE)
+STATIC = re.compile(r"^(T|int|double|float|uint8_t|int32_t|int64_t) (?=\w+#?\()", re.MULTILINE)
 GUARD = "#ifndef TL_HAS_{name}\n#define TL_HAS_{name}\n{text}\n#endif\n"
 
 

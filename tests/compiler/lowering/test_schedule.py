@@ -84,3 +84,30 @@ def test_a_cast_to_an_integer_and_back_loses_the_sign_of_zero():
     check(lambda x: 1 / x.to(tensorlab.int64).to(tensorlab.float32), x)
     check(lambda x: 1 / x.to(tensorlab.int32).to(tensorlab.float32), x)
     check(lambda x: 1 / x.to(tensorlab.int8).to(tensorlab.float32), x)
+
+
+def test_what_fits_in_no_integer_becomes_what_the_eager_kernels_make_of_it():
+    x = tensorlab.tensor([-1.0])
+    for dtype in (
+        tensorlab.int64,
+        tensorlab.int32,
+        tensorlab.int16,
+        tensorlab.int8,
+        tensorlab.uint8,
+    ):
+        check(lambda x, dtype=dtype: x.log().to(dtype) + 1, x)  # a nan that the compiler sees
+        for kind in (tensorlab.float32, tensorlab.float64):
+            edges = [
+                2.0**31,
+                2.0**31 - 129,
+                -(2.0**31),
+                -(2.0**31) - 1,
+                2.0**63,
+                -(2.0**63),
+                1e300,
+                -1e300,
+            ]
+            y = tensorlab.tensor(
+                [*edges, 255.7, -129.2, 65536.5, float("nan")] * 3, dtype=tensorlab.float64
+            )
+            check(lambda y, dtype=dtype: y.to(dtype) + 1, y.to(kind))
