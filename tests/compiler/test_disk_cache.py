@@ -54,6 +54,15 @@ def test_the_folder_is_in_the_home_directory_unless_named(monkeypatch, tmp_path)
     assert disk_cache.folder() == tmp_path / ".cache" / "tensorlab"
 
 
+def test_a_user_without_a_home_has_no_cache(monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("TENSORLAB_CACHE_DIR")
+    monkeypatch.setattr(Path, "home", homeless)
+    assert disk_cache.folder() is None
+
+
 def corrupt(data, rng):
     """One of the things that happen to files."""
     kind = rng.choice(["flip", "flip", "truncate", "empty", "longer", "other head", "zeros"])

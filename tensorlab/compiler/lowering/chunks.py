@@ -29,23 +29,26 @@ class Scratch:
 
 
 class ChunkWriter(RowWriter):
-    """The two kernels of a row program with one long row."""
+    """The two kernels of a row program with one long row.
 
-    def kernels(self, name):
-        """Return the kernel of the chunks and that of the totals.
+    Raises
+    ------
+    NoMap
+        If a second pass over the row would be needed.
+    """
 
-        Raises
-        ------
-        NoMap
-            If a second pass over the row would be needed.
-        """
-        program = self.program
+    def __init__(self, program):
+        super().__init__(program)
         levels = program.levels
         is_deep = len(program.passes) != 2 or any(
             levels[node] for node, *_ in program.element_stores
         )
         if is_deep or any(form[1] not in (0, 1) for form in self.forms):
             raise NoMap
+
+    def kernels(self, name):
+        """Return the kernel of the chunks and that of the totals."""
+        program = self.program
         chunks = -(-self.length // BLOCK)
         folds = program.passes[0].folds
         scratch = [Scratch(f"totals_of_{one[2]}", chunks, total_dtype(one[1])) for one in folds]
@@ -169,16 +172,20 @@ def row_kernels(name, nodes, outputs):
     NoMap
         If the group cannot be lowered so.
     """
+    return writer_of(nodes, outputs).kernels(name)
+
+
+def writer_of(nodes, outputs):
+    """Choose how a group is written, without doing it."""
     program = RowProgram(nodes, outputs)
-    if program.loops.rows == 1 and program.loops.length > 2 * BLOCK:
-        return ChunkWriter(program).kernels(name)
-    return [RowWriter(program).kernel(name)]
+    is_long = program.loops.rows == 1 and program.loops.length > 2 * BLOCK
+    return (ChunkWriter if is_long else RowWriter)(program)
 
 
 def is_row_group(nodes):
     """Can these nodes be lowered so, each result an output?"""
     try:
-        row_kernels("trial", nodes, nodes)
+        writer_of(nodes, nodes)
     except NoMap:
         return False
     return True

@@ -182,7 +182,8 @@ class RowWriter:
         return lines
 
     # -------------------------------------------------------------------------------------------- the kernel
-    def kernel(self, name):
+    def kernels(self, name):
+        """Return the one kernel that there is, in a list."""
         self.number("n", self.length)
         counters, rest = [], "begin"
         sizes = [self.number(f"n{d}", size) for d, size in enumerate(self.sizes)]
@@ -208,15 +209,8 @@ class RowWriter:
         rows = math.prod(self.sizes)
         cost = (self.values.cost + len(self.stores)) * self.length
         grain = max(1, WORK_OF_A_THREAD // max(cost, 1))
-        return Kernel(
-            name,
-            self.inputs,
-            self.outputs,
-            self.numbers,
-            rows,
-            grain,
-            with_helpers(function.text()),
-        )
+        source = with_helpers(function.text())
+        return [Kernel(name, self.inputs, self.outputs, self.numbers, rows, grain, source)]
 
     def next_row(self, d, sizes):
         """Count the outer loops up: the last one first, with carry."""

@@ -31,6 +31,7 @@ from tensorlab.compiler.lowering.values import (
 
 BLOCK = 4096  # elements of a buffer
 MOST_BLOCKS = 4096
+MOST_REDUCTIONS = 16  # each has a buffer on the stack
 WORDS = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -146,7 +147,10 @@ class RowProgram:
         for node in outputs:
             self.level_of(node)
         self.loops = RowLoops(shape, dims)
-        if not 1 < self.loops.length <= BLOCK * MOST_BLOCKS:
+        if (
+            not 1 < self.loops.length <= BLOCK * MOST_BLOCKS
+            or len(self.reductions) > MOST_REDUCTIONS
+        ):
             raise NoMap
         while True:
             try:

@@ -62,12 +62,18 @@ def is_fill(node):
 def has_expression(node):
     """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
     if op_name(node) in COPIES:
-        return True
+        return stays_in_memory(node)
     if op_name(node) is None or not node.target.is_pointwise or node.target.writes:
         return False
     if not any(is_value(one) for one in node.args):
         return False
     return expression_of(node.target.name, compute_dtype(node)) is not None
+
+
+def stays_in_memory(node):
+    """Say whether a copy is in memory as its source is, and not on "meta"."""
+    where = dict(zip(node.target.params, node.args, strict=False)).get("device")
+    return where is None or str(where).startswith("cpu")
 
 
 def compute_dtype(node):
