@@ -80,6 +80,7 @@ FAMILIES = {
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.pyx", OPS),
+    "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py", ["tests/compiler"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
                "_core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),

@@ -3,9 +3,11 @@
 import hashlib
 import re
 
+from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, root_of
 from tensorlab.compiler.lowering.pointwise import pointwise_kernel
+from tensorlab.compiler.lowering.reductions import reduced_dims
 from tensorlab.compiler.lowering.steps import Call, Kernel
 from tensorlab.compiler.lowering.values import is_fill
 
