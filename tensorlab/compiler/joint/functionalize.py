@@ -54,11 +54,12 @@ class Slot(NamedTuple):
     position: int
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True)
+class Result:
     """Where a tensor that a function returns comes from."""
 
     kind: str  # "made": that result of the graph; "input": that placeholder
-    number: int
+    index: int
     views: tuple  # what has to be done to it: View.of, one after the other
 
 
@@ -91,9 +92,9 @@ class Functional:
         """{position: Result} of those that are an input, or a view of an input or of another result."""
         seen, found = set(), {}
         for position, one in enumerate(self.results):
-            if one.kind == "input" or one.views or one.number in seen:
+            if one.kind == "input" or one.views or one.index in seen:
                 found[position] = one
-            seen.add(one.number if one.kind == "made" else None)
+            seen.add(one.index if one.kind == "made" else None)
         return found
 
     def finish(self, inputs, outputs):
@@ -123,7 +124,7 @@ def map_slots(structure, function):
 
 
 def remake(result, inputs, outputs):
-    x = inputs[result.number] if result.kind == "input" else outputs[result.number]
+    x = inputs[result.index] if result.kind == "input" else outputs[result.index]
     for view in result.views:
         with set_grad_enabled(view.grad_enabled and is_grad_enabled()):
             x = view.of(x)
