@@ -63,7 +63,7 @@ class Joint:
     whole: Graph
 
 
-def joint(functional, wants_grad, mode="save"):
+def joint(functional, wants_grad, mode="save", prepare=None):
     """Derive the backward graph of a functional graph.
 
     Parameters
@@ -71,6 +71,8 @@ def joint(functional, wants_grad, mode="save"):
     functional : Functional
     wants_grad : list of bool, for each placeholder whether it requires grad
     mode : "save", or "recompute": backward computes pointwise ops again where that saves memory
+    prepare : function of the joint graph, which it may change, such as `run_passes`; it is called
+        before partition, so that what forward and backward have in common is computed once
 
     Returns
     -------
@@ -90,6 +92,8 @@ def joint(functional, wants_grad, mode="save"):
     if traced is None:
         return None
     whole, tangents, results = traced
+    if prepare is not None:
+        prepare(whole)
     forward, backward, saved = partition(
         whole, results, len(wants_grad), {i for i, _ in functional.writes}, mode
     )
