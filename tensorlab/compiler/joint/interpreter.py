@@ -97,7 +97,7 @@ def call_on_meta(op, args):
 
 
 def new_on_meta(op, args):
-    """The arguments of a call whose new tensors shall be on meta."""
+    """The arguments of a call whose new tensors will be on meta."""
     if not isinstance(op, Op):
         return args
     parameters = op.signature.parameters
