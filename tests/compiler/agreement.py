@@ -147,16 +147,19 @@ def weight_like(y, seed):
     return tensorlab.tensor(weights).to(y.dtype)
 
 
-def assert_agrees(program, make_inputs, change=lambda functional: None, mode="save", same=equal):
+def assert_agrees(
+    program, make_inputs, change=lambda functional: None, mode="save", same=equal, prepare=None
+):
     """A program, its functional graph and, if it has gradients, its forward and backward graphs are the same.
 
-    `change` may change a functional graph, or a graph of forward or backward, before it runs.
+    `change` may change a functional graph, or a graph of forward or backward, before it runs, and
+    `prepare` the joint graph before it is cut.
     """
     recorded = record_program(program, make_inputs)
     functional = functionalize(recorded.graph)
     made = None
     if any(recorded.wants_grad) and any(y.requires_grad for y in recorded.results):
-        made = joint(functional, recorded.wants_grad, mode)
+        made = joint(functional, recorded.wants_grad, mode, prepare)
     change(functional.graph)
     assert_forward(recorded, functional, same=same_bits if same is equal else same)
     if made is not None:

@@ -5,7 +5,7 @@ without gradients. `run_passes` runs them in the order of `PASSES`.
 
     decomposition           composite ops as primitive ones (primitives.py: the table)
     constant_folding        tensors that hold one number
-    simplification          x * 1, double transpose, copies of copies
+    simplification          x * 1, double transpose, copies of copies (rules.py: the reasons)
     common_subexpressions   equal calls once
     dead_code               what no one uses
 

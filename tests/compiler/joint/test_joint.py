@@ -3,10 +3,10 @@
 import pytest
 
 import tensorlab
-from tensorlab.compiler.cannot_compile import CannotCompile
+from tensorlab.compiler.cannot_compile import CannotCompile, LostHistory
 from tensorlab.compiler.joint.functionalize import functionalize
 from tensorlab.compiler.joint.interpreter import infer, run
-from tensorlab.compiler.joint.joint import joint
+from tensorlab.compiler.joint.joint import check_histories, joint
 from tests.compiler.agreement import assert_agrees, record_program
 from tests.compiler.passes.graphs import names_in
 
@@ -137,8 +137,28 @@ def written_without_grad(x, y, z):
     ],
 )
 def test_histories_that_no_op_has_made_are_refused(program, reason):
-    with pytest.raises(CannotCompile, match=reason):
+    with pytest.raises(CannotCompile, match=reason) as caught:
         made(program)
+    recorded = record_program(program, leaves)
+    functional = functionalize(recorded.graph)
+    if isinstance(caught.value, LostHistory):  # its gradients would be wrong op by op, too
+        with pytest.raises(LostHistory, match=reason):
+            check_histories(functional, recorded.wants_grad)
+    else:
+        check_histories(functional, recorded.wants_grad)
+    check_histories(functional, [False] * 3)
+
+
+def test_histories_after_a_value_that_was_read_are_checked():
+    def program(x, y, z):
+        w = x[z > 1] * 2
+        return w.sum(), doubled(w.exp()).sin()
+
+    recorded = record_program(program, leaves)
+    with pytest.raises(LostHistory, match="no op"):
+        check_histories(functionalize(recorded.graph), recorded.wants_grad)
+    recorded = record_program(lambda x, y, z: (x[z > 1] * 2 + tensorlab.ones(1)).exp(), leaves)
+    check_histories(functionalize(recorded.graph), recorded.wants_grad)
 
 
 def test_a_write_without_grad_mode_is_fine_if_no_one_asks_for_gradients():

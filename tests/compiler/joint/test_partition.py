@@ -8,6 +8,7 @@ from tensorlab.compiler.joint.interpreter import is_alias, run
 from tensorlab.compiler.joint.joint import joint
 from tensorlab.compiler.joint.min_cut import min_cut
 from tensorlab.compiler.joint.partition import partition
+from tensorlab.compiler.passes import run_passes
 from tests.compiler.agreement import assert_agrees, close, record_program
 from tests.compiler.passes.graphs import names_in
 
@@ -238,3 +239,19 @@ def test_cuts_of_random_networks_are_the_cheapest(seed):
         for side in [{*chosen, "t"}]
     )
     assert cut_of(edges)[0] == best
+
+
+def test_what_forward_and_backward_have_in_common_is_computed_once():
+    def program(x, y, z):
+        return (x * 1).exp() * x.exp() * (y / 1)
+
+    def make():
+        return [tensorlab.rand(3, 4).requires_grad_(), tensorlab.rand(3, 4).requires_grad_(), X]
+
+    recorded = record_program(program, make)
+    functional = functionalize(recorded.graph)
+    plain = joint(functional, recorded.wants_grad)
+    prepared = joint(functional, recorded.wants_grad, prepare=run_passes)
+    assert names_in(prepared.forward).count("exp") == 1
+    assert prepared.saved < plain.saved
+    assert_agrees(program, leaves, prepare=run_passes)
