@@ -1,0 +1,101 @@
+/* A tile of a product of matrices, kept in registers while the loop runs over the inner dimension.
+
+   Both matrices lie in panels: strips that are just as long as one loop, in the order in which it reads.
+
+                                         right, a panel of 3 vectors of columns
+                                     k   |---------|---------|---------|
+                                     |   |---------|---------|---------|
+        left, a panel of 8 rows      v   |---------|---------|---------|
+                     k ->
+               r   o  o  o               |=========|=========|=========|
+               o   o  o  o               |=========|=========|=========|   out[r][j] += sum over k of left[k][r] * right[k][j]
+               w   o  o  o               |=========|=========|=========|
+               s   o  o  o               |=========|=========|=========|
+
+   A step of k loads a line of the right panel (3 vectors) and one number for each row, which goes into all lanes of a vector;
+   with them it does 8 * 3 multiplications and additions of whole vectors. So arithmetic sets the pace, not memory, and the 24
+   sums do not wait for each other. They fill the 32 registers of AVX-512 and of ARM; for 16 registers there are 4 rows.
+
+   GCC's and Clang's vector types say this in plain C, for any processor. Products may be fused with sums (FMA), as BLAS does it.
+   The header includes itself, once for each type. */
+#ifndef TL_REAL
+
+#ifndef TL_REGISTER_TILE_H
+#define TL_REGISTER_TILE_H
+#include <stddef.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define TL_TILE_CODE __attribute__((optimize("fp-contract=fast")))
+#else
+#define TL_TILE_CODE
+#endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+enum { TL_TILE_ROWS = 8 };
+#else
+enum { TL_TILE_ROWS = 4 };
+#endif
+#if defined(__AVX512F__)
+#define TL_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define TL_VECTOR_BYTES 32
+#else
+#define TL_VECTOR_BYTES 16
+#endif
+enum { TL_TILE_VECTORS = 3 };
+
+#define TL_REAL float
+#define TL_NAME(name) name##_32
+#include "register_tile.h"
+#undef TL_REAL
+#undef TL_NAME
+#define TL_REAL double
+#define TL_NAME(name) name##_64
+#include "register_tile.h"
+#undef TL_REAL
+#undef TL_NAME
+#endif
+
+#else
+#if defined(__GNUC__)
+enum { TL_NAME(tl_lanes) = TL_VECTOR_BYTES / sizeof(TL_REAL) };
+typedef TL_REAL TL_NAME(vector) __attribute__((vector_size(TL_VECTOR_BYTES), aligned(sizeof(TL_REAL)), may_alias));
+#else
+enum { TL_NAME(tl_lanes) = 1 };                 /* a compiler without vector types: the same with single numbers */
+typedef TL_REAL TL_NAME(vector);
+#endif
+enum { TL_NAME(tl_columns) = TL_TILE_VECTORS * TL_NAME(tl_lanes) };
+
+/* All rows, and as many vectors as are asked for: a constant wherever this is called, so that the loops over them vanish. */
+TL_TILE_CODE static inline void TL_NAME(add_vectors)(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
+                                                     const TL_REAL *right, ptrdiff_t n, const int vectors) {
+    TL_NAME(vector) sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
+    for (ptrdiff_t k = 0; k < n; k++) {
+        for (int v = 0; v < vectors; v++)
+            line[v] = *(const TL_NAME(vector) *)(right + k * TL_NAME(tl_columns) + v * TL_NAME(tl_lanes));
+        for (int r = 0; r < TL_TILE_ROWS; r++)
+            for (int v = 0; v < vectors; v++) sum[r][v] += left[k * TL_TILE_ROWS + r] * line[v];
+    }
+    for (int r = 0; r < TL_TILE_ROWS; r++)
+        for (int v = 0; v < vectors; v++)
+            *(TL_NAME(vector) *)(out + r * out_stride + v * TL_NAME(tl_lanes)) += sum[r][v];
+}
+
+/* A tile, or the part of one that lies within the result; each element's sum is the same then. */
+TL_TILE_CODE static void TL_NAME(tl_add_tile)(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
+                                              const TL_REAL *left, const TL_REAL *right, ptrdiff_t n) {
+    if (rows == TL_TILE_ROWS && columns == TL_NAME(tl_columns)) {
+        TL_NAME(add_vectors)(out, out_stride, left, right, n, TL_TILE_VECTORS);
+        return;
+    }
+    TL_REAL whole[TL_TILE_ROWS * TL_NAME(tl_columns)] = {0};
+    if (columns <= TL_NAME(tl_lanes))
+        TL_NAME(add_vectors)(whole, TL_NAME(tl_columns), left, right, n, 1);
+    else if (columns <= 2 * TL_NAME(tl_lanes))
+        TL_NAME(add_vectors)(whole, TL_NAME(tl_columns), left, right, n, 2);
+    else
+        TL_NAME(add_vectors)(whole, TL_NAME(tl_columns), left, right, n, TL_TILE_VECTORS);
+    for (ptrdiff_t r = 0; r < rows; r++)
+        for (ptrdiff_t j = 0; j < columns; j++) out[r * out_stride + j] += whole[r * TL_NAME(tl_columns) + j];
+}
+#endif
