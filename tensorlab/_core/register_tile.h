@@ -16,31 +16,18 @@
    with them it does 8 * 3 multiplications and additions of whole vectors. So arithmetic sets the pace, not memory, and the 24
    sums do not wait for each other. They fill the 32 registers of AVX-512 and of ARM; for 16 registers there are 4 rows.
 
-   GCC's and Clang's vector types say this in plain C, for any processor. Products may be fused with sums (FMA), as BLAS does it.
-   The header includes itself, once for each type. */
+   GCC's and Clang's vector types say this in plain C, for any processor. The header includes itself, once for each type. */
 #ifndef TL_REAL
 
 #ifndef TL_REGISTER_TILE_H
 #define TL_REGISTER_TILE_H
 #include <stddef.h>
-#include <string.h>
+#include "vectors.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define TL_TILE_CODE __attribute__((optimize("fp-contract=fast")))
-#else
-#define TL_TILE_CODE
-#endif
 #if defined(__AVX512F__) || defined(__aarch64__)
 enum { TL_TILE_ROWS = 8 };
 #else
 enum { TL_TILE_ROWS = 4 };
-#endif
-#if defined(__AVX512F__)
-#define TL_VECTOR_BYTES 64
-#elif defined(__AVX__)
-#define TL_VECTOR_BYTES 32
-#else
-#define TL_VECTOR_BYTES 16
 #endif
 enum { TL_TILE_VECTORS = 3 };
 
@@ -57,33 +44,26 @@ enum { TL_TILE_VECTORS = 3 };
 #endif
 
 #else
-#if defined(__GNUC__)
-enum { TL_NAME(tl_lanes) = TL_VECTOR_BYTES / sizeof(TL_REAL) };
-typedef TL_REAL TL_NAME(vector) __attribute__((vector_size(TL_VECTOR_BYTES), aligned(sizeof(TL_REAL)), may_alias));
-#else
-enum { TL_NAME(tl_lanes) = 1 };                 /* a compiler without vector types: the same with single numbers */
-typedef TL_REAL TL_NAME(vector);
-#endif
 enum { TL_NAME(tl_columns) = TL_TILE_VECTORS * TL_NAME(tl_lanes) };
 
 /* All rows, and as many vectors as are asked for: a constant wherever this is called, so that the loops over them vanish. */
-TL_TILE_CODE static inline void TL_NAME(add_vectors)(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
-                                                     const TL_REAL *right, ptrdiff_t n, const int vectors) {
-    TL_NAME(vector) sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
+TL_FUSED static inline void TL_NAME(add_vectors)(TL_REAL *out, ptrdiff_t out_stride, const TL_REAL *left,
+                                                 const TL_REAL *right, ptrdiff_t n, const int vectors) {
+    TL_NAME(tl_vector) sum[TL_TILE_ROWS][TL_TILE_VECTORS] = {0}, line[TL_TILE_VECTORS];
     for (ptrdiff_t k = 0; k < n; k++) {
         for (int v = 0; v < vectors; v++)
-            line[v] = *(const TL_NAME(vector) *)(right + k * TL_NAME(tl_columns) + v * TL_NAME(tl_lanes));
+            line[v] = *(const TL_NAME(tl_vector) *)(right + k * TL_NAME(tl_columns) + v * TL_NAME(tl_lanes));
         for (int r = 0; r < TL_TILE_ROWS; r++)
             for (int v = 0; v < vectors; v++) sum[r][v] += left[k * TL_TILE_ROWS + r] * line[v];
     }
     for (int r = 0; r < TL_TILE_ROWS; r++)
         for (int v = 0; v < vectors; v++)
-            *(TL_NAME(vector) *)(out + r * out_stride + v * TL_NAME(tl_lanes)) += sum[r][v];
+            *(TL_NAME(tl_vector) *)(out + r * out_stride + v * TL_NAME(tl_lanes)) += sum[r][v];
 }
 
 /* A tile, or the part of one that lies within the result; each element's sum is the same then. */
-TL_TILE_CODE static void TL_NAME(tl_add_tile)(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
-                                              const TL_REAL *left, const TL_REAL *right, ptrdiff_t n) {
+TL_FUSED static void TL_NAME(tl_add_tile)(TL_REAL *out, ptrdiff_t out_stride, ptrdiff_t rows, ptrdiff_t columns,
+                                          const TL_REAL *left, const TL_REAL *right, ptrdiff_t n) {
     if (rows == TL_TILE_ROWS && columns == TL_NAME(tl_columns)) {
         TL_NAME(add_vectors)(out, out_stride, left, right, n, TL_TILE_VECTORS);
         return;

@@ -1,17 +1,16 @@
 """Convolution with one input channel per group, as in depthwise convolution, by adding shifted planes.
 
-A plane is copied with its padding. Then the output, with the rows of that copy, is a sum of shifts of one long line:
+A plane is copied with its padding, by padded_planes.pyx. A row of the output is then a sum of shifted lines of that copy:
 
     padded rows of 4:  . . . . | . 1 2 . | . 3 4 . | . . . .       the tap in row b and column c of the kernel
-    out[j] = sum over taps of weight * padded[j + 4 b + c]         is the line from 4 b + c on
+    row y of out [j] = sum over taps of weight * padded[4 y + j + 4 b + c]             is the line from 4 b + c on
 
-Long loops without conditions are fast however short the rows are. Where the kernel reaches over the end of a row they compute
-numbers that belong to no place; these are left out when the result is copied.
+With a stride the copy consists of several phases, and each tap is a line of one of them.
 
-padded_planes.pyx makes the copy. With a stride it consists of several phases, and each tap is a line of one of them.
-
-The gradient by the input adds the gradient of the output, shifted the other way; the gradient by the weight is an inner product
-for each tap. With more input channels a product of matrices is faster, since the patches that it needs are used more than once.
+The gradient by the input adds the gradient of the output, shifted the other way, a whole phase as one long line. Where the
+kernel reaches over the end of a row it computes numbers that belong to no place; these are left out when the phase is copied
+back. The gradient by the weight is an inner product for each tap. With more input channels a product of matrices is faster,
+since the patches that it needs are used more than once.
 """
 from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
@@ -22,9 +21,15 @@ from tensorlab._core.layout cimport ssize
 from tensorlab.ops.im2col cimport BY_INPUT, FORWARD, Geometry, plane_size
 from tensorlab.ops.padded_planes cimport Wide, copy_plane, find_tap, is_copy_small, measure
 
+cdef extern from "shifted_lines.h" nogil:
+    enum:
+        TL_VECTOR_BYTES
+    void tl_add_lines_32(float* out, const float* lines, const ssize* starts, const float* weights, ssize taps, ssize n)
+    void tl_add_lines_64(double* out, const double* lines, const ssize* starts, const double* weights, ssize taps, ssize n)
+
 cdef enum:
-    CHUNK = 2048                # elements of a line that stay in the L1 cache while all taps are added
     LANES = 32
+
 
 cdef bint is_direct(Geometry* geometry) noexcept nogil:
     """Can a convolution be done so?"""
@@ -32,40 +37,22 @@ cdef bint is_direct(Geometry* geometry) noexcept nogil:
 
 
 # ---------------------------------------------------------------- copying planes
-cdef void copy_places(real* line, real* out, Geometry* geometry, Wide* wide, bint is_back) noexcept nogil:
-    """The same of a plane of the output, which has one phase and no padding."""
+cdef void copy_places(real* line, real* out, Geometry* geometry, Wide* wide) noexcept nogil:
+    """A plane of the output, which has one phase and no padding."""
     cdef ssize[3] stride, padding
     stride[0] = stride[1] = stride[2] = 1
     padding[0] = padding[1] = padding[2] = 0
-    copy_plane(line, out, geometry.out, stride, padding, wide, is_back)
+    copy_plane(line, out, geometry.out, stride, padding, wide, False)
 
 
 # ---------------------------------------------------------------- sums of lines
-cdef void add_lines(real* out, const real* lines, const ssize* starts, const real* weights, ssize taps, ssize n) noexcept nogil:
-    """out[j] = sum over taps t of weights[t] * lines[starts[t] + j] for j below n."""
-    cdef ssize begin = 0, t, j, size
-    cdef const real* a
-    cdef const real* b
-    cdef const real* c
-    cdef real* to
-    while begin < n:
-        size = min(n - begin, <ssize>CHUNK)
-        to = out + begin
-        memset(to, 0, size * sizeof(real))
-        t = 0
-        while t + 3 <= taps:                # three at a time, for fewer loads and stores of the sum
-            a = lines + starts[t] + begin
-            b = lines + starts[t + 1] + begin
-            c = lines + starts[t + 2] + begin
-            for j in range(size):
-                to[j] += weights[t] * a[j] + weights[t + 1] * b[j] + weights[t + 2] * c[j]
-            t += 3
-        while t < taps:
-            a = lines + starts[t] + begin
-            for j in range(size):
-                to[j] += weights[t] * a[j]
-            t += 1
-        begin += CHUNK
+cdef inline void add_lines(real* out, const real* lines, const ssize* starts, const real* weights, ssize taps,
+                           ssize n) noexcept nogil:
+    """out[j] += sum over taps t of weights[t] * lines[starts[t] + j] for j below n."""
+    if real is float:
+        tl_add_lines_32(out, lines, starts, weights, taps, n)
+    else:
+        tl_add_lines_64(out, lines, starts, weights, taps, n)
 
 
 cdef real inner_of_lines(const real* x, const real* y, ssize n) noexcept nogil:
@@ -123,15 +110,18 @@ cdef inline void read_grads(real* out, Job* job) noexcept nogil:
     cdef ssize o
     for o in range(job.geometry.out_channels):
         copy_places(<real*>job.out + o * (job.wide.reach + job.wide.phase) + job.wide.reach,
-                    out + o * plane_size(job.geometry.out), job.geometry, &job.wide, False)
+                    out + o * plane_size(job.geometry.out), job.geometry, &job.wide)
 
 
 cdef void forward(real* x, real* weight, real* out, Job* job) noexcept nogil:
-    cdef ssize o
+    cdef ssize o, z, y, width = job.geometry.out[2]
     read_channel(x, job)
     for o in range(job.geometry.out_channels):
-        add_lines(<real*>job.out, <real*>job.x, job.starts, weight + o * job.kernel, job.kernel, job.wide.places)
-        copy_places(<real*>job.out, out + o * plane_size(job.geometry.out), job.geometry, &job.wide, True)
+        for z in range(job.geometry.out[0]):
+            for y in range(job.geometry.out[1]):
+                add_lines(out, <real*>job.x + (z * job.wide.size[1] + y) * job.wide.size[2], job.starts,
+                          weight + o * job.kernel, job.kernel, width)
+                out += width
 
 
 cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:
@@ -147,6 +137,7 @@ cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:
                         job.starts[t] - phase * job.wide.phase)
                     weights[n] = weight[o * job.kernel + t]
                     n += 1
+        memset(<real*>job.x + phase * job.wide.phase, 0, job.wide.phase * sizeof(real))
         add_lines(<real*>job.x + phase * job.wide.phase, <real*>job.out, job.shifts, weights, n, job.wide.phase)
     copy_plane(<real*>job.x, x, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide, True)
 
@@ -178,8 +169,8 @@ cdef bint run_direct(real* x, real* weight, real* out, Geometry* geometry, int m
     cdef Job job
     job.geometry, job.kernel = geometry, kernel
     measure(&job.wide, geometry)
-    job.x = calloc(job.wide.plane, sizeof(real))
-    job.out = calloc(geometry.out_channels * (job.wide.reach + job.wide.phase), sizeof(real))
+    job.x = calloc(job.wide.plane + TL_VECTOR_BYTES, sizeof(real))
+    job.out = calloc(geometry.out_channels * (job.wide.reach + job.wide.phase) + TL_VECTOR_BYTES, sizeof(real))
     job.weights = calloc(weights, sizeof(real))
     job.shifts = <ssize*>calloc(weights + 2 * kernel, sizeof(ssize))
     cdef bint has_memory = job.x != NULL and job.out != NULL and job.weights != NULL and job.shifts != NULL

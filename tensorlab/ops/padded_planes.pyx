@@ -8,8 +8,6 @@ a row of the output is a line of elements next to each other. Dilation only chan
                                                                                            tap 1 sees 1 3 5, the second,
                                                                                            tap 2 sees 2 4 ., the first again
 """
-from libc.string cimport memcpy
-
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab.ops.im2col cimport Geometry, plane_size
@@ -75,14 +73,9 @@ cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* s
                 lane = line + phase * size + ((at[0] + z) * wide.size[1] + at[1] + y) * wide.size[2] + at[2]
                 elements = plane + first[2] + sizes[2] * (
                     (first[0] + z * stride[0]) * sizes[1] + first[1] + y * stride[1])
-                if is_back and step == 1:
-                    for i in range(n[2]):
-                        elements[i] += lane[i]
-                elif is_back:
+                if is_back:
                     for i in range(n[2]):
                         elements[i * step] += lane[i]
-                elif step == 1:
-                    memcpy(lane, elements, n[2] * sizeof(real))
                 elif step == 2:
                     for i in range(n[2]):               # a step that the compiler knows
                         lane[i] = elements[i * 2]
