@@ -19,51 +19,60 @@
 #include "vectors.h"
 
 #define TL_REAL float
-#define TL_NAME(name) name##_32
+#define TL_BITS 32
 #include "shifted_lines.h"
 #undef TL_REAL
-#undef TL_NAME
+#undef TL_BITS
 #define TL_REAL double
-#define TL_NAME(name) name##_64
+#define TL_BITS 64
 #include "shifted_lines.h"
 #undef TL_REAL
-#undef TL_NAME
+#undef TL_BITS
 #endif
 
 #else
+#define vector TL_JOIN(tl_vector_, TL_BITS)
+#define LANES TL_JOIN(tl_lanes_, TL_BITS)
+#define sum_taps TL_JOIN(tl_sum_taps_, TL_BITS)
+#define add_lines TL_JOIN(tl_add_lines_, TL_BITS)
+
 /* Two vectors of sums: neither waits for the other, and both use what is loaded of a tap. */
-TL_FUSED static inline void TL_NAME(sum_taps)(TL_NAME(tl_vector) *sum_a, TL_NAME(tl_vector) *sum_b, const TL_REAL *a,
-                                              const TL_REAL *b, const ptrdiff_t *starts, const TL_REAL *weights,
-                                              ptrdiff_t taps) {
-    TL_NAME(tl_vector) first = {0}, second = {0};
+TL_FUSED static inline void sum_taps(vector *sum_a, vector *sum_b, const TL_REAL *a, const TL_REAL *b,
+                                     const ptrdiff_t *starts, const TL_REAL *weights, ptrdiff_t taps) {
+    vector first = {0}, second = {0};
     for (ptrdiff_t t = 0; t < taps; t++) {
-        first += weights[t] * *(const TL_NAME(tl_vector) *)(a + starts[t]);
-        second += weights[t] * *(const TL_NAME(tl_vector) *)(b + starts[t]);
+        first += weights[t] * *(const vector *)(a + starts[t]);
+        second += weights[t] * *(const vector *)(b + starts[t]);
     }
     *sum_a = first;
     *sum_b = second;
 }
 
-TL_FUSED static void TL_NAME(tl_add_lines)(TL_REAL *out, const TL_REAL *lines, const ptrdiff_t *starts,
-                                           const TL_REAL *weights, ptrdiff_t taps, ptrdiff_t n) {
-    const ptrdiff_t last = n - TL_NAME(tl_lanes);
-    ptrdiff_t a, b = -TL_NAME(tl_lanes);
-    TL_NAME(tl_vector) sum_a, sum_b, end;
+TL_FUSED static void add_lines(TL_REAL *out, const TL_REAL *lines, const ptrdiff_t *starts,
+                               const TL_REAL *weights, ptrdiff_t taps, ptrdiff_t n) {
+    const ptrdiff_t last = n - LANES;
+    ptrdiff_t a, b = -LANES;
+    vector sum_a, sum_b, end;
     if (last < 0) {
-        TL_REAL sums[TL_NAME(tl_lanes)];
-        TL_NAME(sum_taps)(&sum_a, &sum_b, lines, lines, starts, weights, taps);
-        *(TL_NAME(tl_vector) *)sums = sum_a;
+        TL_REAL sums[LANES];
+        sum_taps(&sum_a, &sum_b, lines, lines, starts, weights, taps);
+        *(vector *)sums = sum_a;
         for (ptrdiff_t j = 0; j < n; j++) out[j] += sums[j];
         return;
     }
-    end = *(TL_NAME(tl_vector) *)(out + last);
+    end = *(vector *)(out + last);
     while (b < last) {
-        a = b + TL_NAME(tl_lanes) < last ? b + TL_NAME(tl_lanes) : last;
-        b = a + TL_NAME(tl_lanes) < last ? a + TL_NAME(tl_lanes) : last;
-        TL_NAME(sum_taps)(&sum_a, &sum_b, lines + a, lines + b, starts, weights, taps);
-        if (a < last) *(TL_NAME(tl_vector) *)(out + a) += sum_a;
-        if (b < last) *(TL_NAME(tl_vector) *)(out + b) += sum_b;
+        a = b + LANES < last ? b + LANES : last;
+        b = a + LANES < last ? a + LANES : last;
+        sum_taps(&sum_a, &sum_b, lines + a, lines + b, starts, weights, taps);
+        if (a < last) *(vector *)(out + a) += sum_a;
+        if (b < last) *(vector *)(out + b) += sum_b;
     }
-    *(TL_NAME(tl_vector) *)(out + last) = end + sum_b;
+    *(vector *)(out + last) = end + sum_b;
 }
+
+#undef vector
+#undef LANES
+#undef sum_taps
+#undef add_lines
 #endif

@@ -23,6 +23,10 @@ typedef float tl_vector_32;
 typedef double tl_vector_64;
 #endif
 
+/* For headers that include themselves once for each type: tl_name_32 of tl_name_ and 32. */
+#define TL_JOIN(name, bits) TL_PASTE(name, bits)
+#define TL_PASTE(name, bits) name##bits
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define TL_FUSED __attribute__((optimize("fp-contract=fast")))
 #else
