@@ -68,7 +68,7 @@ FAMILIES = {
               "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
-                    "ops/folding.pyx", OPS),
+                    "ops/folding.pyx ops/padded_planes.pyx ops/panel_convolution.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),
     "resampling": ("ops/resampling.py ops/grids.py", ["tests/nn/test_upsampling.py", "tests/nn/test_grids.py"]),
