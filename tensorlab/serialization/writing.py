@@ -32,7 +32,7 @@ class Writer:
     ----------
     file : open for writing bytes
     name : str, the folder in the zip file
-    is_ours : bool, whether the file is new and nobody else's, so that it can be written out of order
+    is_ours : bool, whether the file is new and only ours, so that it can be written out of order
     """
 
     def __init__(self, file, name, is_ours=False):
