@@ -70,6 +70,7 @@ FAMILIES = {
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
                     "ops/folding.pyx ops/padded_planes.pyx ops/panel_convolution.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
+    "fx": ("fx/*.py fx/passes/*.py fx/passes/infra/*.py fx/experimental/*.py viz/program.py", ["tests/fx"]),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),
     "resampling": ("ops/resampling.py ops/grids.py", ["tests/nn/test_upsampling.py", "tests/nn/test_grids.py"]),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
