@@ -132,12 +132,12 @@ class Compiled:
             try:
                 self.keep(trace, unseen)
             except CannotCompile as error:
-                self.refuse(Refusal(error.reason, *place_of(error.where)))
+                self.refuse(Refusal(error.reason, *self.place_of(error.where)))
             except Exception as error:
                 if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
                     raise
-                where = f"{type(error).__name__}: {error}"
-                self.refuse(Refusal(f"met a mistake of the compiler ({where})", *place_of(None)))
+                reason = f"was recorded, but its backend raised {type(error).__name__}: {error}"
+                self.refuse(Refusal(reason, *self.place_of(None)))
             finally:
                 set_rng_state(state)
         return result
@@ -162,6 +162,16 @@ class Compiled:
             if self.on_break is not None:
                 self.on_break()
 
+    def place_of(self, where):
+        """(file, line) of "file:line in function"; without it, of the function itself."""
+        file, _, line = (where or "").partition(" in ")[0].rpartition(":")
+        if line.isdigit():
+            return file, int(line)
+        owner = getattr(self.function, "__self__", None)
+        function = owner.forward if isinstance(owner, Module) else self.function
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        return (code.co_filename, code.co_firstlineno) if code else ("?", 0)
+
     def warn(self, what):
         if not self.has_warned:
             self.has_warned = True
@@ -175,12 +185,6 @@ class Compiled:
 def restore(state):
     if state is not None:
         set_rng_state(state)
-
-
-def place_of(where):
-    """(file, line) of "file:line in function"."""
-    file, _, line = (where or "").partition(" in ")[0].rpartition(":")
-    return (file, int(line)) if line.isdigit() else (None, None)
 
 
 def caller_level():

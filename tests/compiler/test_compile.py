@@ -757,6 +757,27 @@ def test_a_backend_of_ones_own_gets_the_graph():
         assert equal(a.grad, ((x + y) > 0).float())
 
 
+def test_a_backend_that_fails_is_named_with_the_function():
+    def backend(module, examples):
+        raise ValueError("no such chip")
+
+    class Net(nn.Module):
+        def forward(self, a):
+            return a + 1
+
+    def f(a):
+        return a + 1
+
+    for given in (f, Net()):
+        line = (f if given is f else Net.forward).__code__.co_firstlineno
+        reason = "the function was recorded, but its backend raised ValueError: no such chip"
+        message = rf"test_compile\.py:{line}: {reason}"
+        with pytest.warns(UserWarning, match=message):
+            assert equal(torch.compile(given, backend=backend)(x), x + 1)
+        with pytest.raises(ValueError, match="no such chip"):
+            torch.compile(given, backend=backend, fullgraph=True)(x)
+
+
 def test_backends_are_listed_and_registered():
     assert {"tensorlab", "inductor", "eager", "aot_eager"} <= set(torch.compiler.list_backends())
 
