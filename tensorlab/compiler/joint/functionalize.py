@@ -86,7 +86,7 @@ def functionalize_values(graph):
 class Functionalizer:
     def __init__(self, graph, shared):
         self.old, self.graph = graph, Graph()
-        self.builder = Builder(self.graph)
+        self.builder = Builder(self.graph, {})
         self.shared = set().union(*shared)
         self.inputs = []  # placeholders of the new graph
         self.values = {}  # node of the recorded graph: Alias, or Node if it isn't a tensor

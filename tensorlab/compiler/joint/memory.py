@@ -75,9 +75,9 @@ def keys_of(views):
 class Builder:
     """Adds calls to a graph, with `meta` of each: what it was given, and the value on meta."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, meta):
         self.graph = graph
-        self.meta = {}  # stack_trace and grad_enabled of the call that is being translated
+        self.meta = meta  # stack_trace and grad_enabled of the call that is being translated
 
     def call(self, target, args, recorded=None, **meta):
         node = self.graph.call_function(target, tuple(args))
