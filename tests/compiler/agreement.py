@@ -124,6 +124,8 @@ def assert_gradients(recorded, functional, made, run=run, same=equal):
             retain_graph=True,
         )
     )
+    if functional.aliases:
+        same = close  # gradients of several views of a tensor are added in another order
     for wants, one in zip(recorded.wants_grad, gradients, strict=True):
         if wants:
             assert_gradient(next(expected), one, next(direct), same)

@@ -86,12 +86,13 @@ def functionalize_values(graph):
 class Functionalizer:
     def __init__(self, graph, shared):
         self.old, self.graph = graph, Graph()
-        self.builder = Builder(self.graph)
+        self.builder = Builder(self.graph, {})
         self.shared = set().union(*shared)
         self.inputs = []  # placeholders of the new graph
         self.values = {}  # node of the recorded graph: Alias, or Node if it isn't a tensor
         self.items = {}  # (call with several results, number): Alias
-        self.lost, self.lost_history = set(), []
+        self.gained = {}  # memory: the write that has given it a history
+        self.lost, self.lost_history = set(), []  # memory that was written without one
         self.returned = None
 
     def run(self):
@@ -128,7 +129,12 @@ class Functionalizer:
             new.meta["requires_grad"] = node.meta["requires_grad"]
         if not isinstance(new.meta["val"], Tensor):
             return new  # a number that was read, or several results
-        return Alias(Memory(new), (), new, 0, node.meta.get("requires_grad", False))
+        return self.fresh(new, node)
+
+    def fresh(self, new, node):
+        """The Alias of a tensor with memory of its own."""
+        memory = Memory(new, strides=node.meta.get("val", new.meta["val"]).stride())
+        return Alias(memory, (), new, 0, node.meta.get("requires_grad", False))
 
     def get_item(self, node):
         """One of several results. Asked for twice it is the same tensor."""
@@ -138,8 +144,7 @@ class Functionalizer:
                 self.items[call, i] = self.view(call, i)
             else:
                 new = self.builder.call(node.target, (self.values[call], i))
-                requires_grad = node.meta.get("requires_grad", False)
-                self.items[call, i] = Alias(Memory(new), (), new, 0, requires_grad)
+                self.items[call, i] = self.fresh(new, node)
         return self.items[call, i]
 
     def view(self, call, item):
@@ -190,10 +195,12 @@ class Functionalizer:
             value = self.builder.op("copy", old, value)
         grad_enabled = node.meta.get("grad_enabled", True)
         forgets = any(view.op.name in FORGETTING for view in target.views)
-        if forgets or (target.requires_grad and not grad_enabled):
-            self.lost.add(target.memory)
         if forgets and node.meta.get("requires_grad"):
             self.lost_history.append(node)  # what was written is followed, what lies below isn't
+        elif grad_enabled and node.meta.get("requires_grad"):
+            self.gained[target.memory] = node
+        if forgets or (target.requires_grad and not grad_enabled):
+            self.lost.add(target.memory)
         try:
             self.builder.write(target, value)
         except CannotCompile as error:
@@ -231,9 +238,17 @@ class Functionalizer:
             results.append(known[id(alias)])
         positions = iter(range(len(results)))
         structure = map_nodes(self.returned, lambda _: Slot(next(positions)))
-        writes = [(one.origin, one.value) for one in self.owners() if one.version > 0]
+        writes = [(one.origin, self.final(one)) for one in self.owners() if one.version > 0]
         self.graph.output((*made, *(node for _, node in writes)))
         return Functional(self.graph, len(made), writes, structure, results, self.lost_history)
+
+    def final(self, memory):
+        """The value that an input has in the end; without a history if it was written without one."""
+        if memory not in self.lost:
+            return memory.value
+        if memory in self.gained:
+            self.lost_history.append(self.gained[memory])
+        return self.builder.op("detach", memory.value)
 
     def result_of(self, alias, strides, tensors, made, known):
         if isinstance(alias, Node):  # a number that was read
@@ -247,9 +262,7 @@ class Functionalizer:
         if len(together) == 1 and self.builder.read(alias).meta["val"].stride() == strides:
             made.append(alias.node)
             return Result("made", len(made) - 1, ())
-        if (
-            memory not in known
-        ):  # several views of one memory: it is returned, and they are made from it
-            made.append(memory.value)
+        if memory not in known:  # several views: their memory is returned, and they are made of it
+            made.append(self.builder.laid_out(memory.value, memory.strides))
             known[memory] = len(made) - 1
         return Result("made", known[memory], alias.views)

@@ -51,9 +51,8 @@ class Rewriter(Builder):
     """Makes nodes before the one that is to be replaced; they take over its place in the program."""
 
     def __init__(self, node):
-        super().__init__(node.graph)
+        super().__init__(node.graph, {key: node.meta[key] for key in KEPT if key in node.meta})
         self.node = node
-        self.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
         self.made = []
 
     def call(self, target, args, recorded=None, **meta):

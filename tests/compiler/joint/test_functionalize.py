@@ -116,6 +116,22 @@ def test_a_part_written_with_itself_is_no_write():
     assert names_in(functional.graph) == ["getitem_select", "add", "view_scatter"]
 
 
+@pytest.mark.parametrize(
+    "write, ops",
+    [
+        (lambda x: x.t().neg_(), ["t", "neg", "t"]),
+        (lambda x: x.transpose(0, 1).neg_(), ["transpose", "neg", "transpose"]),
+        (lambda x: x.permute(1, 0).neg_(), ["permute", "neg", "permute"]),
+        (lambda x: x.view(12).neg_(), ["view", "neg", "view"]),
+        (lambda x: x[None].neg_(), ["getitem_unsqueeze", "neg", "view"]),
+        (lambda x: x.detach().neg_(), ["detach", "neg", "detach"]),
+        (lambda x: x[1].neg_(), ["getitem_select", "neg", "view_scatter"]),
+    ],
+)
+def test_a_view_of_everything_is_undone_without_a_copy(write, ops):
+    assert names_in(functional_of(lambda x, y: [write(x), None][1:]).graph) == ops
+
+
 def test_numbers_are_drawn_in_the_order_of_memory():
     def program(x, y):
         z = x.t()

@@ -177,6 +177,33 @@ def test_a_write_after_the_last_read_hides_nothing():
     assert names_in(one.forward).count("clone") == 1  # y's gradient needs the old x
 
 
+def test_a_window_of_a_part_has_another_gradient_than_one_of_the_whole():
+    """Autograd drops what the part doesn't show."""
+    with pytest.raises(LostHistory, match="a history"):
+        made(lambda x, y, z: x[:2].as_strided((3,), (4,)).sin())
+    assert_agrees(lambda x, y, z: x.view(12).as_strided((3,), (4,), 1).sin(), leaves)
+
+    def without_grad(x, y, z):
+        with tensorlab.no_grad():
+            w = x.view(12)
+        return w.as_strided((3,), (4,)).sin(), y * 2
+
+    with pytest.raises(LostHistory, match="a history"):
+        made(without_grad)
+
+
+def test_a_leaf_that_is_written_without_grad_mode_keeps_no_history_of_that():
+    def program(x, y, z):
+        w = (x * 2).sum()
+        x.data.mul_(y.detach())
+        with tensorlab.no_grad():
+            y.add_(z)
+        return w
+
+    assert made(program).tangents == [0]
+    assert_agrees(program, leaves)
+
+
 def test_a_step_of_an_optimizer_is_no_part_of_a_graph_with_gradients():
     def program(x, y, z):
         w = (x * y).sum()

@@ -255,3 +255,17 @@ def test_what_forward_and_backward_have_in_common_is_computed_once():
     assert names_in(prepared.forward).count("exp") == 1
     assert prepared.saved < plain.saved
     assert_agrees(program, leaves, prepare=run_passes)
+
+
+def test_inputs_cost_nothing():
+    """Not even as much as the smallest value that could be saved in their place, a bool."""
+
+    def program(x, y, z):
+        return tensorlab.where(x * y * z > 0, x, y)
+
+    def make():
+        return [tensorlab.tensor(number, requires_grad=True) for number in (1.0, 2.0, 3.0)]
+
+    one = made(program, "recompute", make)
+    assert sorted(saved(one)) == ["input_0", "input_1", "input_2"]
+    assert_agrees(program, make, mode="recompute")
