@@ -184,3 +184,50 @@ def test_sizes_and_lines_are_in_the_comments():
     (kernel,) = check(chain, tensorlab.randn(10, 3), tensorlab.randn(3))
     assert "/* tanh, program.py:1 */" in kernel.source
     assert "[10, 3]" in kernel.source
+
+
+def test_a_kernel_has_at_most_64_ops_and_24_tensors():
+    def long(x):
+        for _ in range(50):
+            x = x * 1.5 + 1
+        return x
+
+    steps = check(long, tensorlab.randn(7))
+    assert len(steps) == 2
+    assert steps[0].source.count("/* ") <= 64 + 1
+
+    def wide(*inputs):
+        return sum(inputs[1:], inputs[0])
+
+    steps = check(wide, *(tensorlab.randn(7) for _ in range(30)))
+    assert len(steps) == 2
+    assert max(len(step.inputs) + len(step.outputs) for step in steps) <= 24
+
+
+def test_costly_ops_make_threads_worth_starting_sooner():
+    (cheap,) = check(lambda x: x + 1, tensorlab.randn(9))
+    (costly,) = check(lambda x: (x + 1).exp().log().tanh(), tensorlab.randn(9))
+    (rows,) = check(lambda x: (x * 2).softmax(1), tensorlab.randn(4, 100))
+    assert cheap.grain > 2 * costly.grain >= 2048
+    assert 1 <= rows.grain < 200
+
+
+def test_a_group_never_needs_what_needs_it():
+    def function(x):
+        a = x + 1
+        b = a.cumsum(0)
+        c = b * 2
+        d = a * 3
+        return (c + d).exp(), d.sort()[0] + c
+
+    check(function, tensorlab.randn(12))
+
+
+def test_views_of_results_that_calls_read_are_made_after_their_kernel():
+    def function(x, w):
+        y = (x * 2).reshape(3, 8)
+        return (y.t() @ w).relu(), y.t()
+
+    steps = check(function, tensorlab.randn(2, 12), tensorlab.randn(3, 5))
+    kinds = [step.node.name if isinstance(step, Call) else "kernel" for step in steps]
+    assert kinds.index("kernel") < kinds.index("t") < kinds.index("mm") < kinds.index("t_1")
