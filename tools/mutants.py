@@ -173,9 +173,9 @@ def choose(families, number, seed, harmless):
         rng.shuffle(files)
         files = files[: max(1, -(-wanted // PER_FILE))]
         drawn = {file: shuffled_mutants(file, rng, harmless) for file in files}
-        share = -(-wanted // len(files))
-        for file in files:
-            take = min(share, wanted, len(drawn[file]))
+        files.sort(key=lambda file: len(drawn[file]))  # what short files lack, longer ones give
+        for left, file in zip(range(len(files), 0, -1), files, strict=True):
+            take = min(-(-wanted // left), len(drawn[file]))
             chosen[file], spare[file] = drawn[file][:take], drawn[file][take : 4 * take + 20]
             wanted -= take
         missing = wanted
@@ -302,7 +302,7 @@ class Coverage:
         over(servers, self.measure, chunks)
 
     def measure(self, server, chunk):
-        for answer in server.run(-1, chunk, 900, record=True):
+        for answer in server.run(-1, chunk, 3600, record=True):
             if "item" in answer:
                 i = answer["item"]
                 if not answer["ok"]:
