@@ -1,7 +1,7 @@
 """Max pooling: the largest number of each window, and where it was."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run_tuple
@@ -184,7 +184,7 @@ cdef inline number lowest(number like) noexcept nogil:
     elif number is uint8_t:
         return 0
     else:
-        return <number>(<int64_t>-1 << (8 * sizeof(number) - 1))
+        return <number>(<uint64_t>1 << (8 * sizeof(number) - 1))
 
 
 cdef void* loop_of(int dtype) noexcept:
