@@ -112,6 +112,7 @@ FAMILIES = {
                 ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
     "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
                ["tests/compiler/joint", "tests/compiler/passes"]),
+    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx", ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file

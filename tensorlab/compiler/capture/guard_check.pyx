@@ -98,8 +98,8 @@ cdef struct Record:
     int slot                # the slot that holds the container, or -1
     PyObject* container     # else the container
     PyObject* key
-    ssize number            # an index, a length, or where something else begins
-    ssize count
+    ssize number            # an index, or where something else begins
+    ssize count             # of entries; else a length or a slot that `how` needs
     PyObject* expected
 
 cdef struct Entry:
@@ -147,6 +147,8 @@ cdef bint is_same_rare_value(object x, object y) noexcept:
         return is_same_pair(x.real, y.real) and is_same_pair(x.imag, y.imag)
     if type(x) is slice or type(x) is range:
         return is_same_pair(x.start, y.start) and is_same_pair(x.stop, y.stop) and is_same_pair(x.step, y.step)
+    if type(x) is list:                     # what tolist() gave
+        return len(x) == len(y) and all([is_same_pair(x[i], y[i]) for i in range(len(x))])
     if type(x) is device_class:
         return is_same_pair(x.type, y.type) and is_same_pair(x.index, y.index)
     return False
@@ -179,8 +181,8 @@ cdef class GuardCheck:
     Parameters
     ----------
     records : list of tuples (kind, container, key, how, expected, out, number), as guards.py makes them; an int as container is
-        a slot. Of kinds "entries" and "lookups", the key is a list of tuples (key, how, expected, out, number); of kind "tensor", the
-        container is a slot and the key an example
+        a slot. Of kinds "entries" and "lookups", the key is a list of tuples (key, how, expected, out, number); of kind
+        "tensor", the container is a slot and the key an example
     slot_count : int
     inputs : list of int, the slots of the tensors that `match` returns
     distinct : list of int, the slots of objects of which no two are one object
@@ -207,7 +209,8 @@ cdef class GuardCheck:
     cdef bint grad_mode, inference
     cdef int default_dtype
     cdef object kept                # what the records point at
-    cdef readonly int failed        # the record that disagreed last, or one of the numbers below
+    cdef readonly int failed        # the record that disagreed last; below 0: see WORDS in guards.py
+    cdef readonly int failed_entry  # and which of its entries, or -1
 
     def __init__(self, list records, int slot_count, ssize argument_count, list inputs, list distinct, list groups,
                  list strangers):
@@ -261,9 +264,7 @@ cdef class GuardCheck:
         if type(container) is int:
             record.slot = container
         record.key, record.expected, record.number = <PyObject*>key, <PyObject*>expected, number
-        record.count = number
-        if record.how == SAME_SLOT:
-            record.number = expected
+        record.count = expected if how == "same slot" else number
         if record.kind == ENTRIES or record.kind == LOOKUPS:
             record.number, record.count = entries, len(key)
             for name, how, expected, out, number in key:
@@ -305,7 +306,7 @@ cdef class GuardCheck:
 
     cdef bint agrees(self, tuple args, object kwargs) noexcept:
         cdef int i
-        self.failed = -1
+        self.failed = self.failed_entry = -1
         if PyTuple_GET_SIZE(args) != self.argument_count or (kwargs is not None and type(kwargs) is not dict):
             return False
         if not self.has_modes():
@@ -384,7 +385,7 @@ cdef class GuardCheck:
             return yields(container, <tuple>record.key)
         if record.out >= 0:
             self.slots[record.out] = found
-        return self.compare(found, record.how, record.expected, record.number if record.how != SIZED else record.count)
+        return self.compare(found, record.how, record.expected, record.count)
 
     cdef inline bint compare(self, PyObject* found, int how, PyObject* expected, ssize number) noexcept:
         if how == IDENTITY:
@@ -409,6 +410,7 @@ cdef class GuardCheck:
                 PyErr_Clear()
                 found = NOTHING
             if not self.compare(found, entry.how, entry.expected, entry.number):
+                self.failed_entry = entry - &self.entries[record.number]
                 return False
             if entry.out >= 0:
                 self.slots[entry.out] = found
@@ -429,6 +431,7 @@ cdef class GuardCheck:
             if key != entry.key and not is_same_value(key, entry.key):
                 return False
             if entry.how != ANYTHING and not self.compare(value, entry.how, entry.expected, entry.number):
+                self.failed_entry = entry - &self.entries[record.number]
                 return False
             if entry.out >= 0:
                 self.slots[entry.out] = value
@@ -576,6 +579,11 @@ def history_of(TensorBase x not None):
     """
     base_node = None if x.base is None else x.base.node
     return bool(x.wants_grad), x.node, x.gradient, base_node, bool(has_hooks(x))
+
+
+def memory_layout_of(TensorBase x not None):
+    """How a tensor lies in memory, by identity of the storage: what an op may change and a replay starts from."""
+    return tuple(x.shape), [x.strides[i] for i in range(x.ndim_)], x.dtype_, offset_of(x), <size_t><void*>x.storage_
 
 
 def storage_of(TensorBase x not None):

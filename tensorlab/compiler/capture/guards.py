@@ -1,7 +1,5 @@
 """Guards: what has to be as it was for a trace to hold, as records that C checks."""
 
-import functools
-
 from .guard_check import MISSING, GuardCheck, storage_of
 from .kinds import dict_of, is_of_tensorlab
 from .sources import named, shortened
@@ -44,7 +42,7 @@ class Guards:
         self.state = state
         self.gradients_matter, self.reads_offsets = gradients_matter, reads_offsets
         self.absence_matters = absence_matters
-        self.records, self.texts, self.slots = [], [], []
+        self.records, self.lines, self.texts, self.slots, self.hideable = [], [], [], [], {}
         self.emit_arguments(args, kwargs)
         for thing in state.things.values():
             if thing.is_fixed:
@@ -85,19 +83,29 @@ class Guards:
             self.checker.note_gaps([thing.value for thing in inputs])
         self.check, self.match = self.checker.check, self.checker.match
         self.text = "\n".join(self.texts)
-        self.state = None
+        del (
+            self.state,
+            self.records,
+            self.slots,
+            self.hideable,
+        )  # the arguments of this call are let go
 
     def why(self, args, kwargs=None):
         """The first guard that does not hold, in words; None if all do."""
         if self.check(args, kwargs):
             return None
-        failed = self.checker.failed
-        return WORDS[failed] if failed < 0 else f"no longer true: {self.texts[failed]}"
+        failed, entry = self.checker.failed, self.checker.failed_entry
+        if failed < 0:
+            return WORDS[failed]
+        lines = self.lines[failed]
+        return f"no longer true: {lines[entry] if 0 <= entry < len(lines) else self.texts[failed]}"
 
     # ------------------------------------------------------------ records
     def add(self, kind, container, key, how, expected, out=-1, number=0, text=""):
         self.records.append((kind, container, key, how, expected, out, number))
-        self.texts.append(text)
+        lines = text if isinstance(text, list) else [text]
+        self.lines.append(lines)
+        self.texts.append(" and ".join(line for line in lines if line))
 
     def new_slot(self, text):
         self.slots.append(text)
@@ -151,12 +159,13 @@ class Guards:
         for key, value in pairs:
             if read is not None and key not in read:
                 entries.append((key, "anything", None, -1, 0))
+                lines.append("")
                 continue
             comparison, line = self.comparison(value, text_of(key), children)
             entries.append((key, *comparison))
             lines.append(line)
         lines.append(f"list({text}) == {shortened(tuple(key for key, _ in pairs))}")
-        self.add("entries", container, entries, "anything", None, -1, 0, " and ".join(lines))
+        self.add("entries", container, entries, "anything", None, -1, 0, lines)
         self.emit_all(children)
 
     def lookups(self, container, pairs, text):
@@ -167,7 +176,7 @@ class Guards:
             entries.append((name, *comparison))
             lines.append(line)
         if entries:
-            self.add("lookups", container, entries, "anything", None, -1, 0, " and ".join(lines))
+            self.add("lookups", container, entries, "anything", None, -1, 0, lines)
         self.emit_all(children)
 
     def emit_all(self, things):
@@ -351,12 +360,13 @@ class Guards:
         ]
         self.lookups(where, pairs, f"{text}.")
 
-    @functools.cache  # noqa: B019 - as long as the guards are made
     def shadowed(self, cls):
         """Attributes of a class that code names, and that an object could hide by one of its own."""
-        return [
-            name for name in self.state.names if any(name in vars(base) for base in cls.__mro__)
-        ]
+        if cls not in self.hideable:
+            scopes = [vars(base) for base in cls.__mro__]
+            names = [name for name in self.state.names if any(name in one for one in scopes)]
+            self.hideable[cls] = names
+        return self.hideable[cls]
 
 
 def groups_of(things):

@@ -5,6 +5,7 @@ It tells `OuterState` which names the executed code has, and refuses what can't 
 Python is trusted to do what it does by calls of ops, but the objects that it reads are outer state like any other.
 """
 
+import contextlib
 import dis
 import functools
 import importlib.util
@@ -110,6 +111,15 @@ class Observer:
             self.enter(frame)
         elif event == "c_call":
             self.call(frame, argument)
+
+    @contextlib.contextmanager
+    def looking_away(self):
+        """While it is entered, what runs is taken for granted."""
+        self.ignored += 1
+        try:
+            yield
+        finally:
+            self.ignored -= 1
 
     # ------------------------------------------------------------ frames
     def enter(self, frame):

@@ -10,7 +10,7 @@ import collections
 import gc
 import types
 
-from .guard_check import MISSING, history_of
+from .guard_check import MISSING, history_of, memory_layout_of
 from .kinds import Unknown, dict_of, is_always_fixed, is_of_tensorlab, kind_of, slots_of
 from .pure import is_higher_order, is_pure, refusal_of_module
 from .sources import Source
@@ -147,7 +147,7 @@ class OuterState:
                 self.reach(value, source_of(key), thing.is_fixed)
 
     def reach_tensor(self, thing):
-        thing.copy = history_of(thing.value), dict(thing.value.__dict__)
+        thing.copy = history_of(thing.value), memory_layout_of(thing.value)
         gradient = thing.copy[0][2]
         if gradient is not None:
             self.reach(
@@ -368,7 +368,7 @@ class OuterState:
                         yield f"assigns the global {name}", [name]
                 continue
             if not has_same_content(thing):
-                yield f"changes {text}, which comes from outside", [text]
+                yield f"changes {text}, which comes from outside", [text, *thing.slots]
             if thing.before is not None and not is_same_dict(thing.before, thing.attributes):
                 names = difference(thing.before, thing.attributes)
                 reason = (

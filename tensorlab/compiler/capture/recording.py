@@ -1,5 +1,6 @@
 """record: run a function once, really, and find out whether the same calls of ops can stand for the next run."""
 
+import contextlib
 import gc
 import sys
 import threading
@@ -15,7 +16,7 @@ from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 from tensorlab.random import get_rng_state, set_rng_state
 
-from .guard_check import history_of, is_packing, storage_of
+from .guard_check import history_of, is_packing, memory_layout_of, storage_of
 from .guards import Guards
 from .observer import Observer, place_of_store, user_frame
 from .outer_state import OuterState
@@ -40,8 +41,20 @@ class CallRecorder(Layer):
         super().__init__("recorder")
         self.recording = recording
         self.calls = []
+        self.is_looking = True
+
+    @contextlib.contextmanager
+    def looking_away(self):
+        """While it is entered, calls are not written down."""
+        self.is_looking = False
+        try:
+            yield
+        finally:
+            self.is_looking = True
 
     def call(self, op, arguments):
+        if not self.is_looking:
+            return op(*arguments)
         grad_enabled = is_grad_enabled()
         try:
             result = op(*arguments)
@@ -72,7 +85,6 @@ class Recording:
         self.state = OuterState(self.refuse)
         self.observer = Observer(self.state, self.refuse)
         self.recorder = CallRecorder(self)
-        self.constants = {}  # id: tensor that counts as a constant
 
     def refuse(self, reason, frame=None):
         """Note why the call can't be replayed; the first reason counts."""
@@ -81,6 +93,11 @@ class Recording:
             self.observer.ignored += 1
             self.refusal = Refusal(reason, *place_of(frame)[:2])
             self.observer.ignored -= 1
+
+    def keep_constant(self, result):
+        """Take the tensors of a result for constants: a replay uses these very ones."""
+        for x in tensors_in(result):
+            self.state.reach(x, Source.constant(x, "a constant result"), False)
 
     # ------------------------------------------------------------ the run
     def run(self):
@@ -94,7 +111,7 @@ class Recording:
         finally:
             _thread.recording = None
         if modes() != before:
-            self.refuse(
+            self.conclude(
                 "leaves another grad mode, default dtype or other mode behind than it found"
             )
         self.grad_enabled = before[0]
@@ -137,10 +154,9 @@ class Recording:
 
     def trace(self, result):
         calls = self.recorder.calls
-        graph, inputs, nodes = build(
-            calls, result, self.source_of, lambda x: id(x) in self.state.things
-        )
-        grads = self.gradients(inputs, nodes)
+        changed = self.changed_gradients()
+        graph, inputs, nodes = build(calls, result, changed, self.source_of)
+        grads = [(nodes[id(x)], None if grad is None else nodes[id(grad)]) for x, grad in changed]
         self.check_histories(calls, result)
         trace = Trace(
             graph,
@@ -170,28 +186,25 @@ class Recording:
         thing = self.state.things.get(id(x))
         return None if thing is None else thing.source
 
-    def gradients(self, inputs, nodes):
-        """[(placeholder, Node of the new gradient or None)] of tensors from outside that have another gradient now."""
-        placeholders = {id(x): node for x, _, node in inputs}
+    def changed_gradients(self):
+        """[(tensor from outside, its new gradient or None)], for those that have another one than before.
+
+        Refuses what else can have been done to such a tensor: its values are the only other thing that may change.
+        """
         found = []
         for thing in self.state.things.values():
             if thing.kind != "tensor":
                 continue
-            wants, node, gradient, base_node, hooks = history_of(thing.value)
-            was = thing.copy[0]
-            if (wants, node, base_node, hooks) != (was[0], was[1], was[3], was[4]):
-                raise CannotTrace(
-                    f"changes what autograd knows of {thing.source.text}, which comes from outside"
-                )
-            if gradient is was[2]:
-                continue
-            if gradient is not None and id(gradient) not in nodes:
-                raise CannotTrace(f"gives {thing.source.text} a gradient that no op has made")
-            if id(thing.value) not in placeholders:
-                raise CannotTrace(f"changes the gradient of {thing.source.text}, which no op takes")
-            found.append(
-                (placeholders[id(thing.value)], None if gradient is None else nodes[id(gradient)])
-            )
+            (wants, node, gradient, base_node, hooks), layout = thing.copy
+            now = history_of(thing.value)
+            if (wants, node, base_node, hooks) != (now[0], now[1], now[3], now[4]):
+                reason = f"changes what autograd knows of {thing.source.text}"
+                raise CannotTrace(f"{reason}, which comes from outside")
+            if layout != memory_layout_of(thing.value):
+                reason = f"gives {thing.source.text} other memory or another layout"
+                raise CannotTrace(f"{reason}, and it comes from outside")
+            if gradient is not now[2]:
+                found.append((thing.value, now[2]))
         return found
 
     def check_histories(self, calls, result):
@@ -220,7 +233,10 @@ class Recording:
             raise CannotTrace("may run backward to a tensor that has hooks")
 
     def check_history(self, x, seen):
-        """Refuse a result with a history that ops did not make; returns whether backward has been there, so that it is of no use."""
+        """Refuse a result with a history that ops did not make; returns whether backward has been there.
+
+        Then the history is of no use any more.
+        """
         waiting, is_spent = [history_of(x)[1]], False
         while waiting:
             node = waiting.pop()

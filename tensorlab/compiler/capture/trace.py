@@ -59,7 +59,7 @@ class Trace:
     grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is another one after the call
     grad_enabled : bool, grad mode at entry
     draws_random : bool, whether an op reads the default generator
-    is_spent : bool, whether backward has run through the history of every result that has one, so that it can't run again
+    is_spent : bool, whether backward has run through the history of every result that has one: it can't run again
     value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order; `meta["val"]` is
         what was read
     """
@@ -126,24 +126,23 @@ class Builder:
     Parameters
     ----------
     calls : list of RecordedCall
-    source_of : function of a tensor, returning its Source if it was there before the call, else None
-    is_outer : function of an object, whether it was there before the call
+    source_of : function of an object, returning its Source if it was there before the call, else None
     """
 
-    def __init__(self, calls, source_of, is_outer):
-        self.calls, self.source_of, self.is_outer = calls, source_of, is_outer
+    def __init__(self, calls, source_of):
+        self.calls, self.source_of = calls, source_of
         self.graph = Graph()
         self.nodes = {}  # id of a tensor: Node
         self.inputs = []  # (tensor, Source, placeholder)
         self.begin = None
 
-    def build(self, result):
+    def build(self, result, gradients):
         for call in self.calls:  # placeholders come first
             for x in tensors_in(call.arguments):
                 self.find_input(x, call)
             for x in tensors_in(call.result):
                 self.nodes.setdefault(id(x), True)
-        for x in tensors_in(result):
+        for x in tensors_in((result, gradients)):
             self.find_input(x, None)
         self.nodes = {id(x): node for x, _, node in self.inputs}
         for call in self.calls:
@@ -220,12 +219,12 @@ class Builder:
             return value
         is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
         if kind not in (tuple, list, dict) and not is_named:
+            name = f"{kind.__module__}.{kind.__qualname__}"
             raise CannotTrace(
-                f"returns a {kind.__name__}; tensors, numbers, strings, and tuples, lists and dicts "
-                "of them can be replayed"
+                f"returns a {name}; tensors, numbers, strings, and tuples, lists and dicts of them can be replayed"
             )
         if kind in (list, dict):
-            if self.is_outer(value):
+            if self.source_of(value) is not None:
                 raise CannotTrace(f"returns a {kind.__name__} that comes from outside")
             if id(value) in seen:
                 raise CannotTrace(f"returns the same {kind.__name__} in two places")
@@ -238,11 +237,14 @@ class Builder:
         return kind(*parts) if is_named else kind(parts)
 
 
-def build(calls, result, source_of, is_outer):
-    """The graph of recorded calls; returns it, and its inputs as (tensor, Source, placeholder)."""
-    builder = Builder(calls, source_of, is_outer)
+def build(calls, result, gradients, source_of):
+    """The graph of recorded calls.
+
+    Returns it, its inputs as (tensor, Source, placeholder), and the nodes of all tensors by id.
+    """
+    builder = Builder(calls, source_of)
     with no_grad():
-        return builder.build(result), builder.inputs, builder.nodes
+        return builder.build(result, gradients), builder.inputs, builder.nodes
 
 
 def tensors_in(value):
