@@ -188,10 +188,8 @@ def is_computable(nodes):
 
 
 def is_plain(nodes):
-    """Are all tensors contiguous and results of one shape, without views between?"""
+    """Are all tensors contiguous, without views between?"""
     inputs = [one for node in nodes for one in node.all_input_nodes]
-    return (
-        all(view_source(one) is None for one in inputs)
-        and len({shape_of(node) for node in nodes}) == 1
-        and all(one.meta["val"].is_contiguous() for one in [*inputs, *nodes])
+    return all(view_source(one) is None for one in inputs) and all(
+        one.meta["val"].is_contiguous() for one in [*inputs, *nodes]
     )
