@@ -38,6 +38,10 @@ MODULES = [
     "tensorlab.optim.lr_scheduler",
     "tensorlab.optim.swa_utils",
     "tensorlab.utils.data",
+    "tensorlab.datasets.transforms.functional",
+    "tensorlab.datasets.transforms",
+    "tensorlab.datasets.utils",
+    "tensorlab.datasets",
     "tensorlab",
 ]
 OVERRIDES = ROOT / "docs/stub_overrides.pyi"
@@ -47,6 +51,7 @@ import builtins
 '''
 IMPORTS = {
     "collections.abc": "Callable ItemsView Iterable Iterator KeysView Mapping Sequence ValuesView",
+    "os": "PathLike",
     "typing": "Any Generic Literal NamedTuple ParamSpec Protocol SupportsIndex TypeAlias TypeGuard overload",
     "typing_extensions": "Self TypeVar",  # type checkers bring it; its TypeVar has defaults
 }
@@ -380,7 +385,8 @@ def member_lines(name, value, known, class_name):
     kind = user_type(ast.Name(type(value).__name__), known - {"str"}) or parsed_type(
         type_of_default(value)
     )
-    return [f"{name}: {ast.unparse(kind)}"]
+    text = ast.unparse(kind)
+    return [f"{name}: {'tuple[Any, ...]' if text == 'tuple' else text}"]
 
 
 @functools.cache
@@ -428,7 +434,8 @@ def stub_text(package):
         elif name in overrides()[0]:
             functions += [line for node in overrides()[0][name] for line in written(node)]
         elif callable(value) and hasattr(value, "__name__"):
-            otherwise = "Any" if package.__name__.startswith("tensorlab.utils") else "Tensor"
+            is_of_data = package.__name__.startswith(("tensorlab.utils", "tensorlab.datasets"))
+            otherwise = "Any" if is_of_data else "Tensor"
             functions.append(definition(value, name, known, otherwise=otherwise))
         else:
             kind = user_type(ast.Name(type(value).__name__), known) or ast.Name("Any")

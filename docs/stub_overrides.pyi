@@ -36,6 +36,30 @@ class _ASMoutput(NamedTuple):
     output: Tensor
     loss: Tensor
 
+# ---- functions with several forms
+@overload
+def compile(
+    model: _F,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "tensorlab",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> _F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] = "tensorlab",
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Callable[[_F], _F]: ...
+
 # ---- functions with several forms, also as methods of Tensor
 @overload
 def max(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
@@ -218,6 +242,16 @@ class Module:
     @property
     def __call__(self: _Forward[_P, _R]) -> Callable[_P, _R]: ...
     def __setattr__(self, name: str, value: Any) -> None: ...
+    def compile(
+        self,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: str | Callable[..., Any] = "tensorlab",
+        mode: str | None = None,
+        options: dict[str, Any] | None = None,
+        disable: bool = False,
+    ) -> None: ...
     def children(self) -> Iterator[Module]: ...
     def modules(self) -> Iterator[Module]: ...
     def named_children(self) -> Iterator[tuple[str, Module]]: ...
@@ -408,3 +442,57 @@ class device:
     def __init__(self, type: str | device, index: int | None = None) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *error: Any) -> None: ...
+
+# ---- data sets of images, and text: what is in them depends on the transforms
+class VisionDataset(Dataset[tuple[Any, Any]]):
+    root: Any
+    transforms: Callable[[Any, Any], Any] | None
+    def __init__(self, root: str | PathLike[str] | None = None, transforms: Callable[[Any, Any], Any] | None = None, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None) -> None: ...
+    def transformed(self, image: Any, target: Any) -> tuple[Any, Any]: ...
+
+class DatasetFolder(VisionDataset):
+    classes: list[str]
+    class_to_idx: dict[str, int]
+    samples: list[tuple[str, int]]
+    targets: list[int]
+    def find_classes(self, directory: str | PathLike[str]) -> tuple[list[str], dict[str, int]]: ...
+    @staticmethod
+    def make_dataset(directory: str | PathLike[str], class_to_idx: Mapping[str, int], extensions: str | Sequence[str] | None = None, is_valid_file: Callable[[str], bool] | None = None, allow_empty: bool = False) -> list[tuple[str, int]]: ...
+
+class ImageFolder(DatasetFolder):
+    imgs: list[tuple[str, int]]
+
+class MNIST(VisionDataset):
+    data: Tensor
+    targets: Tensor
+    classes: Sequence[str]
+
+class CIFAR10(VisionDataset):
+    data: Any
+    targets: list[int]
+    classes: list[str]
+    class_to_idx: dict[str, int]
+
+class Digits(VisionDataset):
+    data: Tensor
+    targets: Tensor
+    classes: Sequence[str]
+
+class FakeData(VisionDataset):
+    def __init__(self, size: int = 1000, image_size: Sequence[int] = ..., num_classes: int = 10, transform: Callable[[Any], Any] | None = None, target_transform: Callable[[Any], Any] | None = None, random_offset: int = 0) -> None: ...
+
+class TextFile(Dataset[tuple[Tensor, Tensor]]):
+    text: str
+    vocabulary: list[str]
+    data: Tensor
+    def __init__(self, path: str | PathLike[str], length: int = 64, *, part: tuple[float, float] = ..., encoding: str = "utf-8") -> None: ...
+    def __getitem__(self, index: int) -> tuple[Tensor, Tensor]: ...
+    def encode(self, text: str) -> Tensor: ...
+    def decode(self, numbers: Tensor | Sequence[int]) -> str: ...
+
+class Compose:
+    transforms: Sequence[Callable[[Any], Any]]
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None: ...
+
+class RandomApply(Module):
+    def __init__(self, transforms: Sequence[Callable[[Any], Any]], p: float = 0.5) -> None: ...

@@ -26,6 +26,22 @@ LOSSES = [
     *("soft_margin_loss", "cosine_embedding_loss", "multi_margin_loss"),
     *("multilabel_margin_loss", "multilabel_soft_margin_loss", *TRIPLETS[::2]),
 ]
+# Transforms of images: those that compute new pixels from old ones, and those that give back what they were given, an
+# image or a tensor.
+RESIZED = ["Resize", "resize", "RandomResizedCrop", "resized_crop", "RandomRotation", "rotate"]
+TRANSFORMS = [
+    *(
+        "CenterCrop",
+        "ColorJitter",
+        "Grayscale",
+        "Pad",
+        "RandomApply",
+        "RandomCrop",
+        "RandomErasing",
+    ),
+    *("RandomGrayscale", "RandomHorizontalFlip", "RandomResizedCrop", "RandomRotation"),
+    *("RandomVerticalFlip", "Resize"),
+]
 ARGUMENTS = {
     "Tensor": """input mat mat1 mat2 vec vec1 vec2 batch1 batch2 tensor tensor1 tensor2 mask source src index target
         sorter weight weights running_mean running_var pos_weight x x1 x2 query key attn_mask elements prepend append
@@ -47,16 +63,22 @@ ARGUMENTS = {
         patience cooldown num_workers count seed precision edgeitems linewidth num_threads
         upscale_factor downscale_factor embed_dim embed_dim_to_check num_heads kdim vdim d_model nhead num_layers sz
         num_encoder_layers num_decoder_layers dim_feedforward input_size hidden_size num_chunks proj_size n_classes
-        in1_features in2_features num_classes blank""",
+        in1_features in2_features num_classes blank top left height width num_output_channels max_size""",
+    "float | Sequence[float]": "brightness saturation hue degrees",
+    "tuple[float, float]": "betas ratio",
     "Tensor | Sequence[int]": "input_lengths target_lengths",
     "float": """eps momentum gamma factor start_factor from_ to max_norm clip_value val nan posinf neginf fill_value
-        scale threshold correction min_val dropout_p norm_type""",
+        scale threshold correction min_val dropout_p norm_type brightness_factor contrast_factor saturation_factor
+        hue_factor angle""",
     "float | Sequence[float] | None": "output_ratio scale_factor",
     "bool": """add_zero_attn requires_grad copy retain_graph affine track_running_stats drop_last mode
         scale_grad_by_freq sparse""",
     "bool | None": """src_is_causal tgt_is_causal foreach fused capturable differentiable align_corners
         recompute_scale_factor size_average""",
-    "str": "rounding_mode indexing reduce side nonlinearity name padding_mode",
+    "str": "rounding_mode indexing reduce side nonlinearity name padding_mode url filename",
+    "str | None": "md5",
+    "str | PathLike[str]": "root fpath from_path to_path download_root extract_root",
+    "str | Sequence[str]": "extensions",
     "dtype": "dtype d type1 type2",
     "_Device": "device",
     "layout": "layout",
@@ -70,8 +92,7 @@ ARGUMENTS = {
     "Sequence[Tensor] | Tensor": "tensors inputs",
     "Sequence[int]": "cutoffs",
     "Optimizer": "optimizer",
-    "tuple[float, float]": "betas",
-    "Callable[..., Any]": "hook func function",
+    "Callable[..., Any]": "hook func function transform target_transform loader is_valid_file",
     "Mapping[str, Any]": "state_dict",
     "Module": "module encoder_layer decoder_layer custom_encoder custom_decoder",
     "dict[str, Any]": "group param_group defaults",
@@ -79,6 +100,22 @@ ARGUMENTS = {
 # "function.argument", where that argument means something else in that function.
 ARGUMENTS_OF = {
     "Adafactor.d": "float",
+    **dict.fromkeys(
+        [f"{name}.{one}" for name in ("normalize", "Normalize") for one in ("mean", "std")],
+        "Sequence[float]",
+    ),
+    **dict.fromkeys([f"erase.{one}" for one in "ijhw"], "int"),
+    **dict.fromkeys([f"{name}.interpolation" for name in RESIZED], "InterpolationMode | int"),
+    **dict.fromkeys([f"{name}.center" for name in ("RandomRotation", "rotate")], "Sequence[int]"),
+    **dict.fromkeys(
+        [f"{name}.contrast" for name in ("ColorJitter", "get_params")], "float | Sequence[float]"
+    ),
+    "Lambda.lambd": "Callable[[Any], Any]",
+    **dict.fromkeys(
+        [f"{name}.scale" for name in ("RandomErasing", "RandomResizedCrop")], "tuple[float, float]"
+    ),
+    **dict.fromkeys(["ToPILImage.mode", "to_pil_image.mode"], "str"),
+    "erase.v": "Tensor",
     "weight_norm.dim": "int | None",
     "set_submodule.target": "str",
     **dict.fromkeys(
@@ -299,19 +336,19 @@ RESULTS = {
         reset_parameters reset_running_stats load_state_dict zero_grad add_param_group update_group clear
         check_forward_args check_hidden_size check_input flatten_parameters
         vector_to_parameters clip_grad_value_ set_state register_scale initialize_parameters set_submodule
-        set_extra_state materialize update_bn update_parameters""",
+        set_extra_state materialize update_bn update_parameters check_files download""",
     "bool": """allclose equal is_complex is_conj is_contiguous is_cuda is_cpu is_mps is_xpu is_distributed
         is_floating_point is_grad_enabled is_inference is_inference_mode_enabled is_neg is_nonzero is_pinned
         is_same_size is_set_to is_shared is_signed is_storage is_leaf is_meta is_sparse is_quantized requires_grad
         retains_grad __bool__ __contains__ can_cast is_foreign set_flush_denormal are_deterministic_algorithms_enabled
-        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled is_multithreading_enabled check_integrity
         in_cooldown has_uninitialized_params""",
     "int": """numel nelement dim ndimension element_size data_ptr storage_offset get_device __len__ __index__ __int__
         __hash__ itemsize nbytes ndim output_nr initial_seed get_num_threads get_num_interop_threads
-        get_deterministic_debug_mode seed live_tensors""",
+        get_deterministic_debug_mode seed live_tensors get_image_num_channels""",
     "float": "__float__ calculate_gain scale_fn",
     "complex": "__complex__",
-    "str": "__repr__ typename extra_repr get_float32_matmul_precision name __str__",
+    "str": "__repr__ typename extra_repr get_float32_matmul_precision name __str__ raw_folder folder file",
     "Size": "shape broadcast_shapes",
     "dtype": "dtype get_default_dtype result_type promote_types to_real to_complex",
     "device": "device get_default_device",
@@ -334,13 +371,14 @@ RESULTS = {
     "_RemovableHandle": """register_hook register_prehook register_post_accumulate_grad_hook register_backward_hook
         register_full_backward_hook register_full_backward_pre_hook register_load_state_dict_post_hook
         register_load_state_dict_pre_hook register_state_dict_post_hook register_state_dict_pre_hook""",
-    "dict[str, int]": "memory_stats",
     "Callable[[Tensor, Tensor, Any], Tensor]": "get_ema_avg_fn get_swa_avg_fn",
     "Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]": """get_ema_multi_avg_fn
         get_swa_multi_avg_fn""",
     "return_types.mode": "mode",
     "return_types.aminmax": "aminmax",
     "list[float]": "get_lr get_last_lr",
+    "list[int]": "get_dimensions get_image_size",
+    "dict[str, int]": "memory_stats class_to_idx",
     "dict[str, Any]": "state_dict get_printoptions metadata",
     "tuple[tuple[Any, int], ...]": "next_functions",
 }
@@ -390,6 +428,9 @@ RESULTS_OF = {
     "UntypedStorage.size": "int",
     "UntypedStorage.tolist": "list[int]",
     "Generator.get_state": "Tensor",
+    **dict.fromkeys(["to_tensor", "pil_to_tensor"], "Tensor"),
+    **dict.fromkeys([f"{name}.forward" for name in TRANSFORMS], "Any"),
+    **dict.fromkeys(["ToTensor.__call__", "PILToTensor.__call__"], "Tensor"),
 }
 
 

@@ -7,6 +7,7 @@ from tensorlab import (
     accelerator,
     autograd,
     backends,
+    compiler,
     cpu,
     cuda,
     datasets,
@@ -55,6 +56,7 @@ from tensorlab.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from tensorlab.compiler import compile
 from tensorlab.serialization import load, save
 from tensorlab.printing import get_printoptions, set_printoptions
 from tensorlab._core.device import (

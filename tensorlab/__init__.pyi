@@ -6,6 +6,7 @@ from tensorlab import accelerator as accelerator
 from tensorlab import array_api as array_api
 from tensorlab import autograd as autograd
 from tensorlab import backends as backends
+from tensorlab import compiler as compiler
 from tensorlab import cpu as cpu
 from tensorlab import cuda as cuda
 from tensorlab import datasets as datasets
@@ -165,6 +166,8 @@ __all__ = [
     "clone",
     "column_stack",
     "combinations",
+    "compile",
+    "compiler",
     "concat",
     "concatenate",
     "conj",
@@ -618,6 +621,7 @@ __all__ = [
 ]
 
 _S = TypeVar('_S')
+_F = TypeVar('_F', bound=Callable[..., Any])
 class _RemovableHandle:
     id: builtins.int
 
@@ -774,6 +778,10 @@ def clip_(input: Tensor, min: Tensor | builtins.float | None=None, max: Tensor |
 def clone(input: Tensor, *, memory_format: _memory_format | None=None) -> Tensor: ...
 def column_stack(tensors: Sequence[Tensor] | Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def combinations(input: Tensor, r: builtins.int=2, with_replacement: builtins.bool=False) -> Tensor: ...
+@overload
+def compile(model: _F, *, fullgraph: builtins.bool=False, dynamic: builtins.bool | None=None, backend: str | Callable[..., Any]='tensorlab', mode: str | None=None, options: dict[str, Any] | None=None, disable: builtins.bool=False) -> _F: ...
+@overload
+def compile(model: None=None, *, fullgraph: builtins.bool=False, dynamic: builtins.bool | None=None, backend: str | Callable[..., Any]='tensorlab', mode: str | None=None, options: dict[str, Any] | None=None, disable: builtins.bool=False) -> Callable[[_F], _F]: ...
 def concat(tensors: Sequence[Tensor] | Tensor, dim: builtins.int=0, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def concatenate(tensors: Sequence[Tensor] | Tensor, dim: builtins.int=0, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def conj(input: Tensor) -> Tensor: ...

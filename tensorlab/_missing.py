@@ -20,8 +20,6 @@ CHAPTERS = {
     "autocast*": "44-mixed-precision",
     "autograd.forward_ad": "23-higher-order",
     "autograd.profiler": "43-profiling",
-    "compile": "47-capture-and-guards",
-    "compiler": "47-capture-and-guards",
     "cuda.Event": "42-allocators-and-devices",
     "cuda.Stream": "42-allocators-and-devices",
     "cuda.amp": "44-mixed-precision",
@@ -32,7 +30,6 @@ CHAPTERS = {
     "is_autocast*": "44-mixed-precision",
     "jit": "50-script-and-trace",
     "library": "40-custom-ops",
-    "nn.Module.compile": "47-capture-and-guards",
     "nn.parallel.DistributedDataParallel": "53-data-parallel",
     "nn.quantized": "45-quantization",
     "onnx": "51-export-and-onnx",
@@ -80,8 +77,8 @@ NEVER = {
 def refuse(package, name):
     """Return the AttributeError for a name that `package`, a dotted name, does not have.
 
-    >>> print(refuse("tensorlab", "compile"))
-    tensorlab has no 'compile' yet; it is planned with chapter 47, capture-and-guards
+    >>> print(refuse("tensorlab", "vmap"))
+    tensorlab has no 'vmap' yet; it is planned with chapter 23, higher-order
     """
     if name.startswith("__"):
         return AttributeError(f"module {package!r} has no attribute {name!r}")

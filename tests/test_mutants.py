@@ -377,6 +377,8 @@ def test_the_same_seed_chooses_the_same_mutants_and_harmless_ones_are_not_made()
     other, _ = mutants.choose(["optim", "pooling"], 30, 6, {})
     assert first == again != other
     assert sum(map(len, first.values())) == 30
+    some, _ = mutants.choose(["nn"], 60, 73001, {})  # among its files is one with eight mutants
+    assert sum(map(len, some.values())) == 60
     harmless = {(one.file, one.source): {one.diff()} for some in first.values() for one in some}
     without, _ = mutants.choose(["optim", "pooling"], 30, 5, harmless)
     assert not any(mutants.is_harmless(one, harmless) for some in without.values() for one in some)

@@ -7,6 +7,7 @@ import tensorlab as torch
 import tensorlab.nn.functional as F
 from tensorlab import Tensor, nn
 from tensorlab.autograd.function import FunctionCtx
+from tensorlab.datasets import FakeData, transforms
 from tensorlab.optim.lr_scheduler import CosineAnnealingLR, LRScheduler
 from tensorlab.utils.data import DataLoader, Dataset, TensorDataset, random_split
 
@@ -22,6 +23,13 @@ def blobs(n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         row = int(targets[i].item())
         images[i, 0, 4 * row : 4 * row + 4] += 1.0
     return images, targets
+
+
+def pictures() -> DataLoader[list[Tensor]]:
+    """Return a loader of small pictures that are cropped at random."""
+    crop = transforms.Compose([transforms.RandomCrop(8, padding=1), transforms.ToTensor()])
+    dataset = FakeData(6, image_size=(3, 8, 8), num_classes=CLASSES, transform=crop)
+    return DataLoader(dataset, batch_size=3)
 
 
 class Noisy(Dataset[tuple[Tensor, Tensor]]):
@@ -217,6 +225,9 @@ def main(epochs: int = 4) -> float:
     with torch.no_grad():
         logits, _ = net(images)
         print(confusion(logits, targets).tolist(), projections(images.flatten(1)[:8]).shape)
+    for picture, _ in pictures():
+        assert_type(picture, Tensor)
+        print(picture.shape)
     copy = Net()
     copy.load_state_dict(net.state_dict())
     print(accuracy(copy, noisy_loader))

@@ -68,8 +68,9 @@ FAMILIES = {
               "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
               [*OPS, "tests/core/test_layout.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
-                    "ops/folding.pyx", OPS),
+                    "ops/folding.pyx ops/padded_planes.pyx ops/panel_convolution.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
+    "fx": ("fx/*.py fx/passes/*.py fx/passes/infra/*.py fx/experimental/*.py viz/program.py", ["tests/fx"]),
     "numbered_modes": ("ops/numbered_modes.py", ["tests/test_second_names.py"]),
     "resampling": ("ops/resampling.py ops/grids.py", ["tests/nn/test_upsampling.py", "tests/nn/test_grids.py"]),
     "normalization": ("ops/normalization.pyx ops/batch_norm.pyx", [*OPS, "tests/nn"]),
@@ -80,6 +81,7 @@ FAMILIES = {
     "recurrent": ("ops/recurrent/*.p[xy]*",
                   ["tests/nn/test_recurrent.py", *OPS]),
     "linalg": ("ops/linalg/*.pyx", OPS),
+    "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py", ["tests/compiler"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
                "_core/random.p[xy][dx] _core/distributions.pyx",
                [*OPS, "tests/core/test_random.py"]),
@@ -108,6 +110,8 @@ FAMILIES = {
     "serialization": ("serialization/*.py hub.py", ["tests/serialization", "tests/test_hub.py"]),
     "sharing": ("multiprocessing/*.py ops/sharing.pyx _core/memory_file.py",
                 ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
+    "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
+               ["tests/compiler/joint", "tests/compiler/passes"]),
     "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx", ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
@@ -170,9 +174,9 @@ def choose(families, number, seed, harmless):
         rng.shuffle(files)
         files = files[: max(1, -(-wanted // PER_FILE))]
         drawn = {file: shuffled_mutants(file, rng, harmless) for file in files}
-        share = -(-wanted // len(files))
-        for file in files:
-            take = min(share, wanted, len(drawn[file]))
+        files.sort(key=lambda file: len(drawn[file]))  # what short files lack, longer ones give
+        for left, file in zip(range(len(files), 0, -1), files, strict=True):
+            take = min(-(-wanted // left), len(drawn[file]))
             chosen[file], spare[file] = drawn[file][:take], drawn[file][take : 4 * take + 20]
             wanted -= take
         missing = wanted
@@ -299,7 +303,7 @@ class Coverage:
         over(servers, self.measure, chunks)
 
     def measure(self, server, chunk):
-        for answer in server.run(-1, chunk, 900, record=True):
+        for answer in server.run(-1, chunk, 3600, record=True):
             if "item" in answer:
                 i = answer["item"]
                 if not answer["ok"]:

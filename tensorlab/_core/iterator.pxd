@@ -1,4 +1,6 @@
 """The tensor iterator: it serves every pointwise op, every copy and every cast."""
+from libc.stdint cimport int32_t, int64_t
+
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.tensor cimport TensorBase
 
@@ -41,3 +43,9 @@ cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexc
 cdef int copy_into(TensorBase out, TensorBase x) except -1
 cdef TensorBase contiguous_copy(TensorBase x)
 cdef int fill_with(TensorBase out, const void* value, int value_dtype) except -1
+
+ctypedef fused word:            # an element that is only moved
+    int32_t
+    int64_t
+
+cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil

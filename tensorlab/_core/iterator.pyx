@@ -94,11 +94,6 @@ cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, s
         broadcast_value(buffer, buffer, item_size[operand.kernel_dtype], n)
 
 
-ctypedef fused word:
-    int32_t
-    int64_t
-
-
 cdef void transpose_tile(word* buffer, const word* data, ssize stride, ssize m, ssize n) noexcept nogil:
     """buffer[i, j] = data[j, i], in blocks that fit in registers; what is left over number by number."""
     cdef ssize i, j, side = 8 if word is int32_t else 4

@@ -210,7 +210,12 @@ cdef class Op:
         return f"<Op {self.schema}>"
 
     def __reduce__(self):
-        return REGISTRY.__getitem__, (self.name,)
+        return registered_op, (self.name,)
+
+
+def registered_op(str name):
+    """The op of a name: what a pickled op is read as."""
+    return REGISTRY[name]
 
 
 cdef run_function run_op

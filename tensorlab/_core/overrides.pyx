@@ -166,7 +166,8 @@ cdef object intercept(PyObject* function, PyObject** arguments, size_t flags, Py
     args = positional_arguments(arguments, positional)
     kwargs = named_arguments(arguments + positional, names)
     if entry.kind & OPERATOR and (
-            n == 0 or not (has_override(<object>arguments[n - 1])       # first: a proxy answers any question
+            # the hook comes first: an object that answers any question looks like a number, too
+            n == 0 or not (has_override(<object>arguments[n - 1])
                            or is_operand(<object>arguments[n - 1]))):
         return entry.original(function, arguments, flags, names)
     result = call_hooks(entry.public, found or [], args, kwargs)

@@ -8,17 +8,18 @@
     toolchain     the compiler, and what it has made already (disk_cache)
     build, plan   the steps that run in place of the program
     tree          branches, where Python looked at values
-    explain       what became of a function, for people
+    explanation   what became of a function, for people
 
 Chapters 46 to 49 build all this.
 """
 
 from .. import _missing
 from ..nn.module import Module
+from .backends import list_backends, register_backend
 from .capture import allow_in_graph, assume_constant_result, is_compiling
 from .capture import disable as keep_out
+from .explanation import explain
 from .frontend import Unsupported, compile_function, forget, set_stance
-from .backends import list_backends, register_backend
 from .module import OptimizedModule, compile_module
 from .options import settings_for
 
@@ -28,6 +29,7 @@ __all__ = [
     "assume_constant_result",
     "compile",
     "disable",
+    "explain",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
@@ -131,7 +133,13 @@ def is_exporting():
     return False
 
 
-Module._compiler = staticmethod(compile_module)
+def compile_in_place(module, *, fullgraph=False, dynamic=None, backend="tensorlab", mode=None, options=None, disable=False):  # fmt: skip
+    """What `Module.compile` does."""
+    if not disable:
+        compile_module(module, backend, fullgraph, settings_for(mode, options))
+
+
+Module._compiler = staticmethod(compile_in_place)
 
 
 def __getattr__(name):

@@ -15,3 +15,11 @@ class CannotCompile(Exception):
         self.where = None if node is None else node.meta.get("stack_trace")
         what = "" if node is None else f"{getattr(node.target, 'name', node.target)}: "
         super().__init__(f"{what}{reason}" + (f" ({self.where})" if self.where else ""))
+
+
+class LostHistory(CannotCompile):
+    """The graph computes the right values, but its ops don't have the history that the program had.
+
+    So its gradients would be wrong, even op by op: where gradients are wanted, the Python itself has
+    to run.
+    """

@@ -29,8 +29,8 @@ KEPT_WHEN_FULL = 0.9  # of the limit, so that not every new entry has to remove 
 
 def folder():
     """Return the folder of the cache, made if need be; None if there is none that is safe to use."""
-    path = Path(os.environ.get("TENSORLAB_CACHE_DIR") or Path.home() / ".cache" / "tensorlab")
     try:
+        path = Path(os.environ.get("TENSORLAB_CACHE_DIR") or Path.home() / ".cache" / "tensorlab")
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         facts = path.stat()
         if not belongs_to_us(facts):

@@ -12,6 +12,7 @@ import warnings
 import weakref
 
 from .._core.layers import entered_layers
+from ..nn.module import Module
 from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
@@ -23,7 +24,8 @@ from .tree import Unseen
 __all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
 
 REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
-RECORDINGS = 8  # of one function, for calls that differ in their guards
+RECORDINGS = 8  # of one function, before it is asked whether they are of use
+WORTH = 4  # replays that a branch should bring
 PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
 STANCES = ("default", "force_eager")
 
@@ -43,8 +45,8 @@ class Compiled:
     recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
     """
 
-    def __init__(self, function, backend, fullgraph, settings):
-        self.function, self.backend = function, backend
+    def __init__(self, function, backend, fullgraph, settings, on_break=None):
+        self.function, self.backend, self.on_break = function, backend, on_break
         self.fullgraph, self.settings = fullgraph, settings
         self.lock = threading.RLock()
         self.replay = Replay(self.long_way)
@@ -57,6 +59,10 @@ class Compiled:
 
     @property
     def name(self):
+        """What messages call it: the name of the function, or of the module's class."""
+        owner = getattr(self.function, "__self__", None)
+        if isinstance(owner, Module):
+            return type(owner).__name__
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     @property
@@ -103,10 +109,13 @@ class Compiled:
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):
         """Run the Python, and keep what it did for later calls."""
-        if len(self.refusals) >= REFUSALS or (unseen is None and len(self.entries) >= RECORDINGS):
-            self.give_up()
+        if len(self.refusals) >= REFUSALS:
             return self.run_python(args, kwargs)
-        if unseen is not None and unseen.paths >= PATHS:
+        if self.recorded >= RECORDINGS and (unseen is None or not self.pays_off(unseen)):
+            self.warn(
+                f"was recorded {self.recorded} times, as {'its guards' if unseen is None else 'values that it looks at'} "
+                "kept changing; other calls run as Python from now on. TENSORLAB_LOGS=recompiles shows why"
+            )
             return self.run_python(args, kwargs)
         for entry in self.entries if unseen is None else ():
             log("recompiles", lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}")
@@ -118,16 +127,19 @@ class Compiled:
         self.recorded += 1
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
         log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
+        state = get_rng_state()  # some passes run ops to see what they give
         with self.lock:
             try:
                 self.keep(trace, unseen)
             except CannotCompile as error:
-                self.refuse(Refusal(error.reason, *place_of(error.where)))
+                self.refuse(Refusal(error.reason, *self.place_of(error.where)))
             except Exception as error:
                 if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
                     raise
-                where = f"{type(error).__name__}: {error}"
-                self.refuse(Refusal(f"met a mistake of the compiler ({where})", *place_of(None)))
+                reason = f"was recorded, but its backend raised {type(error).__name__}: {error}"
+                self.refuse(Refusal(reason, *self.place_of(None)))
+            finally:
+                set_rng_state(state)
         return result
 
     def keep(self, trace, unseen):
@@ -147,18 +159,27 @@ class Compiled:
             if self.fullgraph:
                 raise Unsupported(f"compile: {self.name} can't be one graph. {refusal}")
             self.warn(f"runs as Python. {refusal}")
+            if self.on_break is not None:
+                self.on_break()
+
+    def place_of(self, where):
+        """(file, line) of "file:line in function"; without it, of the function itself."""
+        file, _, line = (where or "").partition(" in ")[0].rpartition(":")
+        if line.isdigit():
+            return file, int(line)
+        owner = getattr(self.function, "__self__", None)
+        function = owner.forward if isinstance(owner, Module) else self.function
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        return (code.co_filename, code.co_firstlineno) if code else ("?", 0)
 
     def warn(self, what):
         if not self.has_warned:
             self.has_warned = True
             warnings.warn(f"compile: {self.name} {what}", stacklevel=caller_level())
 
-    def give_up(self):
-        if len(self.refusals) < REFUSALS:
-            self.warn(
-                f"was recorded {RECORDINGS} times, as its guards kept failing; other calls run as Python from now on. "
-                "TENSORLAB_LOGS=recompiles shows which guards they are"
-            )
+    def pays_off(self, entry):
+        """Whether branches of a recording are replayed often enough for another one to be worth its time."""
+        return entry.paths < PATHS and entry.calls >= WORTH * entry.paths
 
 
 def restore(state):
@@ -166,17 +187,11 @@ def restore(state):
         set_rng_state(state)
 
 
-def place_of(where):
-    """(file, line) of "file:line in function"."""
-    file, _, line = (where or "").partition(" in ")[0].rpartition(":")
-    return (file, int(line)) if line.isdigit() else (None, None)
-
-
 def caller_level():
     """The stack level of the first frame outside of this package, for warnings."""
-    package = __name__.rpartition(".")[0]
+    package = __name__.partition(".")[0]
     frame, level = inspect.currentframe().f_back, 1
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(package):
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
         frame, level = frame.f_back, level + 1
     return level
 
@@ -185,9 +200,12 @@ def caller_level():
 every = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
-def compile_function(function, backend, fullgraph, settings):
-    """Return a function that does what `function` does, recorded and replayed."""
-    compiled = Compiled(function, backends.find(backend), fullgraph, settings)
+def compile_function(function, backend, fullgraph, settings, on_break=None):
+    """Return a function that does what `function` does, recorded and replayed.
+
+    `on_break()` is called when it turns out that calls of the function can't be recorded.
+    """
+    compiled = Compiled(function, backends.find(backend), fullgraph, settings, on_break)
     every.add(compiled)
     replay = compiled.replay
 

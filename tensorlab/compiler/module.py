@@ -1,5 +1,10 @@
-"""Modules that are compiled: `compile(model)` wraps one, `model.compile()` changes what a call of it does."""
+"""Modules that are compiled: `compile(model)` wraps one, `model.compile()` changes what a call of it does.
 
+Where the call of a module can't be recorded, the module runs as Python, and the modules that it is made of are compiled instead: the
+graph breaks at the calls of its parts.
+"""
+
+from ..nn.container import ModuleDict, ModuleList
 from ..nn.module import Module
 from .frontend import compile_function
 
@@ -17,9 +22,7 @@ class OptimizedModule(Module):
         super().__init__()
         self._orig_mod = module
         self.__dict__["training"] = module.training
-        self.__dict__["forward"] = compile_function(
-            module._call_as_python, backend, fullgraph, settings
-        )
+        self.__dict__["forward"] = compiled_call(module, backend, fullgraph, settings)
 
     def __getattr__(self, name):
         if name == "_orig_mod":
@@ -41,10 +44,25 @@ class OptimizedModule(Module):
         )
 
 
-def compile_module(module, *args, **kwargs):
-    """Make `module(...)` a compiled call from now on; what `Module.compile` does."""
-    from . import compile
-
-    compiled = compile(module._call_as_python, *args, **kwargs)
-    module.__dict__["_compiled_call_impl"] = compiled
+def compile_module(module, backend, fullgraph, settings):
+    """Make `module(...)` a compiled call from now on."""
+    module.__dict__["_compiled_call_impl"] = compiled_call(module, backend, fullgraph, settings)
     module.__dict__["_is_hooked"] = True
+
+
+def compiled_call(module, backend, fullgraph, settings):
+    def compile_parts():
+        for part in parts_of(module):
+            if "_compiled_call_impl" not in part.__dict__:
+                compile_module(part, backend, False, settings)
+
+    return compile_function(module._call_as_python, backend, fullgraph, settings, compile_parts)
+
+
+def parts_of(module):
+    """The modules that a module may call; those in its lists and dicts are among them."""
+    for child in module.children():
+        if isinstance(child, (ModuleList, ModuleDict)):
+            yield from parts_of(child)
+        else:
+            yield child

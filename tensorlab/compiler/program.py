@@ -12,14 +12,11 @@ returns the result. `make_program` chooses.
 import itertools
 import warnings
 
-import tensorlab
-
-from ..autograd.function import Function
-from ..errors import GradientError
 from ..fx import Graph
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
+from .compiled_node import Differentiation
 from .joint.functionalize import Slot, functionalize
 from .joint.joint import joint
 from .logs import log
@@ -110,8 +107,15 @@ class WithGradients:
         """Write to the inputs, assign the gradients, and return what the call returns."""
         result, gradients = self.functional.finish(inputs, outputs)
         for i, grad in zip(self.inputs, gradients, strict=True):
-            inputs[i].grad = grad
+            inputs[i].grad = grad if grad is None else on_its_own(grad)
         return result
+
+
+def on_its_own(x):
+    """A tensor that is no view, and keeps no more memory than it needs: what the engine gives a leaf."""
+    if x._base is None:
+        return x
+    return x.data if x._base.numel() == x.numel() else x.clone()
 
 
 def shared_memory(trace):
@@ -162,12 +166,13 @@ def make_pieces(graphs, settings, inputs=()):
         Piece(graph, settings, tensors)
         for graph, tensors in itertools.zip_longest(graphs, inputs)
     ]
-    sources = [kernel.source for piece in pieces for kernel in piece.kernels]
+    # kernels of one name differ at most in their comments
+    sources = {kernel.name: kernel.source for piece in pieces for kernel in piece.kernels}
     log("graph", lambda: "\n".join(f"after the passes:\n{piece.graph}" for piece in pieces))
     log("fusion", lambda: "\n".join(str(step) for piece in pieces for step in piece.steps))
-    log("code", lambda: "\n".join(dict.fromkeys(sources)))
+    log("code", lambda: "\n".join(sources.values()))
     try:
-        addresses = load(sources)
+        addresses = load(list(sources.values()))
     except ToolchainError as error:
         warn_once(error)
         addresses = None
@@ -192,7 +197,7 @@ def direct_result(functional):
     if functional.writes or not isinstance(functional.structure, Slot):
         return None
     (result,) = functional.results
-    return result.index if result.kind == "made" and not result.views else None
+    return result.number if result.kind == "made" and not result.views else None
 
 
 class Straight:
@@ -229,63 +234,26 @@ class Differentiable:
 
     def __init__(self, functional, whole, settings):
         self.functional, self.whole = functional, whole
+        self.direct = direct_result(functional)
         self.pieces = make_pieces([whole.forward, whole.backward], settings)
-        self.forward, self.backward = [piece.plan for piece in self.pieces]
-        self.results = len(self.forward.outputs) - whole.saved
-        self.followed = set(whole.tangents)
+        forward, backward = [piece.plan for piece in self.pieces]
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
-        self.tangents = [node.meta["val"] for node in tangents]
         gradients = output_of(whole.backward)
-        self.places = [i for i, node in enumerate(gradients) if node is not None]
-        self.inputs = len(gradients)
+        self.plans = Differentiation(
+            forward,
+            backward,
+            len(forward.outputs) - whole.saved,
+            whole.tangents,
+            [node.meta["val"] for node in tangents],
+            [i for i, node in enumerate(gradients) if node is not None],
+            len(gradients),
+        )
 
     def compute(self, inputs):
-        return CompiledFunction.apply(self, *inputs)
+        return self.plans.run(inputs)
 
     def finish(self, inputs, outputs):
         return self.functional.finish(inputs, outputs)
-
-
-class CompiledFunction(Function):
-    """A call of a Differentiable, as a node of the autograd graph."""
-
-    @staticmethod
-    def forward(ctx, program, *inputs):
-        outputs = program.forward.run(inputs)
-        results, saved = outputs[: program.results], outputs[program.results :]
-        ctx.program = program
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*saved)
-        ctx.mark_non_differentiable(
-            *(one for i, one in enumerate(results) if i not in program.followed)
-        )
-        return tuple(results)
-
-    @staticmethod
-    def backward(ctx, *grads):
-        program = ctx.program
-        if tensorlab.is_grad_enabled():
-            raise GradientError(
-                "compile: a compiled function cannot be differentiated twice (create_graph=True); call the function itself, "
-                "or wrap it in tensorlab.compiler.disable"
-            )
-        tangents = [
-            fit(grads[i], like)
-            for i, like in zip(program.whole.tangents, program.tangents, strict=True)
-        ]
-        gradients = [None] * program.inputs
-        found = program.backward.run([*ctx.saved_tensors, *tangents])
-        for i, grad in zip(program.places, found, strict=True):
-            gradients[i] = grad
-        return (None, *gradients)
-
-
-def fit(grad, like):
-    """A gradient in the layout that the plan of backward was made for; zeros where there is none."""
-    if grad is not None and grad.stride() == like.stride():
-        return grad
-    made = tensorlab.empty_strided(like.shape, like.stride(), dtype=like.dtype)
-    return made.zero_() if grad is None else made.copy_(grad)
 
 
 class Branching:

@@ -6,6 +6,7 @@ as much as its ops, so what happens for every call is here, in C.
 cimport cython
 
 from tensorlab._core.modes cimport active_layers
+from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
 from tensorlab.compiler.plan cimport Plan
 
 cdef bint off = False
@@ -38,15 +39,18 @@ cdef class Entry:
     cdef public int paths
     cdef public long calls
     cdef object match
-    cdef Plan plan              # None if its calls go the long way
-    cdef int direct             # the result is this output of the plan
+    # one of these two, if its calls go the short way:
+    cdef Plan plan
+    cdef Differentiation plans
+    cdef int direct             # the result is this output
 
     def __init__(self, trace, program):
         self.trace, self.program, self.paths = trace, program, 1
         self.match = trace.guards.match
         direct = None if trace.draws_random else getattr(program, "direct", None)
         if direct is not None:
-            self.plan, self.direct = program.plan, direct
+            self.direct = direct
+            self.plan, self.plans = getattr(program, "plan", None), getattr(program, "plans", None)
 
 
 @cython.final
@@ -65,12 +69,13 @@ cdef class Replay:
         if not active_layers and not off:   # a recorder is one: a recording takes in the calls that it contains
             for one in self.entries:
                 entry = <Entry>one
-                if entry.plan is None:
+                if entry.plan is None and entry.plans is None:
                     break
                 inputs = entry.match(args, kwargs)
                 if inputs is not None:
                     try:
-                        result = entry.plan.execute(<list?>inputs)[entry.direct]
+                        result = (run_forward(entry.plans, <list?>inputs) if entry.plan is None
+                                  else entry.plan.execute(<list?>inputs))[entry.direct]
                     except Exception:
                         break               # nothing has been written; the long way finds the error that the program expects
                     entry.calls += 1

@@ -6,11 +6,14 @@ away with a failure.
 
 import gzip
 import hashlib
+import lzma
 import os
 import platform
 import shutil
+import stat
 import tarfile
 import tempfile
+import zipfile
 import zlib
 
 from ..errors import DownloadError, FileFormatError
@@ -19,6 +22,7 @@ from .optional import require
 __all__ = ["check_integrity", "download_and_extract_archive", "download_url", "extract_archive"]
 
 PIECE = 1 << 20  # bytes that are read at once
+DAMAGED = tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError
 
 
 def check_integrity(fpath, md5=None):
@@ -106,7 +110,7 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
 
     Parameters
     ----------
-    from_path : path of a .tar, .tar.gz, .tgz, .tar.bz2, or .tar.xz file, or of a .gz file that holds one file
+    from_path : path of a .zip, .tar, .tar.gz, .tgz, .tar.bz2, or .tar.xz file, or of a .gz file that holds one file
     to_path : path of the folder, made if it isn't there; that of the archive if not given
     remove_finished : True to delete the archive afterwards
 
@@ -129,11 +133,11 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
         try:
             if is_single:
                 unpack_one(from_path, os.path.join(temporary, name.removesuffix(".gz")))
+            elif name.endswith(".zip"):
+                unpack_zip(from_path, temporary)
             else:
-                check_tarfile()
-                with tarfile.open(from_path) as archive:
-                    archive.extractall(temporary, filter="data")
-        except (tarfile.TarError, zlib.error, OSError, EOFError) as error:
+                unpack_tar(from_path, temporary)
+        except (*DAMAGED, OSError, EOFError) as error:
             raise FileFormatError(
                 f"extract_archive: {from_path} could not be unpacked: {error}. Delete it and fetch it again"
             ) from error
@@ -143,13 +147,37 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
     return os.path.join(to_path, name.removesuffix(".gz")) if is_single else to_path
 
 
-def check_tarfile():
-    """Raise NotImplementedError where Python can't keep the members of an archive inside their folder."""
+def unpack_tar(path, folder):
+    """Unpack a tar file, if Python can keep its members inside the folder."""
     if not hasattr(tarfile, "data_filter"):
         raise NotImplementedError(
             f"extract_archive: Python {platform.python_version()} would let an archive write anywhere; use 3.11.4 or "
             "newer, or unpack the archive yourself"
         )
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, filter="data")
+
+
+def unpack_zip(path, folder):
+    """Unpack a zip file. Python would put a member that climbs somewhere inside of the folder; here it is an error."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                check_member(info)
+            archive.extractall(folder)
+    except NotImplementedError as error:  # a method or a version that Python doesn't know
+        raise zipfile.BadZipFile(str(error)) from error
+
+
+def check_member(info):
+    """Raise for a member of a zip file that must not be unpacked."""
+    parts = info.filename.replace("\\", "/").split("/")
+    if parts[0] == "" or ".." in parts or ":" in parts[0]:
+        raise zipfile.BadZipFile(f"{info.filename!r} would lie outside of the folder")
+    if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise zipfile.BadZipFile(f"{info.filename!r} is neither a file nor a folder")
+    if info.flag_bits & 1:
+        raise zipfile.BadZipFile(f"{info.filename!r} is encrypted")
 
 
 def unpack_one(path, target):

@@ -116,6 +116,9 @@ class _Writer:
         self.summary = None  # the last line of the program that was shown
         for name, builtin in _custom_builtins.items():
             self.globals[self.namespace.create_name(name, builtin.obj)] = builtin.obj
+        for name, thing in codegen.additional_globals():
+            self.namespace.reserve(name)
+            self.globals[name] = thing
 
     def write(self, nodes):
         last_uses = _last_uses(nodes)
@@ -131,8 +134,6 @@ class _Writer:
         wraps = self.wrap_statements()
         if self.codegen._body_transformer:
             body = self.codegen._body_transformer(body)
-        for name, thing in self.codegen.additional_globals():
-            self.add_global(name, thing)
         head = self.codegen.gen_fn_def(self.parameters, self.return_annotation)
         lines = "".join(body).lstrip("\n").split("\n")
         indented = "\n".join(f"    {line}" for line in lines)

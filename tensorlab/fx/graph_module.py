@@ -49,7 +49,8 @@ def _method_from_src(method_name, src, globals, origin=None):
 
 def _explain_error(error):
     """If an error came from generated source, add the lines around it to the error."""
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next(frame for frame in reversed(frames) if not frame.filename.endswith(".pyx"))
     if not place.filename.startswith(_KEY) or place.lineno is None:
         return
     lines = linecache.getlines(place.filename)
@@ -242,14 +243,17 @@ class GraphModule(Module):
         bool, whether there was one
         """
         path, _, name = target.rpartition(".")
-        try:
-            owner = self.get_submodule(path)
-        except AttributeError:
-            return False
+        owner = self._find_submodule(path)
         if not isinstance(getattr(owner, name, None), Module):
             return False
         delattr(owner, name)
         return True
+
+    def _find_submodule(self, path):
+        try:
+            return self.get_submodule(path)
+        except AttributeError:
+            return None
 
     def delete_all_unused_submodules(self):
         """Delete the submodules that no node uses, neither them nor something in them."""
@@ -259,9 +263,9 @@ class GraphModule(Module):
                 continue
             names = node.target.split(".")
             used.update(".".join(names[:n]) for n in range(len(names) + 1))
-            if node.op == "call_module":
-                inner = self.get_submodule(node.target).named_modules(prefix=node.target)
-                used.update(name for name, _ in inner)
+            called = self._find_submodule(node.target) if node.op == "call_module" else None
+            if called is not None:
+                used.update(name for name, _ in called.named_modules(prefix=node.target))
         for name in [name for name, _ in self.named_modules() if name not in used]:
             self.delete_submodule(name)
 

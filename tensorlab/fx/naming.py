@@ -172,7 +172,12 @@ class _Namespace:
         self._base_count = {}  # the last number that a name got
 
     def has_name(self, obj):
+        """Whether an object has a name already."""
         return obj in self._obj_to_name
+
+    def reserve(self, name):
+        """Let nothing else have this name."""
+        self._used_names.add(name)
 
     def create_name(self, candidate, obj):
         """Return the name of `obj`: `candidate`, or one like it; of None, one that nothing else has."""

@@ -107,18 +107,25 @@ def has_side_effect(fn):
     return fn
 
 
+def is_random(function):
+    """Return whether a function of this package, or an op, draws random numbers."""
+    if isinstance(function, Op):
+        return function.name in _RANDOM_OPS
+    name = getattr(function, "__name__", None)
+    return name in _RANDOM_FUNCTIONS and getattr(sys.modules[_PACKAGE], name, None) is function
+
+
 def _is_impure_function(function, kwargs, impure_random):
     """Whether a call writes over its arguments, draws random numbers, or has been declared to have a side effect."""
     if function in _side_effectful_functions or kwargs.get("out") is not None:
         return True
     if isinstance(function, Op):
-        return function.writes or (impure_random and function.name in _RANDOM_OPS)
+        return function.writes or (impure_random and is_random(function))
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
-    name = getattr(function, "__name__", None)
-    package = sys.modules[_PACKAGE]
-    if name in _RANDOM_FUNCTIONS and getattr(package, name, None) is function:
+    if is_random(function):
         return True
+    name = getattr(function, "__name__", None)
     return kwargs.get("inplace") is True or (
         (getattr(function, "__module__", None) or "").startswith(_PACKAGE) and _writes(name)
     )

@@ -316,7 +316,8 @@ class Proxy:
         map_aggregate((args, kwargs), note)
         if len(tracers) > 1:
             raise RuntimeError(
-                f"Found multiple different tracers {list(tracers)} while trying to trace operations {orig_method}"
+                f"Found multiple different tracers {list(tracers)} while trying to trace "
+                f"operations {orig_method}"
             )
         (tracer,) = tracers
         name = orig_method.__name__

@@ -191,10 +191,20 @@ def call_otherwise(module, args, kwargs):
     return call_with_hooks(module, args, kwargs)
 
 
+def has_hooks(module):
+    """Whether a module has hooks of its own."""
+    return bool(
+        module._forward_pre_hooks
+        or module._forward_hooks
+        or module._backward_pre_hooks
+        or module._backward_hooks
+    )
+
+
 def call_with_hooks(module, args, kwargs):
     """Call `module.forward` between its hooks and those of all modules."""
     own = module.__dict__
-    if not (Hooked._is_hooked or any(map(own.__getitem__, KINDS))):
+    if not (Hooked._is_hooked or has_hooks(module)):
         if "_compiled_call_impl" not in own:
             # its hooks have been removed; the next call is as fast as any
             own.pop("_is_hooked", None)

@@ -99,12 +99,29 @@ class Module(Hooked, Stateful):
             f"{type(self).__name__}: has no forward; define forward(self, ...) in the class"
         )
 
-    def compile(self, *args, **kwargs):
+    def compile(
+        self,
+        *,
+        fullgraph=False,
+        dynamic=None,
+        backend="tensorlab",
+        mode=None,
+        options=None,
+        disable=False,
+    ):
         """Make calls of this module compiled ones: `tensorlab.compile` with these arguments, in place.
 
         A copy of the module, and what is pickled of it, is not compiled.
         """
-        Module._compiler(self, *args, **kwargs)
+        Module._compiler(
+            self,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
 
     # ------------------------------------------------------------ registration
     @property

@@ -117,6 +117,10 @@ def checked(log_probs, targets, input_lengths, target_lengths, blank):
             f"ctc_loss: log_probs has shape {tuple(log_probs.shape)}; expected (steps, batch, classes) or (steps, "
             "classes)"
         )
+    if log_probs.numel() == 0:
+        raise ShapeError(
+            f"ctc_loss: log_probs has shape {tuple(log_probs.shape)}; expected sizes above 0"
+        )
     if log_probs.element_size() < 4 or not log_probs.is_floating_point():
         raise UnsupportedDType(
             f"ctc_loss: log_probs is of type {log_probs.dtype}; expected float32 or float64"
@@ -150,7 +154,8 @@ def lengths_of(name, lengths, batch, most):
 
 def padded(targets, lengths, batch):
     """Return the targets with shape (batch, longest)."""
-    numbers, longest = lengths.tolist(), int(lengths.max()) if batch else 0
+    numbers = lengths.tolist()
+    longest = max(numbers)
     if targets.dim() == 2 and targets.size(0) == batch:
         return targets[:, :longest].to(lengths.dtype)
     if targets.dim() != 1 or targets.numel() != sum(numbers):

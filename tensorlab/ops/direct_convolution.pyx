@@ -1,18 +1,16 @@
 """Convolution with one input channel per group, as in depthwise convolution, by adding shifted planes.
 
-A plane is copied with its padding. Then the output, with the rows of that copy, is a sum of shifts of one long line:
+A plane is copied with its padding, by padded_planes.pyx. A row of the output is then a sum of shifted lines of that copy:
 
     padded rows of 4:  . . . . | . 1 2 . | . 3 4 . | . . . .       the tap in row b and column c of the kernel
-    out[j] = sum over taps of weight * padded[j + 4 b + c]         is the line from 4 b + c on
+    row y of out [j] = sum over taps of weight * padded[4 y + j + 4 b + c]             is the line from 4 b + c on
 
-Long loops without conditions are fast however short the rows are. Where the kernel reaches over the end of a row they compute
-numbers that belong to no place; these are left out when the result is copied.
+With a stride the copy consists of several phases, and each tap is a line of one of them.
 
-With a stride of s the copy is dealt out into s x s phases, the rows 0, s, 2 s, ... and columns 0, s, 2 s, ... first; each tap
-then lies in one phase, as a line again. Dilation only changes where taps begin.
-
-The gradient by the input adds the gradient of the output, shifted the other way; the gradient by the weight is an inner product
-for each tap. With more input channels a product of matrices is faster, since the patches that it needs are used more than once.
+The gradient by the input adds the gradient of the output, shifted the other way, a whole phase as one long line. Where the
+kernel reaches over the end of a row it computes numbers that belong to no place; these are left out when the phase is copied
+back. The gradient by the weight is an inner product for each tap. With more input channels a product of matrices is faster,
+since the patches that it needs are used more than once.
 """
 from libc.math cimport isfinite
 from libc.stdlib cimport calloc, free
@@ -21,116 +19,40 @@ from libc.string cimport memset
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize
 from tensorlab.ops.im2col cimport BY_INPUT, FORWARD, Geometry, plane_size
+from tensorlab.ops.padded_planes cimport Wide, copy_plane, find_tap, is_copy_small, measure
+
+cdef extern from "shifted_lines.h" nogil:
+    enum:
+        TL_VECTOR_BYTES
+    void tl_add_lines_32(float* out, const float* lines, const ssize* starts, const float* weights, ssize taps, ssize n)
+    void tl_add_lines_64(double* out, const double* lines, const ssize* starts, const double* weights, ssize taps, ssize n)
 
 cdef enum:
-    CHUNK = 2048                # elements of a line that stay in the L1 cache while all taps are added
     LANES = 32
-
-cdef struct Wide:               # a plane with its padding, dealt out into phases
-    ssize[3] size               # of a phase: depth, rows and columns
-    ssize phase                 # elements of a phase
-    ssize reach                 # from the first tap of a phase to its last
-    ssize places                # from the first place of the output to its last
 
 
 cdef bint is_direct(Geometry* geometry) noexcept nogil:
     """Can a convolution be done so?"""
-    return geometry.in_channels == 1 and plane_size(geometry.kernel) > 1
-
-
-cdef void measure(Wide* wide, Geometry* geometry) noexcept nogil:
-    cdef int d
-    for d in range(3):
-        wide.size[d] = geometry.out[d] + (geometry.kernel[d] - 1) * geometry.dilation[d] // geometry.stride[d]
-    wide.phase = plane_size(wide.size)
-    wide.reach = ((wide.size[0] - geometry.out[0]) * wide.size[1] + wide.size[1] - geometry.out[1]) * wide.size[2]
-    wide.reach += wide.size[2] - geometry.out[2]
-    wide.places = wide.phase - wide.reach
-
-
-cdef void find_tap(Wide* wide, Geometry* geometry, ssize tap, ssize* start, ssize* phase) noexcept nogil:
-    """Where the line of a tap begins, and in which phase it lies."""
-    cdef ssize at, unit = 1, phase_unit = 1
-    cdef int d
-    start[0] = phase[0] = 0
-    for d in range(2, -1, -1):
-        at = tap % geometry.kernel[d] * geometry.dilation[d]
-        tap = tap // geometry.kernel[d]
-        start[0] += at // geometry.stride[d] * unit
-        phase[0] += at % geometry.stride[d] * phase_unit
-        unit *= wide.size[d]
-        phase_unit *= geometry.stride[d]
-    start[0] += phase[0] * wide.phase
+    return geometry.in_channels == 1 and plane_size(geometry.kernel) > 1 and is_copy_small(geometry)
 
 
 # ---------------------------------------------------------------- copying planes
-cdef void copy_plane(real* line, real* plane, const ssize* sizes, const ssize* stride, const ssize* padding, Wide* wide,
-                     bint is_back) noexcept nogil:
-    """From a plane into phases; or back, added. What the kernel never sees is left out."""
-    cdef ssize phase, z, y, i, rest, size = plane_size(wide.size), step = stride[2]
-    cdef ssize[3] first                                 # element of the plane that comes first in the phase,
-    cdef ssize[3] at                                    # its place there,
-    cdef ssize[3] n                                     # and how many there are
-    cdef real* lane
-    cdef real* elements
-    cdef int d
-    for phase in range(plane_size(stride)):
-        rest = phase
-        for d in range(2, -1, -1):
-            first[d] = (rest % stride[d] - padding[d] % stride[d] + stride[d]) % stride[d]
-            at[d] = (first[d] + padding[d]) // stride[d]
-            n[d] = min((sizes[d] - first[d] + stride[d] - 1) // stride[d], wide.size[d] - at[d])
-            rest = rest // stride[d]
-        for z in range(n[0]):
-            for y in range(n[1]):
-                lane = line + phase * size + ((at[0] + z) * wide.size[1] + at[1] + y) * wide.size[2] + at[2]
-                elements = plane + first[2] + sizes[2] * (
-                    (first[0] + z * stride[0]) * sizes[1] + first[1] + y * stride[1])
-                if is_back:
-                    for i in range(n[2]):
-                        elements[i * step] += lane[i]
-                elif step == 2:
-                    for i in range(n[2]):               # a step that the compiler knows
-                        lane[i] = elements[i * 2]
-                else:
-                    for i in range(n[2]):
-                        lane[i] = elements[i * step]
-
-
-cdef void copy_places(real* line, real* out, Geometry* geometry, Wide* wide, bint is_back) noexcept nogil:
-    """The same of a plane of the output, which has one phase and no padding."""
+cdef void copy_places(real* line, real* out, Geometry* geometry, Wide* wide) noexcept nogil:
+    """A plane of the output, which has one phase and no padding."""
     cdef ssize[3] stride, padding
     stride[0] = stride[1] = stride[2] = 1
     padding[0] = padding[1] = padding[2] = 0
-    copy_plane(line, out, geometry.out, stride, padding, wide, is_back)
+    copy_plane(line, out, geometry.out, stride, padding, wide, False)
 
 
 # ---------------------------------------------------------------- sums of lines
-cdef void add_lines(real* out, const real* lines, const ssize* starts, const real* weights, ssize taps, ssize n) noexcept nogil:
-    """out[j] = sum over taps t of weights[t] * lines[starts[t] + j] for j below n."""
-    cdef ssize begin = 0, t, j, size
-    cdef const real* a
-    cdef const real* b
-    cdef const real* c
-    cdef real* to
-    while begin < n:
-        size = min(n - begin, <ssize>CHUNK)
-        to = out + begin
-        memset(to, 0, size * sizeof(real))
-        t = 0
-        while t + 3 <= taps:                # three at a time, for fewer loads and stores of the sum
-            a = lines + starts[t] + begin
-            b = lines + starts[t + 1] + begin
-            c = lines + starts[t + 2] + begin
-            for j in range(size):
-                to[j] += weights[t] * a[j] + weights[t + 1] * b[j] + weights[t + 2] * c[j]
-            t += 3
-        while t < taps:
-            a = lines + starts[t] + begin
-            for j in range(size):
-                to[j] += weights[t] * a[j]
-            t += 1
-        begin += CHUNK
+cdef inline void add_lines(real* out, const real* lines, const ssize* starts, const real* weights, ssize taps,
+                           ssize n) noexcept nogil:
+    """out[j] += sum over taps t of weights[t] * lines[starts[t] + j] for j below n."""
+    if real is float:
+        tl_add_lines_32(out, lines, starts, weights, taps, n)
+    else:
+        tl_add_lines_64(out, lines, starts, weights, taps, n)
 
 
 cdef real inner_of_lines(const real* x, const real* y, ssize n) noexcept nogil:
@@ -188,15 +110,18 @@ cdef inline void read_grads(real* out, Job* job) noexcept nogil:
     cdef ssize o
     for o in range(job.geometry.out_channels):
         copy_places(<real*>job.out + o * (job.wide.reach + job.wide.phase) + job.wide.reach,
-                    out + o * plane_size(job.geometry.out), job.geometry, &job.wide, False)
+                    out + o * plane_size(job.geometry.out), job.geometry, &job.wide)
 
 
 cdef void forward(real* x, real* weight, real* out, Job* job) noexcept nogil:
-    cdef ssize o
+    cdef ssize o, z, y, width = job.geometry.out[2]
     read_channel(x, job)
     for o in range(job.geometry.out_channels):
-        add_lines(<real*>job.out, <real*>job.x, job.starts, weight + o * job.kernel, job.kernel, job.wide.places)
-        copy_places(<real*>job.out, out + o * plane_size(job.geometry.out), job.geometry, &job.wide, True)
+        for z in range(job.geometry.out[0]):
+            for y in range(job.geometry.out[1]):
+                add_lines(out, <real*>job.x + (z * job.wide.size[1] + y) * job.wide.size[2], job.starts,
+                          weight + o * job.kernel, job.kernel, width)
+                out += width
 
 
 cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:
@@ -212,6 +137,7 @@ cdef void by_input(real* x, real* weight, real* out, Job* job) noexcept nogil:
                         job.starts[t] - phase * job.wide.phase)
                     weights[n] = weight[o * job.kernel + t]
                     n += 1
+        memset(<real*>job.x + phase * job.wide.phase, 0, job.wide.phase * sizeof(real))
         add_lines(<real*>job.x + phase * job.wide.phase, <real*>job.out, job.shifts, weights, n, job.wide.phase)
     copy_plane(<real*>job.x, x, job.geometry.sizes, job.geometry.stride, job.geometry.padding, &job.wide, True)
 
@@ -243,8 +169,8 @@ cdef bint run_direct(real* x, real* weight, real* out, Geometry* geometry, int m
     cdef Job job
     job.geometry, job.kernel = geometry, kernel
     measure(&job.wide, geometry)
-    job.x = calloc(job.wide.phase * plane_size(geometry.stride), sizeof(real))
-    job.out = calloc(geometry.out_channels * (job.wide.reach + job.wide.phase), sizeof(real))
+    job.x = calloc(job.wide.plane + TL_VECTOR_BYTES, sizeof(real))
+    job.out = calloc(geometry.out_channels * (job.wide.reach + job.wide.phase) + TL_VECTOR_BYTES, sizeof(real))
     job.weights = calloc(weights, sizeof(real))
     job.shifts = <ssize*>calloc(weights + 2 * kernel, sizeof(ssize))
     cdef bint has_memory = job.x != NULL and job.out != NULL and job.weights != NULL and job.shifts != NULL
@@ -252,7 +178,7 @@ cdef bint run_direct(real* x, real* weight, real* out, Geometry* geometry, int m
         job.starts = job.shifts + weights
         job.phases = job.starts + kernel
         for t in range(kernel):
-            find_tap(&job.wide, geometry, t, job.starts + t, job.phases + t)
+            job.starts[t] = find_tap(&job.wide, geometry, t, job.phases + t)
         for i in range(begin, end):
             group = i % geometry.groups
             if mode == FORWARD:

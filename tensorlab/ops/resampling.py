@@ -159,7 +159,7 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
     if old == size and (step in (None, 1.0) or is_kept or is_bytes):
         return x
     if align_corners:
-        step = (old - 1) / (size - 1) if size > 1 else 0.0
+        step = (old - 1) / max(size - 1, 1)
     elif step is None:
         step = old / size
     add = weighted_bytes if is_bytes else weighted_sum
@@ -204,8 +204,8 @@ def weighted_bytes(x, dim, places, weights, kind):
 
 def linear_terms(middle, old):
     """Return the two neighbours of each place, and their weights."""
-    left = np.minimum(middle.astype(np.int64), old - 1)  # a place above -1 becomes 0
-    share = np.clip(middle - left, 0, 1)
+    left = middle.astype(np.int64).clip(max=old - 1)  # a place above -1 becomes 0
+    share = (middle - left).clip(0)
     return (left, np.minimum(left + 1, old - 1)), (1 - share, share)
 
 

@@ -5,8 +5,19 @@ from .copies import Copies
 from .graph import graph
 from .histories import Histories
 from .picture import Picture
+from .program import program
 from .storage import storage
 from .strides import strides
 from .versions import Versions
 
-__all__ = ["Backward", "Copies", "Histories", "Picture", "Versions", "graph", "storage", "strides"]
+__all__ = [
+    "Backward",
+    "Copies",
+    "Histories",
+    "Picture",
+    "Versions",
+    "graph",
+    "program",
+    "storage",
+    "strides",
+]

@@ -26,7 +26,6 @@ def view_of(draw, x):
         "x.view(x.shape)",
         "x.view(-1)",
         "x.squeeze()",
-        "x.data",
     ]
     if n:
         size = x.shape[dim]

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import tarfile
+import zipfile
 
 import pytest
 
@@ -136,6 +137,71 @@ def test_an_archive_is_unpacked(tmp_path, kind):
     assert archive.exists()
 
 
+def zipped(members, method=zipfile.ZIP_DEFLATED):
+    """A zip file of (name or ZipInfo, bytes)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+METHODS = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_zip_file_is_unpacked(tmp_path, method):
+    archive, out = tmp_path / "set.zip", tmp_path / "out" / "here"
+    linked = zipfile.ZipInfo("set/mode")
+    linked.external_attr = 0o100644 << 16
+    members = [("set/a", DATA), ("set/deep/b", b"2"), ("c..d", b"3"), ("empty/", b"")]
+    archive.write_bytes(zipped([*members, (linked, b"4")], method))
+    assert utils.extract_archive(archive, out, remove_finished=True) == str(out)
+    assert not archive.exists()
+    assert (out / "set" / "a").read_bytes() == DATA
+    expected = ["c..d", "empty", "set", "set/a", "set/deep", "set/deep/b", "set/mode"]
+    assert files_in(out) == expected
+
+
+def zip_member(name, mode=0):
+    info = zipfile.ZipInfo(name)
+    info.filename = name  # also one that ZipInfo would change
+    info.external_attr = mode << 16
+    return info
+
+
+@pytest.mark.parametrize(
+    ("bad", "why"),
+    [
+        (zip_member("../evil"), "outside"),
+        (zip_member("a/../../evil"), "outside"),
+        (zip_member("..\\evil"), "outside"),
+        (zip_member("/tmp/evil"), "outside"),
+        (zip_member("C:/evil"), "outside"),
+        (zip_member("link", 0o120777), "neither a file nor a folder"),
+        (zip_member("device", 0o020666), "neither a file nor a folder"),
+    ],
+    ids=lambda one: getattr(one, "filename", ""),
+)
+def test_no_member_of_a_zip_file_gets_out_of_the_folder(tmp_path, bad, why):
+    archive = tmp_path / "in" / "set.zip"
+    archive.parent.mkdir()
+    archive.write_bytes(zipped([("good", b"1"), (bad, b"/etc/passwd")]))
+    with pytest.raises(FileFormatError, match=rf"set.zip could not be unpacked: .*{why}"):
+        utils.extract_archive(archive, tmp_path / "out")
+    assert files_in(tmp_path) == ["in", "in/set.zip", "out"]
+
+
+def test_a_zip_file_with_a_password_is_refused(tmp_path):
+    data = bytearray(zipped([("a", DATA)]))
+    for start, offset in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        data[data.index(start) + offset] |= 1
+    (tmp_path / "set.zip").write_bytes(data)
+    with pytest.raises(FileFormatError, match="'a' is encrypted"):
+        utils.extract_archive(tmp_path / "set.zip")
+    assert files_in(tmp_path) == ["set.zip"]
+
+
 def test_an_archive_is_unpacked_beside_itself_and_may_go(tmp_path):
     archive = tmp_path / "set.tar.gz"
     archive.write_bytes(tar({"set/a": b"new"}))
@@ -159,6 +225,19 @@ def test_a_file_that_is_compressed_alone(tmp_path, monkeypatch):
     os.remove("file.bin")
     assert utils.extract_archive("file.bin.gz") == "file.bin"
     assert (tmp_path / "file.bin").read_bytes() == DATA
+
+
+def damaged_in_the_middle(data):
+    place = data.index(b"PK\1\2") // 2
+    return data[:place] + b"\xff" * 9 + data[place + 9 :]
+
+
+def of_a_later_method(data):
+    """A zip file whose member is compressed in a way that Python doesn't know."""
+    data = bytearray(data)
+    for start, offset in ((b"PK\3\4", 8), (b"PK\1\2", 10)):
+        data[data.index(start) + offset] = 97
+    return bytes(data)
 
 
 def hostile(name, **fields):
@@ -206,6 +285,11 @@ def test_no_member_gets_out_of_the_folder(tmp_path, data):
         ("file.gz", packed(DATA)[:-20]),
         ("file.gz", b"no archive"),
         ("file.gz", packed(DATA)[:30] + b"\xff" * 9 + packed(DATA)[39:]),
+        ("set.zip", zipped([("a", DATA)])[:-40]),
+        ("set.zip", b"no archive"),
+        ("set.zip", zipped([("a", b"x" * 99)], zipfile.ZIP_STORED).replace(b"xx", b"xy")),
+        *(("set.zip", damaged_in_the_middle(zipped([("a", DATA)], one))) for one in METHODS[1:]),
+        ("set.zip", of_a_later_method(zipped([("a", DATA)]))),
     ],
 )
 def test_a_damaged_archive_leaves_nothing(tmp_path, name, data):

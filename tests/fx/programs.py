@@ -232,6 +232,12 @@ def open_box(box):
     return box.content * 2
 
 
+def asserting(x):
+    assert x.sum() > 0, "must be positive"
+    assert x
+    return x * 2
+
+
 @program
 def functions_used_as_values(T):
     def f(x):

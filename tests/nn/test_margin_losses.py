@@ -191,6 +191,7 @@ CTC = [
     ([4, 4, 4, 4], [[0, 2, 3], [1, 0, 2], [4, 1, 4], [3, 2, 1]], [2, 2, 2, 3], 4),
     ([9, 8, 7, 6], [1, 2, 3, 1, 4, 4], [2, 1, 0, 3], 0),
     ([9, 1, 0, 0], [1, 2, 3], [2, 1, 0, 0], 0),
+    ([9, 8, 7, 6], [1, 2, 3, 1], [2, 1, 0, 1], 0),
 ]
 
 
@@ -335,6 +336,8 @@ REFUSED = [
     call("linear_cross_entropy", X, X, np.full((4, 4), 0.25), ignore_index=1),
     ctc(blank=5),
     ctc(blank=-1),
+    ctc(shape=(9, 0, 5), targets=((1, 2),) * 0, steps=(), lengths=()),
+    ctc(shape=(0, 4, 5), steps=(0,) * 4),
     ctc(steps=(9,) * 3),
     ctc(lengths=(2,) * 5),
     ctc(steps=(9, 9, 9, 10)),
@@ -343,6 +346,7 @@ REFUSED = [
     ctc(lengths=(2, 2, 2, -1)),
     ctc(targets=((1, 2),) * 3),
     ctc(targets=(1, 2, 3)),
+    ctc(targets=(((1, 2),),) * 4),
     ctc(targets=(1, 2) * 4 + (1,)),
     ctc(dtype="int64"),
     ctc(dtype="float16"),

@@ -77,8 +77,58 @@ def test_a_second_pruning_counts_among_what_is_left(second):
         prune.ln_structured(layer, "weight", 2, 2, 0)
         getattr(prune, second)(layer, "weight", *arguments[second])
         prune.custom_from_mask(layer, "weight", T.ones(6, 5).tril())
+        prune.ln_structured(layer, "weight", 1, 2, -1)
         found.append(state(layer))
+        assert len(layer._forward_pre_hooks) == 1
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("amount", [0, 0.0, 2])
+@pytest.mark.parametrize("name", ["random_unstructured", "random_structured"])
+def test_as_many_random_numbers_are_drawn_as_in_pytorch(name, amount, dtype):
+    torch = require_torch()
+    found = []
+    for T in (tensorlab, torch):
+        layer = layer_of(T).to(getattr(T, dtype))
+        dims = (0,) if name == "random_structured" else ()
+        getattr(prune_of(T), name)(layer, "weight", amount, *dims)
+        found.append((layer.weight_mask.tolist(), T.rand(3).tolist()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["RandomStructured", "LnStructured"])
+def test_slices_that_are_pruned_already_stay_so(name):
+    method = getattr(nn.utils.prune, name)(1, **({"n": 2} if name == "LnStructured" else {}), dim=0)
+    known = tensorlab.ones(3, 4)
+    known[:, 2] = 0
+    pruned = method.prune(tensorlab.ones(3, 4), default_mask=known)
+    assert sorted(pruned.tolist()) == [[0] * 4, [1, 1, 0, 1], [1, 1, 0, 1]]
+
+
+def test_hooks_that_are_no_pruning_are_left_alone():
+    layer = layer_of(tensorlab)
+    layer.register_forward_pre_hook(lambda module, inputs: None)
+    assert not nn.utils.prune.is_pruned(layer)
+    nn.utils.prune.l1_unstructured(layer, "weight", 3)
+    nn.utils.prune.l1_unstructured(layer, "weight", 3)
+    assert nn.utils.prune.is_pruned(layer)
+    nn.utils.prune.remove(layer, "weight")
+    assert len(layer._forward_pre_hooks) == 1
+
+
+@pytest.mark.parametrize("amount", [-1, 1.5, -0.5, "a"])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        *[("RandomUnstructured", ()), ("L1Unstructured", ())],
+        *[("RandomStructured", ()), ("LnStructured", (2,))],
+    ],
+)
+def test_an_amount_is_refused_before_anything_is_pruned(name, more, amount):
+    for T in (tensorlab, require_torch()):
+        with pytest.raises(TypeError if amount == "a" else ValueError, match="amount"):
+            getattr(prune_of(T), name)(amount, *more)
 
 
 def test_scores_decide_in_place_of_the_values():
@@ -137,6 +187,7 @@ def test_gradients_reach_the_original_through_the_mask():
     with tensorlab.no_grad():
         layer.weight_orig.add_(1)
     layer(tensorlab.ones(1, 5))
+    assert tensorlab.equal(layer.weight, layer.weight_orig * layer.weight_mask)
     assert int((layer.weight == 0).sum()) == 15
 
 
@@ -162,6 +213,7 @@ def test_a_tensor_is_pruned_without_a_module():
         (TypeError, "amount is 'a'", lambda p, m: p.l1_unstructured(m, "weight", "a")),
         (ValueError, "to prune, 30", lambda p, m: p.l1_unstructured(m, "weight", 31)),
         (ValueError, "found a 1D tensor", lambda p, m: p.ln_structured(m, "bias", 1, 2, 0)),
+        (ValueError, "found a 1D tensor", lambda p, m: p.random_structured(m, "bias", 1, 0)),
         (IndexError, "invalid dim 2", lambda p, m: p.random_structured(m, "weight", 1, 2)),
         (IndexError, "invalid dim -3", lambda p, m: p.ln_structured(m, "weight", 1, 2, -3)),
         (

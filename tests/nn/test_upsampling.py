@@ -45,6 +45,10 @@ def programs():
                 yield (1, 2, 3, 3, 3)[:dims], options
             if dims == 4 and mode in DIMS:
                 yield (1, 2, 3, 7), {**options, "antialias": True}
+    for mode, dims in DIMS.items():  # of one pixel
+        for corners in (False, True) if mode != "lanczos" else ():
+            yield (1, 2, 1, 1, 1)[:dims], {"mode": mode, "size": 3, "align_corners": corners}
+            yield (1, 2, 5, 1, 4)[:dims], {"mode": mode, "size": 2, "align_corners": corners}
     for mode, corners in itertools.product(("bilinear", "bicubic"), (False, True)):
         for size in (
             {"size": (3, 4)},

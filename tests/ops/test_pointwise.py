@@ -575,6 +575,13 @@ def test_the_rest_of_a_float_division_is_exact(largest):
     np.testing.assert_array_equal((x // y).numpy(), expected.numpy())
 
 
+def test_the_rest_of_a_division_by_infinity_is_the_number():
+    x, y = tensorlab.tensor([1.0, -2.0, 0.0]), tensorlab.full((3,), float("inf"))
+    assert tensorlab.fmod(x, y).tolist() == [1, -2, 0]
+    assert (x % y).tolist() == [1, float("inf"), 0]
+    assert (x // y).tolist() == [0, -1, 0]
+
+
 @pytest.mark.parametrize("shape", [(0, 1), (0, 1, 2), (2, 0, 1), (1, 0, 1), (1, 1, 0)])
 def test_strides_of_empty_results_with_a_number(shape):
     agree(

@@ -3,11 +3,13 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 import tensorlab
 from tests.ops.agreement import agree
 
+F = tensorlab.nn.functional
 SIZES = range(1, 9)
 KERNELS = (1, 2, 3, 4)
 STRIDES = (1, 2, 3, 5)
@@ -298,3 +300,81 @@ def test_only_a_batch_may_be_empty_and_the_function_is_named(name, axes):
     for wrong in [(2, 2, 0, *sizes[1:]), sizes, (1, 1, 1, *sizes)]:
         with pytest.raises(RuntimeError, match=f"^{name}{axes}d: "):
             call(tensorlab.ones(*wrong), 2)
+
+
+def largest_of_windows(x, kernel, stride, padding, dilation):
+    """Max pooling by its definition: for each window a search, element after element."""
+    planes, height, width = x.shape
+    sizes = [
+        (size + 2 * pad - far * (k - 1) - 1) // step + 1
+        for size, k, step, pad, far in zip(
+            (height, width), kernel, stride, padding, dilation, strict=True
+        )
+    ]
+    values, places = np.zeros((planes, *sizes), x.dtype), np.zeros((planes, *sizes), "int64")
+    for plane, i, j in np.ndindex(planes, *sizes):
+        best = None
+        for a, b in np.ndindex(*kernel):
+            row = i * stride[0] - padding[0] + a * dilation[0]
+            column = j * stride[1] - padding[1] + b * dilation[1]
+            if 0 <= row < height and 0 <= column < width:
+                value = x[plane, row, column]
+                if best is None or value > best or value != value:
+                    best, place = value, row * width + column
+        values[plane, i, j], places[plane, i, j] = best, place
+    return values, places
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "uint8", "int8", "int16", "int32", "int64"]
+)
+@pytest.mark.parametrize(
+    "width, kernel, stride, padding, dilation",
+    [
+        (32, (2, 2), (2, 2), (0, 0), (1, 1)),
+        (33, (3, 3), (2, 2), (1, 1), (1, 1)),
+        (70, (2, 3), (1, 1), (1, 1), (1, 1)),
+        (130, (3, 2), (1, 1), (0, 1), (2, 1)),
+        (65, (1, 7), (1, 1), (0, 3), (1, 1)),
+        (66, (2, 3), (3, 5), (1, 1), (1, 3)),
+        (5, (3, 3), (1, 1), (1, 1), (1, 1)),
+    ],
+)
+def test_long_rows_of_windows_are_searched_as_single_ones(
+    dtype, width, kernel, stride, padding, dilation
+):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 5, (2, 7, width)).astype(dtype)  # many ties
+    if dtype.startswith("float"):
+        x[rng.random(x.shape) < 0.1] = -np.inf
+        x[1][rng.random(x.shape[1:]) < 0.1] = np.nan
+    elif dtype != "uint8":
+        x -= 3
+        x[rng.random(x.shape) < 0.3] = np.iinfo(dtype).min
+    values, places = F.max_pool2d(
+        tensorlab.from_numpy(x), kernel, stride, padding, dilation, return_indices=True
+    )
+    right_values, right_places = largest_of_windows(x, kernel, stride, padding, dilation)
+    np.testing.assert_array_equal(values.numpy(), right_values)
+    np.testing.assert_array_equal(places.numpy(), right_places)
+
+
+def test_a_window_cut_off_by_the_border_stands_beside_a_long_row():
+    rng = np.random.default_rng(1)
+    x = rng.integers(0, 9, (2, 5, 21)).astype("float32")
+    found = F.max_pool2d(tensorlab.from_numpy(x), (2, 4), 4, ceil_mode=True, return_indices=True)
+    wide = np.pad(x, ((0, 0), (0, 1), (0, 3)), constant_values=-1)
+    values, places = largest_of_windows(wide, (2, 4), (4, 4), (0, 0), (1, 1))
+    np.testing.assert_array_equal(found[0].numpy(), values)
+    np.testing.assert_array_equal(found[1].numpy(), places // 24 * 21 + places % 24)
+
+
+@pytest.mark.parametrize("dtype, lowest", [("float32", -np.inf), ("int16", -(2**15)), ("uint8", 0)])
+def test_a_long_row_of_windows_may_hold_nothing_but_padding(dtype, lowest):
+    x = np.arange(1, 2 * 70 + 1).reshape(1, 2, 70).astype(dtype)
+    values, places = F.max_pool2d(
+        tensorlab.from_numpy(x), (2, 1), 1, (1, 0), (3, 1), return_indices=True
+    )
+    assert values.shape == (1, 1, 70)
+    assert (values.numpy() == np.array(lowest, dtype)).all()
+    assert (places.numpy() == 140).all()

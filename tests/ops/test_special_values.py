@@ -263,12 +263,12 @@ def test_numbers_that_differ_in_their_last_bit_are_sorted(n, dtype):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shape", [(1, 7), (3, 1), (4, 150), (2, 5, 70), (9, 3, 2)])
 def test_slices_that_lie_far_apart_have_a_softmax_each(shape, dtype):
-    """A slice that is shifted by the largest number of another one would overflow, or be all zeros."""
+    """Shifted by another number than its largest, a slice overflows or becomes all zeros."""
     rng = np.random.default_rng(3)
     for dim in range(len(shape)):
         of_slices = [1 if d == dim else size for d, size in enumerate(shape)]
         values = (
-            rng.standard_normal(shape)
+            rng.standard_normal(shape) * 50
             + rng.permutation(math.prod(of_slices)).reshape(of_slices) * 500
         )
         x = tensorlab.tensor(values.tolist(), dtype=getattr(tensorlab, dtype))
@@ -276,5 +276,7 @@ def test_slices_that_lie_far_apart_have_a_softmax_each(shape, dtype):
         shifted = numbers - numbers.max(dim, keepdims=True)
         logs = shifted - np.log(np.exp(shifted).sum(dim, keepdims=True))
         for layout in (x, x.transpose(0, -1).contiguous().transpose(0, -1)):
-            np.testing.assert_allclose(layout.softmax(dim).tolist(), np.exp(logs), rtol=1e-5)
+            np.testing.assert_allclose(
+                layout.softmax(dim).tolist(), np.exp(logs), rtol=1e-4, atol=1e-30
+            )
             np.testing.assert_allclose(layout.log_softmax(dim).tolist(), logs, rtol=1e-4, atol=1e-6)

@@ -1,5 +1,6 @@
 """Files that are written out of order and by threads are those that are written from front to back."""
 
+import ctypes
 import errno
 import io
 import os
@@ -140,7 +141,6 @@ def test_a_file_system_that_can_not_find_room_in_advance_is_written_all_the_same
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
     monkeypatch.setattr(os, "posix_fallocate", refuse)
-    monkeypatch.delattr(os, "posix_fadvise")
     value = large()
     tensorlab.save(value, tmp_path / "archive.pt")
     monkeypatch.delattr(os, "posix_fallocate")
@@ -169,14 +169,35 @@ def test_what_fails_in_a_thread_is_raised_and_leaves_the_old_file(
 
 @needs_pwrite
 def test_the_disk_begins_with_each_whole_part(small_parts, tmp_path, monkeypatch):
-    advised = []
-    monkeypatch.setattr(os, "posix_fadvise", lambda file, *given: advised.append(given))
+    asked, part = [], 3 << 20
+
+    def begin(descriptor, *given):
+        asked.append(given)
+        return -1  # whatever it says, it was a hint
+
+    monkeypatch.setattr(writing, "c_function", lambda name, *kinds: begin)
     tensorlab.save(tensorlab.ones(2_000_000), tmp_path / "x.pt")
     start = (tmp_path / "x.pt").read_bytes().index(tensorlab.ones(2).numpy().tobytes())
-    assert sorted(advised) == [
-        (start, 3 << 20, os.POSIX_FADV_DONTNEED),
-        (start + (3 << 20), 3 << 20, os.POSIX_FADV_DONTNEED),
-    ]
+    assert sorted(asked) == [(start, part, 2), (start + part, part, 2)]
+
+
+def test_a_function_that_the_c_library_lacks_is_left_out(small_parts, tmp_path, monkeypatch):
+    assert writing.c_function("no_such_function_anywhere") is None
+    monkeypatch.setattr(writing, "c_function", lambda name, *kinds: None)
+    value = large()
+    tensorlab.save(value, tmp_path / "archive.pt")
+    assert (tmp_path / "archive.pt").read_bytes() == saved(value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sync_file_range is Linux's")
+def test_the_call_to_the_system_is_right(tmp_path):
+    kinds = ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint
+    begin = writing.c_function("sync_file_range", *kinds)
+    with open(tmp_path / "x", "wb") as file:
+        file.write(bytes(1 << 16))
+        file.flush()
+        assert begin(file.fileno(), 0, 1 << 16, writing.SYNC_FILE_RANGE_WRITE) == 0
+        assert begin(file.fileno(), -1, 1 << 16, writing.SYNC_FILE_RANGE_WRITE) == -1
 
 
 def test_a_pipe_is_written_from_front_to_back():

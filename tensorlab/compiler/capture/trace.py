@@ -279,7 +279,8 @@ def has_unknown_sizes(call, metas):
             return on_meta(tuple(value.shape), value.stride(), value.dtype)
         return type(value)(map(as_meta, value)) if type(value) in (tuple, list) else value
 
-    if call.op.writes or call.op.is_view or call.op.is_pointwise:
+    op = call.op
+    if op.writes or op.is_view or op.is_pointwise or "generator" in op.params:  # that would draw
         return False
     try:
         result = call.op(*as_meta(call.arguments))

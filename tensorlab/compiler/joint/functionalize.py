@@ -17,12 +17,7 @@ The steps of optimizers write to many tensors in one loop. They stay as they are
 what they have written: then they come after everything that reads its old value.
 """
 
-from dataclasses import dataclass
-from typing import NamedTuple
-
-from tensorlab._core.modes import is_grad_enabled
 from tensorlab._tensor import Tensor
-from tensorlab.autograd.grad_mode import set_grad_enabled
 from tensorlab.compiler.cannot_compile import CannotCompile
 from tensorlab.compiler.joint.interpreter import (
     is_alias,
@@ -42,97 +37,20 @@ from tensorlab.compiler.joint.memory import (
     View,
     is_one_to_one,
 )
+from tensorlab.compiler.joint.results import Functional, Result, Slot, run_functional
 from tensorlab.compiler.joint.rewrites import REWRITES
 from tensorlab.fx.graph import Graph
 from tensorlab.fx.node import Node
 from tensorlab.ops.creation import empty_like
 
-
-class Slot(NamedTuple):
-    """The place of a tensor in what a function returns."""
-
-    position: int
-
-
-class Result(NamedTuple):
-    """Where a tensor that a function returns comes from."""
-
-    kind: str  # "made": number `index` of what the graph returns; "input": that placeholder
-    index: int
-    views: tuple  # what has to be done to it: View.of, one after the other
-
-
-@dataclass
-class Functional:
-    """A graph without writes, and what to do when it has run.
-
-    Attributes
-    ----------
-    graph : Graph, which returns a flat tuple: `made` results, then the new values of inputs
-    made : int
-    writes : list of (number of a placeholder, Node): what the input holds in the end; in the order
-        of the graph's results
-    structure : what the function returned, with a Slot for each tensor and each number read from
-        one
-    results : list of Result, by the position of the Slot; one object twice: one tensor twice
-    lost_history : list of Node, calls that read a tensor whose history a write without grad mode
-        has not changed
-    """
-
-    graph: Graph
-    made: int
-    writes: list
-    structure: object
-    results: list
-    lost_history: list
-
-    @property
-    def aliases(self):
-        """{position: Result} of those that are an input, or a view of an input or of another result."""
-        seen, found = set(), {}
-        for position, one in enumerate(self.results):
-            if one.kind == "input" or one.views or one.index in seen:
-                found[position] = one
-            seen.add(one.index if one.kind == "made" else None)
-        return found
-
-    def finish(self, inputs, outputs):
-        """Write to the inputs, and return what the function returns.
-
-        Parameters
-        ----------
-        inputs : list of Tensors, one for each placeholder
-        outputs : what the graph has returned for them
-        """
-        for (i, _), value in zip(self.writes, outputs[self.made :], strict=True):
-            with set_grad_enabled(value.requires_grad):
-                inputs[i].copy_(value)
-        found = {id(one): remake(one, inputs, outputs) for one in self.results}
-        return map_slots(self.structure, lambda one: found[id(self.results[one.position])])
-
-
-def map_slots(structure, function):
-    """Apply a function to every Slot of a nested structure."""
-    if isinstance(structure, Slot):
-        return function(structure)
-    if isinstance(structure, (tuple, list)):
-        return type(structure)(map_slots(one, function) for one in structure)
-    if isinstance(structure, dict):
-        return {key: map_slots(one, function) for key, one in structure.items()}
-    return structure
-
-
-def remake(result, inputs, outputs):
-    x = inputs[result.index] if result.kind == "input" else outputs[result.index]
-    for view in result.views:
-        with set_grad_enabled(view.grad_enabled and is_grad_enabled()):
-            x = view.of(x)
-    return x
-
-
-def run_functional(functional, inputs, run):
-    """Run the graph with `run(graph, inputs)`, write to the inputs, and return what the function returns."""
-    return functional.finish(inputs, run(functional.graph, inputs))
+__all__ = [
+    "Functional",
+    "Result",
+    "Slot",
+    "functionalize",
+    "functionalize_values",
+    "run_functional",
+]
 
 
 def functionalize(graph, shared=()):
@@ -168,12 +86,13 @@ def functionalize_values(graph):
 class Functionalizer:
     def __init__(self, graph, shared):
         self.old, self.graph = graph, Graph()
-        self.builder = Builder(self.graph)
+        self.builder = Builder(self.graph, {})
         self.shared = set().union(*shared)
         self.inputs = []  # placeholders of the new graph
         self.values = {}  # node of the recorded graph: Alias, or Node if it isn't a tensor
         self.items = {}  # (call with several results, number): Alias
-        self.lost, self.lost_history = set(), []
+        self.gained = {}  # memory: the write that has given it a history
+        self.lost, self.lost_history = set(), []  # memory that was written without one
         self.returned = None
 
     def run(self):
@@ -210,7 +129,12 @@ class Functionalizer:
             new.meta["requires_grad"] = node.meta["requires_grad"]
         if not isinstance(new.meta["val"], Tensor):
             return new  # a number that was read, or several results
-        return Alias(Memory(new), (), new, 0, node.meta.get("requires_grad", False))
+        return self.fresh(new, node)
+
+    def fresh(self, new, node):
+        """The Alias of a tensor with memory of its own."""
+        memory = Memory(new, strides=node.meta.get("val", new.meta["val"]).stride())
+        return Alias(memory, (), new, 0, node.meta.get("requires_grad", False))
 
     def get_item(self, node):
         """One of several results. Asked for twice it is the same tensor."""
@@ -220,8 +144,7 @@ class Functionalizer:
                 self.items[call, i] = self.view(call, i)
             else:
                 new = self.builder.call(node.target, (self.values[call], i))
-                requires_grad = node.meta.get("requires_grad", False)
-                self.items[call, i] = Alias(Memory(new), (), new, 0, requires_grad)
+                self.items[call, i] = self.fresh(new, node)
         return self.items[call, i]
 
     def view(self, call, item):
@@ -272,10 +195,12 @@ class Functionalizer:
             value = self.builder.op("copy", old, value)
         grad_enabled = node.meta.get("grad_enabled", True)
         forgets = any(view.op.name in FORGETTING for view in target.views)
-        if forgets or (target.requires_grad and not grad_enabled):
-            self.lost.add(target.memory)
         if forgets and node.meta.get("requires_grad"):
             self.lost_history.append(node)  # what was written is followed, what lies below isn't
+        elif grad_enabled and node.meta.get("requires_grad"):
+            self.gained[target.memory] = node
+        if forgets or (target.requires_grad and not grad_enabled):
+            self.lost.add(target.memory)
         try:
             self.builder.write(target, value)
         except CannotCompile as error:
@@ -313,9 +238,17 @@ class Functionalizer:
             results.append(known[id(alias)])
         positions = iter(range(len(results)))
         structure = map_nodes(self.returned, lambda _: Slot(next(positions)))
-        writes = [(one.origin, one.value) for one in self.owners() if one.version > 0]
+        writes = [(one.origin, self.final(one)) for one in self.owners() if one.version > 0]
         self.graph.output((*made, *(node for _, node in writes)))
         return Functional(self.graph, len(made), writes, structure, results, self.lost_history)
+
+    def final(self, memory):
+        """The value that an input has in the end; without a history if it was written without one."""
+        if memory not in self.lost:
+            return memory.value
+        if memory in self.gained:
+            self.lost_history.append(self.gained[memory])
+        return self.builder.op("detach", memory.value)
 
     def result_of(self, alias, strides, tensors, made, known):
         if isinstance(alias, Node):  # a number that was read
@@ -329,9 +262,7 @@ class Functionalizer:
         if len(together) == 1 and self.builder.read(alias).meta["val"].stride() == strides:
             made.append(alias.node)
             return Result("made", len(made) - 1, ())
-        if (
-            memory not in known
-        ):  # several views of one memory: it is returned, and they are made from it
-            made.append(memory.value)
+        if memory not in known:  # several views: their memory is returned, and they are made of it
+            made.append(self.builder.laid_out(memory.value, memory.strides))
             known[memory] = len(made) - 1
         return Result("made", known[memory], alias.views)

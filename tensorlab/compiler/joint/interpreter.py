@@ -91,14 +91,20 @@ def value_on_meta(target, args, recorded=None):
 
 
 def call_on_meta(op, args):
-    """Call an op with tensors on meta, so that a new tensor is on meta, too."""
+    """Call an op with tensors on meta; a new tensor is on meta, too."""
+    with no_grad():
+        return op(*new_on_meta(op, args))
+
+
+def new_on_meta(op, args):
+    """The arguments of a call whose new tensors will be on meta."""
+    if not isinstance(op, Op):
+        return args
     parameters = op.signature.parameters
-    args = [
+    return [
         "meta" if one.type.word == "Device" else value
         for one, value in zip(parameters, args, strict=True)
     ]
-    with no_grad():
-        return op(*args)
 
 
 def infer(graph):
@@ -113,6 +119,9 @@ def infer(graph):
 
 
 # ---------------------------------------------------------------- kinds of nodes
+VALUE_READS = frozenset(("item", "truth", "tolist", "sizes"))
+
+
 def is_call(node):
     return node.op == "call_function" and isinstance(node.target, Op)
 
@@ -128,7 +137,7 @@ def is_write(node):
 
 def is_value_read(node):
     """Whether Python saw a number here; the graph is valid only while a run finds the same one."""
-    return is_call(node) and node.target.name == "item"
+    return is_call(node) and node.target.name in VALUE_READS
 
 
 def is_random(node):

@@ -22,13 +22,14 @@ from tensorlab._core.op import REGISTRY
 from tensorlab._core.recorder import Recorder
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import set_grad_enabled
-from tensorlab.compiler.cannot_compile import CannotCompile
+from tensorlab.compiler.cannot_compile import CannotCompile, LostHistory
 from tensorlab.compiler.joint.functionalize import functionalize_values
 from tensorlab.compiler.joint.interpreter import (
     is_value_read,
     is_write,
     map_leaves,
     map_nodes,
+    new_on_meta,
     on_meta,
 )
 from tensorlab.compiler.joint.memory import KEPT
@@ -62,7 +63,7 @@ class Joint:
     whole: Graph
 
 
-def joint(functional, wants_grad, mode="save"):
+def joint(functional, wants_grad, mode="save", prepare=None):
     """Derive the backward graph of a functional graph.
 
     Parameters
@@ -70,6 +71,8 @@ def joint(functional, wants_grad, mode="save"):
     functional : Functional
     wants_grad : list of bool, for each placeholder whether it requires grad
     mode : "save", or "recompute": backward computes pointwise ops again where that saves memory
+    prepare : function of the joint graph, which it may change, such as `run_passes`; it is called
+        before partition, so that what forward and backward have in common is computed once
 
     Returns
     -------
@@ -77,23 +80,44 @@ def joint(functional, wants_grad, mode="save"):
 
     Raises
     ------
+    LostHistory
+        If the history of the graph's ops isn't that of the program.
     CannotCompile
-        If a formula of a derivative reads values, or if the graph's history is not that of the
-        program.
+        If the program, or a formula of a derivative, reads values.
     """
-    if any(wants_grad) and functional.lost_history:
-        raise CannotCompile(
-            "it reads a tensor with a history that was written where autograd did not see it",
-            functional.lost_history[0],
-        )
+    if not any(wants_grad):
+        return None
+    refuse_lost(functional)
     traced = trace(functional.graph, wants_grad)
     if traced is None:
         return None
     whole, tangents, results = traced
+    if prepare is not None:
+        prepare(whole)
     forward, backward, saved = partition(
         whole, results, len(wants_grad), {i for i, _ in functional.writes}, mode
     )
     return Joint(forward, saved, backward, tangents, whole)
+
+
+def check_histories(functional, wants_grad):
+    """Raise LostHistory unless the graph has right gradients if autograd records its calls.
+
+    That is what is left to do with a graph that reads values, of which `joint` makes no backward.
+    """
+    if any(wants_grad):
+        refuse_lost(functional)
+        recorder = JointRecorder()
+        inputs, checks = start(recorder, functional.graph, wants_grad)
+        run_on_meta(functional.graph, inputs, recorder, checks, reads_values=True)
+
+
+def refuse_lost(functional):
+    if functional.lost_history:
+        raise LostHistory(
+            "it reads a tensor with a history that was written where autograd did not see it",
+            functional.lost_history[0],
+        )
 
 
 class JointRecorder(Recorder):
@@ -125,20 +149,16 @@ class JointRecorder(Recorder):
         return self.nodes[id(value)]
 
     def call(self, op, arguments):
-        devices = [one.type.word == "Device" for one in op.signature.parameters]
-        node = self.graph.call_function(
-            op, tuple(map(self.argument, arguments, devices))
-        )  # its arguments, before it writes to them
+        parameters = op.signature.parameters
+        args = [
+            CPU if one.type.word == "Device" else map_leaves(value, self.node_of)
+            for one, value in zip(parameters, arguments, strict=True)
+        ]  # before the call, which may write to them
+        node = self.graph.call_function(op, tuple(args))
         node.meta = dict(self.meta)
-        result = op(*("meta" if at else one for one, at in zip(arguments, devices, strict=True)))
+        result = op(*new_on_meta(op, arguments))
         self.note(node, result)
         return result
-
-    def argument(self, value, is_device):
-        """What the graph says of an argument: new tensors of the program aren't on meta."""
-        if is_device:
-            return CPU if value is not None and str(value) == "meta" else value
-        return map_leaves(value, self.node_of)
 
     def note(self, node, result):
         if isinstance(result, Tensor):
@@ -156,15 +176,7 @@ class JointRecorder(Recorder):
 def trace(graph, wants_grad):
     """The functional joint graph, the results that have tangents, and the number of results; or None."""
     recorder = JointRecorder()
-    placeholders = graph.find_nodes(op="placeholder")
-    inputs = [
-        recorder.add_input(on_meta(node.meta["val"]).requires_grad_(wanted), node)
-        for node, wanted in zip(placeholders, wants_grad, strict=True)
-    ]
-    checks = all(
-        wanted or not node.meta.get("requires_grad")
-        for node, wanted in zip(placeholders, wants_grad, strict=True)
-    )
+    inputs, checks = start(recorder, graph, wants_grad)
     with recorder:
         results = run_on_meta(graph, inputs, recorder, checks)
     followed = [i for i, y in enumerate(results) if has_history(y)]
@@ -177,13 +189,27 @@ def trace(graph, wants_grad):
     return functionalize_values(recorder.graph), followed, len(results)
 
 
+def start(recorder, graph, wants_grad):
+    """Inputs on meta, and whether histories can be checked: some inputs may have one that isn't wanted."""
+    placeholders = graph.find_nodes(op="placeholder")
+    inputs = [
+        recorder.add_input(on_meta(node.meta["val"]).requires_grad_(wanted), node)
+        for node, wanted in zip(placeholders, wants_grad, strict=True)
+    ]
+    recorded = [node.meta.get("requires_grad") for node in placeholders]
+    return inputs, all(wanted or not one for wanted, one in zip(wants_grad, recorded, strict=True))
+
+
 def has_history(y):
     """Whether backward can begin at y. A view that was made without grad mode requires grad, and leads nowhere."""
     return isinstance(y, Tensor) and y.grad_fn is not None
 
 
-def run_on_meta(graph, inputs, recorder, checks):
-    """Run the functional graph as the program ran: in the same grad modes, with the same histories."""
+def run_on_meta(graph, inputs, recorder, checks, *, reads_values=False):
+    """Run the functional graph as the program ran: in the same grad modes, with the same histories.
+
+    With `reads_values` what depends on values is as it was recorded.
+    """
     values, remaining = {}, iter(inputs)
     for node in graph.nodes:
         if node.op == "placeholder":
@@ -191,21 +217,31 @@ def run_on_meta(graph, inputs, recorder, checks):
         elif node.op == "output":
             return map_nodes(node.args[0], values.__getitem__)
         elif is_value_read(node) or is_write(node):
-            raise CannotCompile("it can't be part of a graph with gradients", node)
+            if not reads_values:
+                raise CannotCompile("it can't be part of a graph with gradients", node)
+            values[node] = node.meta["val"]
         else:
             recorder.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
-            values[node] = run_node(node, map_nodes(node.args, values.__getitem__))
+            args = map_nodes(node.args, values.__getitem__)
+            values[node] = run_node(node, args, reads_values)
             if checks:
                 check_history(node, values[node])
     raise ValueError("joint: the graph has no output node")
 
 
-def run_node(node, args):
+def run_node(node, args, reads_values):
     try:
         with set_grad_enabled(node.meta.get("grad_enabled", True)):
-            return node.target(*args)
+            return node.target(*new_on_meta(node.target, args))
     except NotImplementedError as error:
+        if reads_values:
+            return map_leaves(node.meta["val"], lambda x: as_recorded(x, node))
         raise CannotCompile(f"its result depends on values: {error}", node) from None
+
+
+def as_recorded(x, node):
+    """A tensor on meta that requires grad if the recorded one did."""
+    return on_meta(x).requires_grad_(bool(node.meta.get("requires_grad")))
 
 
 def check_history(node, value):
@@ -214,7 +250,7 @@ def check_history(node, value):
         raise CannotCompile("it writes to a window, and the gradient would need its layout", node)
     recorded = node.meta.get("requires_grad")
     if recorded and isinstance(value, Tensor) and not value.requires_grad:
-        raise CannotCompile("its history comes from something that is no op", node)
+        raise LostHistory("its history comes from something that is no op", node)
 
 
 def differentiate(recorder, results, inputs, tangents):

@@ -52,6 +52,7 @@ class Memory:
     version: int = 0
     shown: dict = field(default_factory=dict)  # keys of views: Node, in this version
     sealed: Node | None = None  # a step of an optimizer that has written to it for good
+    strides: tuple = ()  # as they were recorded
 
     def set(self, value):
         self.value, self.version, self.shown = value, self.version + 1, {}
@@ -74,9 +75,9 @@ def keys_of(views):
 class Builder:
     """Adds calls to a graph, with `meta` of each: what it was given, and the value on meta."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, meta):
         self.graph = graph
-        self.meta = {}  # stack_trace and grad_enabled of the call that is being translated
+        self.meta = meta  # stack_trace and grad_enabled of the call that is being translated
 
     def call(self, target, args, recorded=None, **meta):
         node = self.graph.call_function(target, tuple(args))
@@ -145,7 +146,8 @@ class Builder:
 
     def scatter_strided(self, parents, views, value):
         """The same in one step, for a part of a view that shows places several times: one window of `unfold`."""
-        base, part = parents[0].meta["val"], self.show(parents[-1], views[-1]).meta["val"]
+        view = as_one_view(parents[-1], views[-1])
+        base, part = parents[0].meta["val"], self.show(parents[-1], view).meta["val"]
         if not is_dense(base):
             raise CannotCompile("a write through a window of a tensor with gaps in its memory")
         start = part.storage_offset() - base.storage_offset()

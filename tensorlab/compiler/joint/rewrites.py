@@ -52,7 +52,20 @@ def as_strided(functionalizer, node, target):
     """`as_strided` counts from the start of the storage: here as a view of the tensor that owns the memory."""
     views = strided_view(functionalizer, node, target)
     requires_grad = node.meta.get("requires_grad", False)
+    if requires_grad and gradient_differs(functionalizer, target):
+        functionalizer.lost_history.append(node)
     return functionalizer.builder.alias(target.memory, views, requires_grad)
+
+
+def gradient_differs(functionalizer, target):
+    """Whether a view of the whole memory has another gradient than one of the tensor.
+
+    Autograd drops the gradient of places that the tensor doesn't show, and of what was viewed
+    without grad mode.
+    """
+    shown = functionalizer.builder.read(target).meta["val"].numel()
+    is_part = shown < target.memory.value.meta["val"].numel()
+    return is_part or not all(view.grad_enabled for view in target.views)
 
 
 def as_strided_in_place(functionalizer, node, target):

@@ -99,10 +99,9 @@ def converted(text, source, target):
     if target in HALF_NAMES:
         return rounded(converted(text, source, "float32"), target)
     source, target = kernel_dtype(source), kernel_dtype(target)
-    if is_floating(source) and target == "uint8":
-        return f"(uint8_t)(int64_t){text}"
-    if is_floating(source) and target in ("int8", "int16"):
-        return f"({STORED[target]})(int32_t){text}"
+    if is_floating(source) and not is_floating(target):
+        wide = "int64" if target in ("uint8", "int64") else "int32"
+        return f"({STORED[target]})to_{wide}_{source}({text})"
     return text if c_type(source) == c_type(target) else f"({c_type(target)}){text}"
 
 

@@ -27,7 +27,7 @@ class Guarded(NamedTuple):
 
 CLAMP = "at_most#(at_least#(x, {0}), {1})"
 HUGE_ANGLE = "tl_abs@(x) > (T)TL_SIN_LIMIT"
-HUGE_QUOTIENT = "!(fabs((double)x / (double)y) < 16777216.0)"
+HUGE_QUOTIENT = "!(fabs((double)x / (double)y) < 16777216.0) | !(fabsf(y) < INFINITY)"
 REST = "(float)copysign(x - trunc((double)x / y) * y, x)"
 EXACT_REST = "(T)fmod(x, y)"
 DIV_FLOOR = "div_floor_real#(x, y, {})"
@@ -170,7 +170,11 @@ EXPRESSIONS = {
     "abs": {"floating": "fabs@(x)", "any": "x < 0 ? -x : x"},
     "sign": "(x > 0) - (x < 0)",
     "copysign": "copysign@(x, y)",
-    "signbit": {"floating": "signbit(x) != 0", "any": "x < 0"},
+    "signbit": {  # GCC 12 fails on a vectorised signbit()
+        "float32": "tl_bits_of_float(x) >> 31",
+        "floating": "tl_bits_of_double(x) >> 63",
+        "any": "x < 0",
+    },
     "heaviside": "x == 0 ? values : (T)(x > 0)",
     "nextafter": "nextafter@(x, y)",
     "mantissa": "mantissa#(x)",
@@ -288,7 +292,7 @@ def spelled(template, dtype, operands):
     suffix = "f" if dtype == "float32" else ""
     text = re.sub(r"\b[a-z_A-Z]\w*", lambda word: operands.get(word[0], word[0]), template)
     text = re.sub(r"\bT\b", c_type(dtype), text)
-    return text.replace("@", suffix).replace("#", f"_{dtype}")
+    return re.sub(r"(?<=\w)#", f"_{dtype}", text.replace("@", suffix))
 
 
 def cost_of(op_name):

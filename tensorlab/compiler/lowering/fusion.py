@@ -12,12 +12,16 @@ Views and tensors filled with a number belong to no group: a kernel that reads t
 what they are views of. Everything else is a call.
 """
 
+import math
 from collections import deque
 
 from tensorlab.compiler.lowering import index_maps
+from tensorlab.compiler.lowering.chunks import is_row_group
 from tensorlab.compiler.lowering.index_maps import op_name, root_of, view_source
-from tensorlab.compiler.lowering.pointwise import evaluate
+from tensorlab.compiler.lowering.pointwise import evaluate, runs_across_memory
+from tensorlab.compiler.lowering.reductions import reduced_dims
 from tensorlab.compiler.lowering.values import (
+    COPIES,
     has_expression,
     is_fill,
     numel_of,
@@ -36,6 +40,7 @@ class Step:
         self.number, self.nodes, self.is_group = number, nodes, is_group
         self.before = 0  # the steps that must run before it, a bit each
         self.inputs = set()  # steps that it reads from
+        self.rows = reduced_dims(nodes[0]) if is_group else None
 
     def __repr__(self):
         return f"Step({', '.join(node.name for node in self.nodes)})"
@@ -59,9 +64,19 @@ class Partition:
         for node in self.nodes:
             if view_source(node) is None and not is_fill(node):
                 self.add(node)
+        for step in self.steps:
+            if (
+                step is not None
+                and step.is_group
+                and len(step.nodes) == 1
+                and is_best_alone(step.nodes[0])
+            ):
+                step.is_group = False
 
     def add(self, node):
-        is_group = has_expression(node) and is_computable([node])
+        is_group = (has_expression(node) or reduced_dims(node) is not None) and is_computable(
+            [node]
+        )
         step = Step(len(self.steps), [node], is_group)
         self.steps.append(step)
         self.step_of[node] = step
@@ -98,7 +113,10 @@ class Partition:
             return False
         if len(late.nodes) + len(early.nodes) > MOST_OPS:
             return False
-        if numel_of(late.nodes[0]) != numel_of(early.nodes[0]):
+        if late.rows is None and early.rows is None:
+            if numel_of(late.nodes[0]) != numel_of(early.nodes[0]):
+                return False
+        elif not may_share_rows(late, early):
             return False
         if self.path_around(late, early):
             return False
@@ -123,6 +141,7 @@ class Partition:
     def fuse(self, late, early):
         """Let `late` take in `early`, which is a step no longer."""
         late.nodes = sorted([*early.nodes, *late.nodes], key=self.order.__getitem__)
+        late.rows = late.rows or early.rows
         late.inputs = (late.inputs | early.inputs) - {late, early}
         gone, here = 1 << early.number, 1 << late.number
         late.before = (late.before | early.before) & ~gone & ~here
@@ -138,17 +157,39 @@ class Partition:
                 step.before = (step.before & ~gone) | here | late.before
 
 
+def is_best_alone(node):
+    """Does an op that has found no company gain nothing over its eager kernel?"""
+    return reduced_dims(node) is not None or op_name(node) in COPIES
+
+
+def may_share_rows(late, early):
+    """Can two groups, of which one at least is of rows, be loops over the same rows?"""
+    if late.rows is not None and early.rows is not None:
+        return late.rows == early.rows
+    rows, other = (late.rows, early) if late.rows is not None else (early.rows, late)
+    shape, dims = rows
+    whole = math.prod(shape)
+    length = math.prod(shape[d] for d in dims)
+    return numel_of(other.nodes[0]) in (whole, whole // length)
+
+
 def is_computable(nodes):
     """Can one kernel compute all of them, each result an output?"""
-    if numel_of(nodes[0]) == 0:
+    if any(numel_of(node) == 0 for node in nodes):
         return False
-    if (
-        all(view_source(one) is None for node in nodes for one in node.all_input_nodes)
-        and len({shape_of(node) for node in nodes}) == 1
-    ):
+    if any(reduced_dims(node) for node in nodes):
+        return is_row_group(nodes)
+    if is_plain(nodes):
         return True
     try:
-        evaluate(set(nodes), nodes[::-1], shape_of(nodes[-1]))
+        return not runs_across_memory(*evaluate(set(nodes), nodes[::-1], shape_of(nodes[-1])))
     except index_maps.NoMap:
         return False
-    return True
+
+
+def is_plain(nodes):
+    """Are all tensors contiguous, without views between?"""
+    inputs = [one for node in nodes for one in node.all_input_nodes]
+    return all(view_source(one) is None for one in inputs) and all(
+        one.meta["val"].is_contiguous() for one in [*inputs, *nodes]
+    )

@@ -9,6 +9,24 @@ import re
 from tensorlab.compiler.lowering.expressions import spelled
 
 SOURCE = """
+/* C leaves it open what a number becomes that does not fit, and compilers give a constant nan another
+   answer than the processor does. This is x86's; other processors are asked. */
+int64_t to_int64#(T x) {
+#if defined(__x86_64__)
+    return (x >= (T)-9223372036854775808.0) & (x < (T)9223372036854775808.0) ? (int64_t)x : INT64_MIN;
+#else
+    return (int64_t)x;
+#endif
+}
+
+int32_t to_int32#(T x) {
+#if defined(__x86_64__)
+    return (x > (T)-2147483649.0) & (x < (T)2147483648.0) ? (int32_t)x : INT32_MIN;
+#else
+    return (int32_t)x;
+#endif
+}
+
 /* A comparison with nan is false, so x stays if it is nan; `low != low` lets a nan win. */
 T at_least#(T x, T low) { return (x < low) | (low != low) ? low : x; }
 
@@ -269,15 +287,99 @@ T cross_entropy#(T x, T y) {
 }
 """
 
+# Folds of a row of n elements that lie next to each other. Sums are those of inner_loops.pxd: 64 running sums side by
+# side, and halves of long runs separately, so that the error grows with log n.
+SOURCE += """
+T row_sum#(const T *x, int64_t n) {
+    if (n > 8192) {
+        const int64_t half = (n >> 1) & ~(int64_t)63;
+        return (T)(row_sum#(x, half) + row_sum#(x + half, n - half));
+    }
+    T lane[64] = {0}, rest = 0;
+    int64_t i = 0;
+    for (; i + 64 <= n; i += 64)
+        for (int k = 0; k < 64; k++) lane[k] += x[i + k];
+    for (int k = 0; k < 16; k++)
+        lane[k] = (lane[k] + lane[k + 16]) + (lane[k + 32] + lane[k + 48]);
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++) lane[k] += x[i + k];
+    for (; i < n; i++) rest += x[i];
+    for (int half = 8; half > 0; half /= 2)
+        for (int k = 0; k < half; k++) lane[k] += lane[k + half];
+    return lane[0] + rest;
+}
+
+/* The largest element; nan wins. */
+T row_largest#(const T *x, int64_t n) {
+    T lane[64], best = x[0];
+    int64_t i = 0;
+    if (n >= 64) {
+        for (int k = 0; k < 64; k++) lane[k] = x[k];
+        for (i = 64; i + 64 <= n; i += 64)
+            for (int k = 0; k < 64; k++)
+                lane[k] = (x[i + k] > lane[k]) | (x[i + k] != x[i + k]) ? x[i + k] : lane[k];
+        for (int k = 0; k < 64; k++)
+            best = (lane[k] > best) | (lane[k] != lane[k]) ? lane[k] : best;
+    }
+    for (; i < n; i++) best = (x[i] > best) | (x[i] != x[i]) ? x[i] : best;
+    return best;
+}
+
+T row_smallest#(const T *x, int64_t n) {
+    T lane[64], best = x[0];
+    int64_t i = 0;
+    if (n >= 64) {
+        for (int k = 0; k < 64; k++) lane[k] = x[k];
+        for (i = 64; i + 64 <= n; i += 64)
+            for (int k = 0; k < 64; k++)
+                lane[k] = (x[i + k] < lane[k]) | (x[i + k] != x[i + k]) ? x[i + k] : lane[k];
+        for (int k = 0; k < 64; k++)
+            best = (lane[k] < best) | (lane[k] != lane[k]) ? lane[k] : best;
+    }
+    for (; i < n; i++) best = (x[i] < best) | (x[i] != x[i]) ? x[i] : best;
+    return best;
+}
+
+T row_product#(const T *x, int64_t n) {
+    T lane[16], result = 1;
+    int64_t i = 0;
+    for (int k = 0; k < 16; k++) lane[k] = 1;
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 16; k++) lane[k] *= x[i + k];
+    for (; i < n; i++) result *= x[i];
+    for (int k = 0; k < 16; k++) result *= lane[k];
+    return result;
+}
+
+uint8_t row_any_bool(const uint8_t *x, int64_t n) {
+    uint8_t found = 0;
+    for (int64_t i = 0; i < n; i++) found |= x[i];
+    return found;
+}
+
+uint8_t row_all_bool(const uint8_t *x, int64_t n) {
+    uint8_t all = 1;
+    for (int64_t i = 0; i < n; i++) all &= x[i];
+    return all;
+}
+
+int64_t row_count_bool(const uint8_t *x, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++) count += x[i];
+    return count;
+}
+"""
+
 # name: (comment and function, names of helpers that it calls)
-NAME = re.compile(r"^(?:T|int|double|float) (\w+)#?\(", re.MULTILINE)
+NAME = re.compile(r"^(?:T|int|double|float|uint8_t|int32_t|int64_t) (\w+)#?\(", re.MULTILINE)
 PARTS = {NAME.search(part)[1]: part.strip() for part in SOURCE.strip().split("\n\n")}
 CALLED = re.compile(r"\b(\w+?)(?:_(u?int\d+|float32|float64|bool))?\(")
+STATIC = re.compile(r"^(T|int|double|float|uint8_t|int32_t|int64_t) (?=\w+#?\()", re.MULTILINE)
 GUARD = "#ifndef TL_HAS_{name}\n#define TL_HAS_{name}\n{text}\n#endif\n"
 
 
 def helpers_for(text):
-    """Return the C functions that a piece of C calls, those before that they call in turn; each at most once."""
+    """Return the C functions that a piece of C calls, each once, those before that it calls in turn."""
     found = {}
     collect(text, found)
     return "".join(found.values())
@@ -286,15 +388,15 @@ def helpers_for(text):
 def collect(text, found):
     for name, dtype in CALLED.findall(text):
         whole = f"{name}_{dtype}" if dtype else name
-        part = PARTS.get(whole if whole in PARTS else name)
-        if part is None or whole in found or (dtype and "#" not in part and whole not in PARTS):
+        part = PARTS.get(whole) or PARTS.get(name, "")
+        is_typed = "#(" in part
+        if not part or whole in found or is_typed != (bool(dtype) and whole not in PARTS):
             continue
-        body = re.sub(
-            r"^(T|int|double|float) (?=\w+#?\()", r"static inline \1 ", part, flags=re.MULTILINE
-        )
-        written = spelled(body, dtype, {}) if "#" in part else body
-        inner = {}
-        collect(written.partition("{")[2], inner)
-        for key, value in inner.items():
-            found.setdefault(key, value)
+        # A fold is called once for a row. Inlined into itself, a sum took GCC 0.3 s to compile.
+        how = "__attribute__((noinline))" if name.startswith("row_") else "inline"
+        body = STATIC.sub(rf"static {how} \1 ", part)
+        written = spelled(body, dtype, {}) if is_typed else body
+        found[whole] = ""  # it may call itself
+        collect(written.partition("{")[2], found)
+        del found[whole]  # so that it comes after those that it calls
         found[whole] = GUARD.format(name=whole, text=written)

@@ -25,7 +25,17 @@ class Declare:
 
     def lines(self):
         note = f"  /* {self.comment} */" if self.comment else ""
-        return [f"{self.kind} {self.name} = {self.value};{note}"]
+        value = f" = {self.value}" if self.value else ""  # an array has none
+        return [f"{self.kind} {self.name}{value};{note}"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """A new variable for the element of load number `access`; where that is, is known when the loops are."""
+
+    kind: str
+    name: str
+    access: int
 
 
 @dataclass(frozen=True)

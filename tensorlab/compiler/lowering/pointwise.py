@@ -11,15 +11,19 @@ are numbers, so kernels that differ in them alone are one; only whether an inner
 0 is part of the source.
 """
 
+import math
+from dataclasses import replace
+
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import STORED, loaded, stored
 from tensorlab.compiler.lowering.helpers import helpers_for
 from tensorlab.compiler.lowering.index_maps import op_name
-from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Function, If, Loop, Store
+from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Function, If, Load, Loop, Store
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import Values, dtype_of, numel_of, shape_of
 
 BLOCK = 512  # elements that are checked together for arguments that need a slower function
+SMALL = 16384  # elements of tensors that stay in the cache whatever their order is
 WORK_OF_A_THREAD = 131072  # additions that make a thread worth starting
 INCLUDES = '#include "tl_math.h"\n'
 HALF_INCLUDE = '#include "half.h"\n'
@@ -39,6 +43,22 @@ def evaluate(members, outputs, shape):
             return values, stores
         except index_maps.CutLoop as request:
             loops = index_maps.cut(loops, request.loop, request.inner)
+
+
+def runs_across_memory(values, stores):
+    """Say whether an operand of a large kernel lies in another order than the first output.
+
+    Each element that the innermost loop reads of it is in another cache line; the eager kernels go
+    through such operands in tiles.
+    """
+    forms = [*(access.form for access in values.accesses), *(form for *_, form in reversed(stores))]
+    sizes, forms = index_maps.simplified(values.loops, forms, forms[-1])
+    if math.prod(sizes) <= SMALL:
+        return False
+    return any(
+        form[len(sizes) - 1] > 1 and any(0 < factor < form[len(sizes) - 1] for factor in form[:-2])
+        for form in forms
+    )
 
 
 class Layout:
@@ -90,6 +110,7 @@ class Writer:
     def __init__(self, values, stores, inputs, layout):
         self.values, self.stores, self.inputs, self.layout = values, stores, inputs, layout
         self.depth = len(layout.sizes)
+        self.accesses = list(values.accesses)
         self.load_forms = layout.forms[: len(values.accesses)]
         self.store_forms = layout.forms[len(values.accesses) :][::-1]
         self.strides = {}  # of an operand whose innermost stride is neither 0 nor 1
@@ -112,7 +133,7 @@ class Writer:
 
     def operands(self):
         """Yield (name of the row's pointer, kind of its pointer, tensor, form) of each load and store."""
-        for k, (access, form) in enumerate(zip(self.values.accesses, self.load_forms, strict=True)):
+        for k, (access, form) in enumerate(zip(self.accesses, self.load_forms, strict=True)):
             kind = f"const {STORED[dtype_of(access.node)]} *restrict"
             yield f"p{k}", kind, f"in{self.inputs.index(access.node)}", form
         for k, ((node, *_), form) in enumerate(zip(self.stores, self.store_forms, strict=True)):
@@ -145,8 +166,10 @@ class Writer:
         for one in self.values.body:
             if isinstance(one, Assign) and exact:
                 continue
-            if isinstance(one, Declare):
-                one = self.declaration(one, exact)
+            if isinstance(one, Load):
+                one = self.load(one, exact)
+            elif exact and one.name in self.values.exact:
+                one = replace(one, value=self.values.exact[one.name])
             if one is not None:
                 result.append(one)
         for k, ((node, variable, _), form) in enumerate(
@@ -155,14 +178,9 @@ class Writer:
             result.append(Store(self.element(f"q{k}", form), stored(variable, dtype_of(node))))
         return result
 
-    def declaration(self, one, exact):
-        if exact and one.name in self.values.exact:
-            return Declare(one.kind, one.name, self.values.exact[one.name], one.comment)
-        if one.value != one.name:
-            return one
-        k = int(one.name[1:])  # a load
-        form, node = self.load_forms[k], self.values.accesses[k].node
-        place = loaded(self.element(f"p{k}", form), dtype_of(node))
+    def load(self, one, exact):
+        form, node = self.load_forms[one.access], self.accesses[one.access].node
+        place = loaded(self.element(f"p{one.access}", form), dtype_of(node))
         if self.depth and form[self.depth - 1] == 0:  # one element for the whole row
             if not exact:
                 self.hoisted.append(Declare(one.kind, one.name, place))

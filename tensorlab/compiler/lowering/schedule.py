@@ -1,10 +1,13 @@
 """From a functional graph to a list of kernels and calls, in an order in which they can run."""
 
+import hashlib
 import re
 
+from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
 from tensorlab.compiler.lowering.index_maps import op_name, root_of
 from tensorlab.compiler.lowering.pointwise import pointwise_kernel
+from tensorlab.compiler.lowering.reductions import reduced_dims
 from tensorlab.compiler.lowering.steps import Call, Kernel
 from tensorlab.compiler.lowering.values import is_fill
 
@@ -30,12 +33,12 @@ def schedule(graph):
     """
     partition = Partition(graph)
     needed = needed_nodes(partition)
-    names, steps = {}, []
+    steps = []
     for work in sorted(in_order(partition, needed), key=is_write):
         if isinstance(work, list):
             outputs = [node for node in work if node in needed]
             if outputs:
-                steps.append(kernel_for(work, outputs, names))
+                steps.append(kernel_for(work, outputs))
         else:
             steps.append(Call(work))
     return steps
@@ -46,16 +49,13 @@ def is_write(work):
     return not isinstance(work, list) and bool(op_name(work)) and work.target.writes
 
 
-def kernel_for(nodes, outputs, names):
-    """Lower a group; one that has been there before keeps its name and source."""
+def kernel_for(nodes, outputs):
+    """Lower a group. Its name says what it does and, in six digits, what its source is: equal kernels have one name."""
     stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
-    stem = f"fused_{stem[:40].rstrip('_')}"
     kernel = pointwise_kernel("NAME", set(nodes), outputs)
-    key = COMMENTS.sub("", kernel.source)
-    if key not in names:
-        name = f"{stem}_{len(names)}"
-        names[key] = name, kernel.source.replace("NAME(", f"{name}(")
-    kernel.name, kernel.source = names[key]
+    digits = hashlib.sha256(COMMENTS.sub("", kernel.source).encode()).hexdigest()[:6]
+    kernel.name = f"fused_{stem[:40].rstrip('_')}_{digits}"
+    kernel.source = kernel.source.replace("NAME(", f"{kernel.name}(")
     return kernel
 
 

@@ -14,8 +14,8 @@ from tensorlab.compiler.lowering.c_types import (
     converted,
     is_floating,
     kernel_dtype,
+    kind_of,
     literal,
-    loaded,
     rounded,
 )
 from tensorlab.compiler.lowering.expressions import (
@@ -27,8 +27,8 @@ from tensorlab.compiler.lowering.expressions import (
     spelled,
 )
 from tensorlab.compiler.lowering.index_maps import op_name
-from tensorlab.compiler.lowering.loop_ir import Assign, Declare
-from tensorlab.fx.node import Node
+from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
+from tensorlab.compiler.lowering.reductions import is_value
 
 COMPARE = REGISTRY["eq"].dtype_rule
 COPIES = frozenset(["to_copy", "to_integers", "clone"])
@@ -62,12 +62,18 @@ def is_fill(node):
 def has_expression(node):
     """Say whether a node is a pointwise op, or a copy, that a kernel can compute."""
     if op_name(node) in COPIES:
-        return True
+        return stays_in_memory(node)
     if op_name(node) is None or not node.target.is_pointwise or node.target.writes:
         return False
-    if not any(isinstance(one, Node) for one in node.args):
+    if not any(is_value(one) for one in node.args):
         return False
     return expression_of(node.target.name, compute_dtype(node)) is not None
+
+
+def stays_in_memory(node):
+    """Say whether a copy is in memory as its source is, and not on "meta"."""
+    where = dict(zip(node.target.params, node.args, strict=False)).get("device")
+    return where is None or str(where).startswith("cpu")
 
 
 def compute_dtype(node):
@@ -81,7 +87,7 @@ def promoted(operands):
     """Name the common type: tensors with dimensions outrank 0-d ones, and those Python numbers."""
     with_dims, zero_dim, numbers = [], [], []
     for operand in operands:
-        if isinstance(operand, Node):
+        if is_value(operand):
             (with_dims if shape_of(operand) else zero_dim).append(operand.meta["val"].dtype)
         elif isinstance(operand, bool):
             numbers.append(DTYPES[0])
@@ -122,11 +128,15 @@ class Values:
         self.known = {}
         self.body = []  # of each iteration
         self.constants = []  # before the loops
-        self.accesses = []
+        self.accesses = {}  # of loads, with their numbers
         self.counts = {}
-        self.guards = []  # conditions under which `body` must be replaced by `exact`
-        self.exact = {}  # a declaration of `body`: the exact one
+        self.guards = []  # variables for which `exact` has another declaration
+        self.exact = {}
         self.cost = 0
+
+    def place(self, text):
+        """Return the statements to which a declaration belongs whose value is `text`."""
+        return self.body
 
     def new_name(self, stem):
         n = self.counts[stem] = self.counts.get(stem, 0) + 1
@@ -151,7 +161,12 @@ class Values:
             strides = node.meta["val"].stride()
             return self.load(node, index_maps.address(index_map, strides, self.loops))
         if op_name(node) in COPIES:
-            text = self.operand(node.args[0], index_map, dtype_of(node))
+            source, dtype = node.args[0], dtype_of(node)
+            text = self.operand(source, index_map, dtype)
+            if is_floating(dtype_of(source)) and kind_of(dtype) == "integer":
+                # Without the zero, GCC takes a cast to an integer and back for trunc, which keeps -0
+                # and what fits in no integer.
+                text = f"{text} + {self.constant(0, dtype)}"
             return self.declare(node, text)
         return self.compute(node, index_map)
 
@@ -176,16 +191,19 @@ class Values:
         return self.get(node, index_maps.split_flat(flat, shape_of(node), self.loops))
 
     def load(self, node, form):
-        key = (node, "load", form)
-        if key not in self.known:
-            name = self.known[key] = f"x{len(self.accesses)}"
-            self.accesses.append(Access(node, form))
-            self.body.append(Declare(f"const {c_type(dtype_of(node))}", name, name))
-        return self.known[key]
+        access = Access(node, form)
+        if access not in self.known:
+            k = self.accesses.setdefault(access, len(self.accesses))
+            name = self.known[access] = f"x{k}"
+            self.place_of_load(form).append(Load(f"const {c_type(dtype_of(node))}", name, k))
+        return self.known[access]
+
+    def place_of_load(self, form):
+        return self.body
 
     def operand(self, argument, index_map, dtype):
         """Return an argument of an op as text of type `dtype`."""
-        if not isinstance(argument, Node):
+        if not is_value(argument):
             return literal(argument, dtype)
         own = index_maps.broadcast(index_map, shape_of(argument), self.loops)
         return converted(self.get(argument, own), dtype_of(argument), dtype)
@@ -195,12 +213,12 @@ class Values:
         operands = {}
         for parameter, argument in zip(node.target.params, node.args, strict=False):
             wanted = dtype
-            if (name, parameter) in UNCONVERTED and isinstance(argument, Node):
+            if (name, parameter) in UNCONVERTED and is_value(argument):
                 wanted = dtype_of(argument)
             text = self.operand(argument, index_map, wanted)
-            if not isinstance(argument, Node) and name in CALLS_LIBM:
+            if not is_value(argument) and name in CALLS_LIBM:
                 text = self.constant(argument, wanted)
-            elif not text.isidentifier() and isinstance(argument, Node):
+            elif not text.isidentifier() and is_value(argument):
                 text = self.converted_once(text, wanted)
             operands[parameter] = text
         template = expression_of(name, dtype)
@@ -219,7 +237,7 @@ class Values:
         key = ("converted", text, dtype)
         if key not in self.known:
             self.known[key] = self.new_name("as_" + dtype)
-            self.body.append(Declare(f"const {c_type(dtype)}", self.known[key], text))
+            self.place(text).append(Declare(f"const {c_type(dtype)}", self.known[key], text))
         return self.known[key]
 
     def result(self, node, text):
@@ -231,11 +249,8 @@ class Values:
         line = source_line(node)
         name = self.new_name(op_name(node))
         comment = f"{op_name(node)}, {line}" if line else ""
-        self.body.append(Declare(f"const {c_type(dtype_of(node))}", name, text, comment))
+        self.place(text).append(Declare(f"const {c_type(dtype_of(node))}", name, text, comment))
         return name
-
-    def load_text(self, node, place):
-        return loaded(place, dtype_of(node))
 
 
 def fill_value(node):

@@ -5,9 +5,9 @@ without gradients. `run_passes` runs them in the order of `PASSES`.
 
     decomposition           composite ops as primitive ones (primitives.py: the table)
     constant_folding        tensors that hold one number
-    simplification          x * 1, double transpose, copies of copies
+    simplification          x * 1, double transpose, copies of copies (rules.py: the reasons)
     common_subexpressions   equal calls once
-    dead_code               what nobody uses
+    dead_code               what no one uses
 
 rewriting.py has what they share: nodes are replaced only where no caller can tell.
 """

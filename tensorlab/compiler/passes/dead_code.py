@@ -1,4 +1,4 @@
-"""Dead code: calls whose results nobody uses.
+"""Dead code: calls whose results no one uses.
 
 Draws from the random generator stay, as later draws depend on how many came before; so do numbers
 that Python saw, because the graph is valid only if a run sees the same ones; and so do the steps of

@@ -1,15 +1,19 @@
 """Decomposition: composite ops as primitive ones, which code generation fuses or calls.
 
-exact_forms.py has those that keep every bit, formulas.py those that reduce and may round otherwise,
-primitives.py the table of what is left.
+exact_forms.py and view_forms.py have those that keep every bit, formulas.py and norm_formulas.py
+those that reduce and may round otherwise, primitives.py the table of what is left.
 """
 
 from tensorlab._core.device import contiguous_format
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import is_alias, is_call, is_getitem
-from tensorlab.compiler.passes.exact_forms import FORMS, WIDE_FORMS, part_of_several
-from tensorlab.compiler.passes.formulas import FORMULAS
+from tensorlab.compiler.passes.exact_forms import FORMS, WIDE_FORMS
+from tensorlab.compiler.passes.formulas import ROWS
+from tensorlab.compiler.passes.norm_formulas import NORMS
 from tensorlab.compiler.passes.rewriting import rewrite
+from tensorlab.compiler.passes.view_forms import part_of_several
+
+FORMULAS = {**ROWS, **NORMS}
 
 
 def decompose(graph):

@@ -7,13 +7,9 @@ that is computed in; half types are computed in float32 and rounded once, so for
 
 import math
 
-from tensorlab.compiler.joint.interpreter import is_getitem
-from tensorlab.compiler.joint.memory import View, as_one_view
-
-FORMS, WIDE_FORMS = (
-    {},
-    {},
-)  # op: function of a Rewriter and the arguments, which returns a node or None
+# op: function of a Rewriter and the arguments, which returns a node or None
+FORMS: dict = {}
+WIDE_FORMS: dict = {}
 
 
 def form(*names, table=FORMS):
@@ -135,56 +131,6 @@ def leaky_relu_backward(make, grad, x, slope):
 @form("keep_grad")
 def keep_grad(make, low, high, grad):
     return make.op("where", make.op("le", low, high), grad, 0)
-
-
-# ---------------------------------------------------------------- views
-@form("t")
-def t(make, x):
-    return make.op("permute", x, (1, 0)) if x.meta["val"].ndim == 2 else None
-
-
-@form("transpose")
-def transpose(make, x, dim0, dim1):
-    dims = list(range(x.meta["val"].ndim))
-    if not dims:
-        return None
-    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
-    return make.op("permute", x, tuple(dims))
-
-
-form("data")(lambda make, x: make.op("detach", x))
-
-
-@form("getitem_alias", "getitem_select", "getitem_slice", "getitem_unsqueeze")
-def indexed(make, x, index):
-    """x[index] as a chain of select, slice and unsqueeze."""
-    index, dim = list(index), 0
-    named = sum(one is not None and one is not Ellipsis for one in index)
-    if Ellipsis in index:
-        at = index.index(Ellipsis)
-        index[at : at + 1] = [slice(None)] * (x.meta["val"].ndim - named)
-    for one in index:
-        if one is None:
-            x = make.op("unsqueeze", x, dim)
-        elif isinstance(one, slice):
-            size = x.meta["val"].shape[dim]
-            if one != slice(None):
-                places = range(size)[one]
-                x = make.op("slice", x, dim, places.start, len(places), places.step)
-        else:
-            x = make.op("select", x, dim, one)
-            continue
-        dim += 1
-    return x
-
-
-def part_of_several(make, node):
-    """One of the views that split or unbind have made, as a view that is made alone."""
-    if not is_getitem(node):
-        return None
-    call, item = node.args
-    view = as_one_view(call.args[0], View(call.target, tuple(call.args[1:]), item))
-    return make.call(view.op, (call.args[0], *view.args))
 
 
 # ---------------------------------------------------------------- float32, float64 and integers

@@ -1,4 +1,4 @@
-"""What all passes share: making nodes beside others, and replacing a node where nobody can tell.
+"""What all passes share: making nodes beside others, and replacing a node where no caller can tell.
 
 In a functional graph a tensor that is computed inside may be another one that has the same
 elements: nothing writes to it. What the graph returns, or an optimizer writes to, is different: the
@@ -51,9 +51,8 @@ class Rewriter(Builder):
     """Makes nodes before the one that is to be replaced; they take over its place in the program."""
 
     def __init__(self, node):
-        super().__init__(node.graph)
+        super().__init__(node.graph, {key: node.meta[key] for key in KEPT if key in node.meta})
         self.node = node
-        self.meta = {key: node.meta[key] for key in KEPT if key in node.meta}
         self.made = []
 
     def call(self, target, args, recorded=None, **meta):
@@ -63,7 +62,7 @@ class Rewriter(Builder):
         return made
 
     def replace(self, new):
-        """Let the users of the node use `new`; True if that has the same form and nobody can tell."""
+        """Let the users of the node use `new`; True if that has the same form and no caller can tell."""
         done = new is not None and new is not self.node and fits(self.node, new)
         if done:
             self.node.replace_all_uses_with(new)

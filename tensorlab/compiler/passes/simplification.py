@@ -5,32 +5,10 @@ because -0.0 + 0 is 0.0, and x - x isn't 0, because inf - inf is nan. The table 
 why it holds. (The bits inside of a nan aren't looked at.)
 """
 
-import math
-from typing import NamedTuple
-
 from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import is_alias, is_call
 from tensorlab.compiler.passes.rewriting import rewrite, same_form
-from tensorlab.fx.node import Node
-
-
-class Rule(NamedTuple):
-    ops: tuple
-    reason: str
-    make: object  # function of a Rewriter and the call's arguments: a node with the same elements, or None
-
-
-RULES = []
-
-
-def rule(*ops, reason):
-    """Declare a rule for some ops."""
-
-    def declare(make):
-        RULES.append(Rule(ops, reason, make))
-        return make
-
-    return declare
+from tensorlab.compiler.passes.rules import RULES, called, rule
 
 
 def simplify(graph):
@@ -113,102 +91,3 @@ def without_edges(make, x, *_):
 @rule("sum_to_size", reason="a sum over no dimension")
 def sum_of_nothing(make, x, size):
     return x if tuple(size) == tuple(x.meta["val"].shape) else None
-
-
-# ---------------------------------------------------------------- numbers
-def is_number(value, number):
-    """Whether an argument is this number, with this sign."""
-    return (
-        isinstance(value, (int, float))
-        and value == number
-        and math.copysign(1, value) == math.copysign(1, number)
-    )
-
-
-@rule("mul", reason="x * 1 is x: nan stays nan, -0.0 stays -0.0, and nothing is rounded")
-def times_one(make, x, y):
-    return x if is_number(y, 1) else y if is_number(x, 1) else None
-
-
-@rule("div", reason="x / 1 is x, for the same reasons")
-def over_one(make, x, y):
-    return x if is_number(y, 1) else None
-
-
-@rule("sub", reason="x - 0.0 is x: -0.0 - 0.0 is -0.0")
-def minus_zero(make, x, y):
-    return x if is_number(y, 0) else None
-
-
-@rule("add", reason="x + -0.0 is x; x + 0.0 isn't, as -0.0 + 0.0 is 0.0. Integers have one zero")
-def plus_zero(make, x, y):
-    for one, other in ((x, y), (y, x)):
-        if isinstance(one, Node) and (
-            is_number(other, -0.0) or (is_number(other, 0) and not is_floating(one))
-        ):
-            return one
-    return None
-
-
-@rule("neg", reason="the sign changes twice; integers wrap around and back")
-def negative_of_negative(make, x):
-    return x.args[0] if called(x, "neg") else None
-
-
-@rule("bitwise_not", reason="each bit changes twice")
-def not_of_not(make, x):
-    return x.args[0] if called(x, "bitwise_not") else None
-
-
-@rule("logical_not", reason="a bool changes twice; what is of another type has another form")
-def logical_not_of_not(make, x):
-    return x.args[0] if called(x, "logical_not") else None
-
-
-@rule("abs", reason="abs takes the sign away, whatever it was")
-def abs_of_sign(make, x):
-    if called(x, "abs"):
-        return x
-    return make.op("abs", x.args[0]) if called(x, "neg") and is_floating(x) else None
-
-
-@rule("add", reason="x + -y is x - y in IEEE 754, zeros and infinities included; integers wrap")
-def plus_negative(make, x, y):
-    return make.op("sub", x, y.args[0]) if called(y, "neg") else None
-
-
-@rule("sub", reason="x - -y is x + y, likewise")
-def minus_negative(make, x, y):
-    return make.op("add", x, y.args[0]) if called(y, "neg") else None
-
-
-@rule("mul", reason="two signs cancel in a product")
-def product_of_negatives(make, x, y):
-    return make.op("mul", x.args[0], y.args[0]) if called(x, "neg") and called(y, "neg") else None
-
-
-@rule("div", reason="2**k and 2**-k are exact, so both round the same real number")
-def over_power_of_two(make, x, y):
-    if isinstance(y, (int, float)) and isinstance(x, Node) and is_floating(x):
-        fraction, exponent = math.frexp(y)
-        if abs(fraction) == 0.5 and -10 < exponent < 10:
-            return make.op("mul", x, 1 / y)
-    return None
-
-
-@rule("where", reason="whatever the condition says, the element is the same")
-def where_of_same(make, condition, x, y):
-    return x if x is y and isinstance(x, Node) else None
-
-
-@rule("relu", "floor", "ceil", "trunc", "round", reason="a second time they change nothing")
-def done_already(make, x):
-    return x if called(x, make.node.target.name) else None
-
-
-def called(x, name):
-    return isinstance(x, Node) and is_call(x) and x.target.name == name
-
-
-def is_floating(x):
-    return x.meta["val"].dtype.is_floating_point

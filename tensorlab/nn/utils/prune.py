@@ -240,8 +240,7 @@ class L1Unstructured(BasePruningMethod):
     def compute_mask(self, t, default_mask):
         number = number_to_prune(self.amount, t.numel())
         mask = default_mask.clone()
-        if number:
-            mask.view(-1)[t.abs().flatten().topk(number, largest=False).indices] = 0
+        mask.view(-1)[t.abs().flatten().topk(number, largest=False).indices] = 0
         return mask
 
 
@@ -292,8 +291,6 @@ class LnStructured(BasePruningMethod):
         check_dim(t, self.dim)
         size = t.shape[self.dim]
         number = number_to_prune(self.amount, size)
-        if not number:
-            return default_mask
         others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
         norms = t.norm(p=self.n, dim=others)
         return default_mask * mask_of_slices(t, self.dim, norms.topk(size - number).indices)

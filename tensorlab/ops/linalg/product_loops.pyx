@@ -14,12 +14,8 @@ cdef extern from *:
     /* out[r][j] = sum over p of a[r][p] * b[p][j] for ROWS rows r and a line of columns j. GCC's and Clang's vector types keep
        the sums in registers; from a plain loop the compiler stores and reloads them in each step, eight times slower. With
        several rows, as many sums as there are registers for grow side by side, none waiting for another, and b is read once
-       for all. Products may be fused with sums (FMA), as BLAS does it: the bits of a product depend on the processor anyway. */
-    #if defined(__GNUC__) && !defined(__clang__)
-    #define TL_FUSED __attribute__((optimize("fp-contract=fast")))
-    #else
-    #define TL_FUSED
-    #endif
+       for all. */
+    #include "vectors.h"
     #if defined(__GNUC__)
     #define TL_BLOCK_SUMS(name, real, ROWS)                                                                            \\
         typedef real name##_line __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));                   \\

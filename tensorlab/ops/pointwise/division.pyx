@@ -3,7 +3,7 @@
 True division of integers gives the default floating type. The whole-number kinds keep the promoted type; there dividing
 an integer by zero has no answer, so the divisor is searched for zeros before anything is written.
 """
-from libc.math cimport copysign, fabs, floor, fmod as c_fmod, trunc
+from libc.math cimport INFINITY, copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
@@ -173,10 +173,10 @@ cdef int refuse_zero(str where, object x, object y) except -1:
 
 # ---------------------------------------------------------------- the rest of a floating division
 cdef bint has_small_quotients(float* x, float* y, ssize n) noexcept nogil:
-    """Are all quotients finite and below 2**24?"""
+    """Are all quotients below 2**24, and all divisors finite? (0 * inf would be nan.)"""
     cdef bint found = False
     for i in range(n):
-        found |= not fabs(<double>x[i] / y[i]) < 16777216.0
+        found |= (not fabs(<double>x[i] / y[i]) < 16777216.0) | (not fabs(y[i]) < <float>INFINITY)
     return not found
 
 cdef void rest_block(real* rest, real* x, real* y, ssize n) noexcept nogil:

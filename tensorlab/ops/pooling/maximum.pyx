@@ -1,7 +1,8 @@
 """Max pooling: the largest number of each window, and where it was."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.stdint cimport INT32_MAX, int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport (
@@ -38,25 +39,113 @@ from tensorlab.ops.pooling.windows cimport (
 )
 
 
-# ---------------------------------------------------------------- loop
+# ---------------------------------------------------------------- loops
+cdef enum:
+    ROW_BLOCK = 64              # most windows that are searched side by side,
+    LANES = 16                  # so many at a time,
+    LEAST_EVEN = 4              # and from how many on that pays
+
+
 cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept nogil:
     """The largest number of each window and its place in the plane; the first of several, or the last nan."""
     cdef number* plane
+    cdef number* out
+    cdef int64_t* indices
     cdef const int64_t* in_slices
     cdef const int64_t* in_rows
     cdef const int64_t* in_columns
-    cdef ssize k, s, i, j, at
+    cdef ssize k, s, i, j, at, first, last, n = p.columns.out_size
     for k in range(begin, end):
         plane = x + k * p.size
         at = k * p.out_size
+        in_columns = p.columns.windows + k * p.columns.next_plane
+        find_even(p, in_columns, &first, &last)
         for s in range(p.slices.out_size):
             in_slices = p.slices.windows + k * p.slices.next_plane + 3 * s
             for i in range(p.rows.out_size):
                 in_rows = p.rows.windows + k * p.rows.next_plane + 3 * i
-                for j in range(p.columns.out_size):
-                    in_columns = p.columns.windows + k * p.columns.next_plane + 3 * j
-                    p.indices[at] = max_of_window(p, plane, in_slices, in_rows, in_columns, <number*>p.out + at)
-                    at += 1
+                out, indices = <number*>p.out + at, p.indices + at
+                for j in range(first):
+                    indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
+                j = first
+                while j < last:
+                    max_of_block(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j, indices + j,
+                                 min(<ssize>ROW_BLOCK, last - j))
+                    j += ROW_BLOCK
+                for j in range(last, n):
+                    indices[j] = max_of_window(p, plane, in_slices, in_rows, in_columns + 3 * j, out + j)
+                at += n
+
+
+cdef void find_even(Planes* p, const int64_t* in_columns, ssize* first, ssize* last) noexcept nogil:
+    """Windows of one length and at one distance: those between the borders. There may be none."""
+    cdef ssize n = p.columns.out_size, stride, j = 0
+    first[0] = last[0] = 0
+    while j + 1 < n and window_length(in_columns, j + 1) > window_length(in_columns, j):
+        j += 1
+    first[0] = last[0] = j
+    if n - j < LEAST_EVEN or p.size > INT32_MAX // (ROW_BLOCK + 1) or window_length(in_columns, j) <= 0:
+        return
+    stride = in_columns[3 * (j + 1) + FIRST] - in_columns[3 * j + FIRST]
+    while j < n and window_length(in_columns, j) == window_length(in_columns, first[0]) and (
+            in_columns[3 * j + FIRST] == in_columns[3 * first[0] + FIRST] + (j - first[0]) * stride):
+        j += 1
+    last[0] = j
+
+
+cdef inline ssize window_length(const int64_t* windows, ssize j) noexcept nogil:
+    return windows[3 * j + BEHIND] - windows[3 * j + FIRST]
+
+
+cdef void max_of_block(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows, const int64_t* in_columns,
+                       number* out, int64_t* indices, ssize n) noexcept nogil:
+    """The same for n even windows side by side: all their first elements are compared, then all their second ones."""
+    cdef number[ROW_BLOCK] best, values
+    cdef int32_t[ROW_BLOCK] places                      # as wide as a float, so that both are chosen by one mask
+    cdef ssize s = in_slices[FIRST], row = in_rows[FIRST], column, start, j, width = p.columns.size
+    cdef ssize stride = in_columns[3 + FIRST] - in_columns[FIRST] if n > 1 else 1
+    if s >= in_slices[BEHIND] or row >= in_rows[BEHIND]:
+        for j in range(n):
+            out[j] = lowest(out[j])
+            indices[j] = p.size
+        return
+    memset(values, 0, sizeof(values))                   # the last lanes may have no window
+    start = (s * p.rows.size + row) * width + in_columns[FIRST]
+    for j in range(ROW_BLOCK):
+        best[j] = lowest(values[j])
+        places[j] = <int32_t>(start + j * stride)
+    while s < in_slices[BEHIND]:
+        row = in_rows[FIRST]
+        while row < in_rows[BEHIND]:
+            column = in_columns[FIRST]
+            while column < in_columns[BEHIND]:
+                start = (s * p.rows.size + row) * width + column
+                for j in range(n):
+                    values[j] = plane[start + j * stride]
+                take_larger(best, places, values, <int32_t>start, <int32_t>stride, n)
+                column += p.columns.step
+            row += p.rows.step
+        s += p.slices.step
+    for j in range(n):
+        out[j] = best[j]
+        indices[j] = places[j]
+
+
+cdef inline void take_larger(number* best, int32_t* places, const number* values, int32_t start, int32_t stride,
+                             ssize n) noexcept nogil:
+    """Compare with one element of each window. Two plain choices: of one condition, joined by `or`, GCC makes branches."""
+    cdef ssize i = 0
+    cdef int j
+    cdef number value, largest
+    cdef int32_t place, here
+    while i < n:
+        for j in range(LANES):
+            value, largest, place, here = values[i + j], best[i + j], places[i + j], start + <int32_t>(i + j) * stride
+            place = here if value > largest else place
+            largest = value if value > largest else largest
+            places[i + j] = here if value != value else place
+            best[i + j] = value if value != value else largest
+        i += LANES
 
 
 cdef inline ssize max_of_window(Planes* p, number* plane, const int64_t* in_slices, const int64_t* in_rows,
@@ -95,7 +184,7 @@ cdef inline number lowest(number like) noexcept nogil:
     elif number is uint8_t:
         return 0
     else:
-        return <number>(<int64_t>-1 << (8 * sizeof(number) - 1))
+        return <number>(<uint64_t>1 << (8 * sizeof(number) - 1))
 
 
 cdef void* loop_of(int dtype) noexcept:

@@ -18,6 +18,7 @@ REFUSALS = {
     "several elements of what it writes to may share a place": 10,
     "it reads a tensor with a history that was written where autograd did not see it": 40,
     "its history comes from something that is no op": 2,
+    "of an input that does not begin where its storage begins": 2,
     "it writes to a window, and the gradient would need its layout": 2,
 }
 

@@ -1,5 +1,7 @@
 """A schedule makes kernels of what can be fused, in an order that works, and its results are eager mode's."""
 
+import pytest
+
 import tensorlab
 from tensorlab.compiler.lowering import Call, Kernel
 from tests.compiler.driver import compiled, record, run, schedule
@@ -77,3 +79,175 @@ def test_random_calls_keep_their_order():
         tensorlab.manual_seed(3)
         got = run(graph, schedule(graph), [tensorlab.ones(6)])
     assert all(same_bits(one, other) for one, other in zip(got, want, strict=True))
+
+
+def test_a_cast_to_an_integer_and_back_loses_the_sign_of_zero():
+    x = tensorlab.tensor([-0.5, -0.0, 0.5, 1e30, -2.5, float("inf"), float("nan")] * 5)
+    check(lambda x: 1 / x.to(tensorlab.int64).to(tensorlab.float32), x)
+    check(lambda x: 1 / x.to(tensorlab.int32).to(tensorlab.float32), x)
+    check(lambda x: 1 / x.to(tensorlab.int8).to(tensorlab.float32), x)
+
+
+def test_what_fits_in_no_integer_becomes_what_the_eager_kernels_make_of_it():
+    x = tensorlab.tensor([-1.0])
+    for dtype in (
+        tensorlab.int64,
+        tensorlab.int32,
+        tensorlab.int16,
+        tensorlab.int8,
+        tensorlab.uint8,
+    ):
+        check(lambda x, dtype=dtype: x.log().to(dtype) + 1, x)  # a nan that the compiler sees
+        for kind in (tensorlab.float32, tensorlab.float64):
+            edges = [
+                2.0**31,
+                2.0**31 - 129,
+                -(2.0**31),
+                -(2.0**31) - 1,
+                2.0**63,
+                -(2.0**63),
+                1e300,
+                -1e300,
+            ]
+            y = tensorlab.tensor(
+                [*edges, 255.7, -129.2, 65536.5, float("nan")] * 3, dtype=tensorlab.float64
+            )
+            check(lambda y, dtype=dtype: y.to(dtype) + 1, y.to(kind))
+
+
+def test_a_copy_to_meta_is_a_call():
+    def function(x):
+        y = (x + 1).exp()
+        return y, (y * 2).to(device="meta", dtype=tensorlab.float64)
+
+    _, steps = compiled(function, tensorlab.randn(9))
+    assert any(isinstance(step, Call) and step.node.target.name == "to_copy" for step in steps)
+
+
+def test_many_reductions_of_a_row_are_shared_out_over_kernels():
+    def function(x):
+        return tuple((x + k).exp().sum(1) for k in range(20))
+
+    inputs = tensorlab.randn(5, 5000)
+    got, steps = compiled(function, inputs)
+    assert len(steps) > 1
+    for one, other in zip(got, function(inputs), strict=True):
+        assert tensorlab.allclose(one, other)
+
+
+def test_a_single_long_row_is_two_kernels_that_any_ranges_give_the_same():
+    x, y = tensorlab.randn(50_001), tensorlab.randn(50_001)
+
+    def function(x, y):
+        z = (x - y) * (x - y)
+        return z.mean(), z.amax() + 1, z, (x > 0).count_nonzero(), (x > 9).any()
+
+    got, steps = compiled(function, x, y)
+    assert [type(step) for step in steps] == [Kernel, Kernel]
+    assert (steps[0].count, steps[1].count) == (13, 1)
+    want = function(x, y)
+    assert tensorlab.allclose(got[0], want[0], rtol=1e-6)
+    for one, other in zip(got[1:], want[1:], strict=True):
+        assert same_bits(one, other)
+
+
+def test_an_operand_that_lies_across_memory_stays_with_the_eager_kernel():
+    steps = check(
+        lambda x, y: (x.t() + y).relu(), tensorlab.randn(200, 200), tensorlab.randn(200, 200)
+    )
+    assert [step.node.target.name for step in steps if isinstance(step, Call)] == ["t", "add"]
+
+
+def test_a_reduction_alone_is_a_call():
+    steps = check(lambda x: (x.sum(1), x.t().softmax(0)), tensorlab.randn(20, 30))
+    assert all(isinstance(step, Call) for step in steps)
+
+
+def test_rows_keep_what_a_pass_has_computed():
+    (kernel,) = check(lambda x: (x * 2).softmax(-1), tensorlab.randn(7, 300))
+    assert kernel.source.count("tl_expf(") == 1
+    assert kernel.count == 7
+
+
+def test_a_graph_that_writes_is_refused():
+    def function(x):
+        y = x + 1
+        return y.mul_(2)
+
+    with tensorlab.no_grad():
+        graph = record(function, tensorlab.randn(3))
+    with pytest.raises(ValueError, match="mul_ writes over its argument; functionalize"):
+        schedule(graph)
+
+
+def test_sizes_and_lines_are_in_the_comments():
+    (kernel,) = check(chain, tensorlab.randn(10, 3), tensorlab.randn(3))
+    assert "/* tanh, program.py:1 */" in kernel.source
+    assert "[10, 3]" in kernel.source
+
+
+def test_a_kernel_has_at_most_64_ops_and_24_tensors():
+    def long(x):
+        for _ in range(50):
+            x = x * 1.5 + 1
+        return x
+
+    steps = check(long, tensorlab.randn(7))
+    assert len(steps) == 2
+    assert steps[0].source.count("/* ") <= 64 + 1
+
+    def wide(*inputs):
+        return sum(inputs[1:], inputs[0])
+
+    steps = check(wide, *(tensorlab.randn(7) for _ in range(30)))
+    assert len(steps) == 2
+    assert max(len(step.inputs) + len(step.outputs) for step in steps) <= 24
+
+
+def test_costly_ops_make_threads_worth_starting_sooner():
+    (cheap,) = check(lambda x: x + 1, tensorlab.randn(9))
+    (costly,) = check(lambda x: (x + 1).exp().log().tanh(), tensorlab.randn(9))
+    (rows,) = check(lambda x: (x * 2).softmax(1), tensorlab.randn(4, 100))
+    assert cheap.grain > 2 * costly.grain >= 2048
+    assert 20 < rows.grain < 200
+
+
+def test_a_group_never_needs_what_needs_it():
+    def function(x):
+        a = x + 1
+        b = a.cumsum(0)
+        c = b * 2
+        d = a * 3
+        return (c + d).exp(), d.sort()[0] + c
+
+    check(function, tensorlab.randn(12))
+
+
+def test_views_of_results_that_calls_read_are_made_after_their_kernel():
+    def function(x, w):
+        y = (x * 2).reshape(3, 8)
+        return (y.t() @ w).relu(), y.t()
+
+    steps = check(function, tensorlab.randn(2, 12), tensorlab.randn(3, 5))
+    kinds = [step.node.name if isinstance(step, Call) else "kernel" for step in steps]
+    assert kinds.index("kernel") < kinds.index("t") < kinds.index("mm") < kinds.index("t_1")
+
+
+def test_a_group_does_not_reach_itself_through_one_that_was_taken_in():
+    def function(x, y):
+        e = x * 2
+        b = y + 1
+        s = e[:4] + 1
+        c = b.cumsum(0)
+        late = (e + tensorlab.cat([c, c])).exp()  # takes in e, and needs b
+        return late, s * b
+
+    check(function, tensorlab.randn(8), tensorlab.randn(4))
+
+
+def test_every_other_element_of_a_row_is_folded():
+    def function(x):
+        return (x[:, 1::2] * 2).amax(1), (x[:, 1::2] * 2).softmax(1)
+
+    (kernel,) = check(function, tensorlab.randn(6, 50))
+    assert 2 in kernel.numbers

@@ -10,9 +10,8 @@ from tensorlab import nn
 from tensorlab.compiler.joint.functionalize import functionalize
 from tensorlab.compiler.joint.joint import joint
 from tensorlab.compiler.passes import run_passes
-from tensorlab.compiler.passes.decomposition import decompose
+from tensorlab.compiler.passes.decomposition import FORMULAS, decompose
 from tensorlab.compiler.passes.exact_forms import FORMS, WIDE_FORMS
-from tensorlab.compiler.passes.formulas import FORMULAS
 from tensorlab.compiler.passes.primitives import CALLS, GONE, PRIMITIVES, names
 from tests.compiler.agreement import close, record_program
 from tests.compiler.passes.graphs import graph_of, names_in, run_on, same_bits, special

@@ -31,6 +31,17 @@ def test_passes_keep_the_bits_of_a_sample(sample, program, requires_grad):
 
 
 @each_program
+def test_passes_before_the_partition_keep_the_bits(sample, program, requires_grad):
+    if requires_grad and sample.name not in READS_VALUES:
+        assert_agrees(
+            program,
+            lambda: inputs_of(sample, requires_grad),
+            prepare=lambda graph: run_passes(graph, names=KEEPING_BITS),
+            mode="recompute",
+        )
+
+
+@each_program
 def test_decomposed_a_sample_is_close_to_what_it_was(sample, program, requires_grad):
     if requires_grad and sample.name in READS_VALUES:
         requires_grad = False

@@ -100,3 +100,15 @@ def test_a_shape_is_all_that_a_number_needs_of_a_tensor():
 def test_special_numbers_come_through_an_operand_that_became_a_number():
     changes, left, _ = folded(lambda x: x / tensorlab.full((16,), -0.0), special())
     assert (changes, left) == (1, ["div"])
+
+
+def test_an_operand_of_a_wider_type_stays_where_the_comparison_is_made_in_it():
+    """0.1 of float32 is larger than 0.1 of float64, but not than the number 0.1."""
+    x = tensorlab.full((4,), 0.1)
+
+    def function(x):
+        return x > tensorlab.full((4,), 0.1, dtype=tensorlab.float64)
+
+    changes, _, graph = folded(function, x)
+    assert changes == 0
+    assert run_on(graph, x)[0].all()

@@ -49,9 +49,11 @@ def test_the_pass_that_is_wrong_is_named(name, monkeypatch):
     run_passes(graph(), [X], check=False)
 
 
-@pytest.mark.parametrize("value, checks", [("1", True), ("0", False), ("", False)])
+@pytest.mark.parametrize("value, checks", [("1", True), ("0", False), ("", False), (None, False)])
 def test_the_environment_asks_for_the_check(value, checks, monkeypatch):
-    monkeypatch.setenv("TENSORLAB_COMPILE_CHECK", value)
+    monkeypatch.delenv("TENSORLAB_COMPILE_CHECK", raising=False)
+    if value is not None:
+        monkeypatch.setenv("TENSORLAB_COMPILE_CHECK", value)
     monkeypatch.setitem(running.PASSES, "simplify", wrong)
     if checks:
         with pytest.raises(PassFailed):
@@ -113,3 +115,14 @@ def test_large_numbers_may_differ_by_more():
     running.compare("decompose", None, [infinite], [infinite])
     with pytest.raises(PassFailed):
         running.compare("decompose", None, [infinite], [-infinite])
+
+
+def test_small_numbers_may_differ_by_a_thousandth_of_one():
+    small = tensorlab.full((3,), 1e-5)
+    running.compare("decompose", None, [small], [small + 9e-4])
+    with pytest.raises(PassFailed):
+        running.compare("decompose", None, [small], [small + 1.1e-3])
+    large = tensorlab.full((3,), 100.0)
+    running.compare("decompose", None, [large], [large + 0.09])
+    with pytest.raises(PassFailed):
+        running.compare("decompose", None, [large], [large + 0.12])

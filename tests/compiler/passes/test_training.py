@@ -37,3 +37,4 @@ def test_a_decomposed_step_trains_as_closely(network, optimizer):
 def test_the_derived_backward_comes_through_all_passes(network, mode):
     training = Training(network, "SGD")
     assert_agrees(training.loss, training.inputs, run_passes, mode, same=close)
+    assert_agrees(training.loss, training.inputs, prepare=run_passes, mode=mode, same=close)

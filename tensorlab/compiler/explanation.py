@@ -10,15 +10,18 @@ import html
 import statistics
 import time
 
-import tensorlab
-
+from .._tensor import Tensor
+from ..nn.module import Module
+from .backends import find
 from .build import nodes_in, output_of
 from .frontend import Compiled
 from .lowering.schedule import Kernel
+from .options import settings_for
 
-__all__ = ["Explanation", "explain_call"]
+__all__ = ["Explanation", "explain"]
 
 ROUNDS = 7
+ATTEMPTS = 4  # calls until one is replayed
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 pre { background: #8881; padding: .75rem; overflow-x: auto; border-radius: .4rem; font-size: .85rem; }
@@ -28,17 +31,32 @@ h2 { margin-top: 2rem; } @media (prefers-color-scheme: dark) { body { background
 """
 
 
-def explain_call(compiled: Compiled, args, kwargs):
-    """Call a Compiled until it replays, and return an Explanation of what it did."""
-    result = compiled.replay(args, kwargs)
-    replayed = compiled.counts["replayed"]
-    compiled.replay(args, kwargs)
-    times = None
-    if compiled.counts["replayed"] > replayed:
-        eager = [seconds(lambda: compiled.function(*args, **kwargs)) for _ in range(ROUNDS)]
-        fused = [seconds(lambda: compiled.replay(args, kwargs)) for _ in range(ROUNDS)]
-        times = statistics.median(eager), statistics.median(fused)
-    return Explanation(compiled, result, times)
+def explain(f, *, backend="tensorlab", mode=None, options=None):
+    """Return a function that calls `f` with its arguments as `compile` would, and returns an Explanation.
+
+    It calls `f` several times: as Python, recorded, and replayed. What is printed shows graphs, guards, breaks, passes, fused
+    groups with their C, memory traffic and times; `to_html(path)` writes it as a page.
+
+    Parameters
+    ----------
+    f : function or Module
+    backend, mode, options : as for `compile`
+    """
+    function = f._call_as_python if isinstance(f, Module) else getattr(f, "__wrapped__", f)
+
+    def explain_call(*args, **kwargs):
+        compiled = Compiled(function, find(backend), False, settings_for(mode, options))
+        result = compiled.replay(args, kwargs)
+        while not compiled.counts["replayed"] and compiled.recorded + compiled.as_python < ATTEMPTS:
+            compiled.replay(args, kwargs)
+        times = None
+        if compiled.counts["replayed"]:
+            eager = [seconds(lambda: function(*args, **kwargs)) for _ in range(ROUNDS)]
+            fused = [seconds(lambda: compiled.replay(args, kwargs)) for _ in range(ROUNDS)]
+            times = statistics.median(eager), statistics.median(fused)
+        return Explanation(compiled, result, times)
+
+    return explain_call
 
 
 def seconds(function):
@@ -85,9 +103,8 @@ class Explanation:
 
     @property
     def sources(self):
-        return list(
-            dict.fromkeys(kernel.source for piece in self.pieces for kernel in piece.kernels)
-        )
+        kernels = [kernel for piece in self.pieces for kernel in piece.kernels]
+        return list({kernel.name: kernel.source for kernel in kernels}.values())
 
     @property
     def bytes_eager(self):
@@ -174,7 +191,7 @@ def size_of(node):
     """Bytes of the value of a node; of all its results, if it has several."""
     value = node.meta.get("val")
     values = value if isinstance(value, (tuple, list)) else [value]
-    return sum(x.numel() * x.itemsize for x in values if isinstance(x, tensorlab.Tensor))
+    return sum(x.numel() * x.itemsize for x in values if isinstance(x, Tensor))
 
 
 def is_free(node):

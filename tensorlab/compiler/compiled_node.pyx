@@ -1,0 +1,125 @@
+"""A call of a compiled function as one node of the autograd graph: forward runs a plan, and backward another.
+
+What an `autograd.Function` would do in Python is here in C, as a small network runs a few ops only. The inputs need gradients
+as they did when the function was recorded, which its guards have checked.
+"""
+cimport cython
+
+from tensorlab._core.accumulate_grad cimport set_edges
+from tensorlab._core.graph cimport (
+    GraphTask,
+    Node,
+    already_released,
+    set_history,
+    set_input_metadata,
+    set_sequence_number,
+)
+from tensorlab._core.modes cimport thread_state
+from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
+from tensorlab._core.tensor cimport TensorBase, alias, empty_strided_tensor
+from tensorlab.compiler.plan cimport Plan
+
+from tensorlab.errors import GradientError
+from tensorlab.ops.copying import copy_
+from tensorlab.ops.filling import zero_
+
+
+@cython.final
+cdef class Differentiation:
+    """The plans of forward and backward, and how they fit together; the .pxd says what the fields are."""
+
+    def __init__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs):
+        self.forward, self.backward, self.results, self.inputs = forward, backward, results, inputs
+        self.followed, self.likes, self.places = tuple(followed), tuple(likes), tuple(places)
+        if len(self.followed) != len(self.likes) or len(self.places) != len(backward.outputs):
+            raise ValueError("Differentiation: each followed result needs a layout, and each output of backward a place")
+        for i in self.followed:
+            if not 0 <= i < results:
+                raise ValueError(f"Differentiation: there is no result {i} among {results}")
+        for i in self.places:
+            if not 0 <= i < inputs:
+                raise ValueError(f"Differentiation: there is no input {i} among {inputs}")
+
+    def run(self, inputs):
+        """Run forward; returns the results, those that are followed with this call as their `grad_fn`."""
+        return run_forward(self, list(inputs))
+
+
+@cython.final
+@cython.binding(False)
+cdef class CompiledFunctionBackward(Node):
+    """The node of one call. `saved` is a list of SavedTensors, or None when backward has freed them."""
+
+    cdef Differentiation plans
+
+    cdef int release_saved(self) except -1:
+        if self.saved is not None:
+            free_saved(self.saved)
+            self.saved = None
+        return 0
+
+    cdef tuple apply(self, object grad, GraphTask task):
+        cdef Differentiation plans = self.plans
+        cdef list inputs = [], gradients = [None] * plans.inputs
+        cdef int i, number
+        if task.create_graph:
+            raise GradientError("compile: a compiled function cannot be differentiated twice (create_graph=True); call the "
+                                "function itself, or wrap it in compiler.disable")
+        if self.saved is None:
+            raise already_released(self.label())
+        for one in self.saved:
+            inputs.append((<SavedTensor>one).restore(self))
+        for i in range(<int>len(plans.followed)):
+            number = plans.followed[i]
+            one = grad if self.output_count == 1 else (None if grad is None else grad[number])
+            inputs.append(fit(one, <TensorBase>plans.likes[i]))
+        for number, one in zip(plans.places, plans.backward.execute(inputs)):
+            gradients[number] = one
+        return tuple(gradients)
+
+
+cdef TensorBase fit(object grad, TensorBase like):
+    """A gradient in the layout that the plan of backward was made for; zeros where there is none."""
+    cdef TensorBase made
+    cdef int i
+    cdef bint fits = grad is not None
+    if fits:
+        for i in range(like.ndim_):
+            fits = fits and (<TensorBase>grad).strides[i] == like.strides[i]
+        if fits:
+            return <TensorBase>grad
+    made = empty_strided_tensor(like.dtype_, like.ndim_, like.sizes, like.strides)
+    return zero_(made) if grad is None else copy_(made, grad)
+
+
+cdef list run_forward(Differentiation plans, list inputs):
+    cdef CompiledFunctionBackward node
+    cdef list outputs = plans.forward.execute(inputs), results = outputs[:plans.results], metadata
+    cdef TensorBase out
+    cdef int i
+    if not thread_state().grad_enabled:
+        return results
+    node = CompiledFunctionBackward.__new__(CompiledFunctionBackward)
+    node.plans = plans
+    set_edges(node, inputs)
+    set_sequence_number(node)
+    metadata = [None] * plans.results
+    for i in plans.followed:
+        out = <TensorBase>results[i]
+        if out.base is not None:            # a view within the plan, which is nothing to the program
+            results[i] = out = alias(out)
+        metadata[i] = out
+    set_input_metadata(node, metadata)
+    for i in plans.followed:
+        set_history(<TensorBase>results[i], node, i)
+    node.saved = [save(node, one, results, outputs) for one in outputs[plans.results:]]
+    return results
+
+
+cdef SavedTensor save(Node node, TensorBase x, list results, list outputs):
+    """Keep a tensor for backward: one that is a result too as an output, so that it and the node do not own each other."""
+    cdef int i
+    for i in range(<int>len(results)):
+        if outputs[i] is x and (<TensorBase>results[i]).node is node:
+            return save_tensor(<TensorBase>results[i], True)
+    return save_tensor(x, False)

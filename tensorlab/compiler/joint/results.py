@@ -1,0 +1,96 @@
+"""What a functional graph leaves to do when it has run: writes to inputs, and results that lie in their memory."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tensorlab._core.modes import is_grad_enabled
+from tensorlab.autograd.grad_mode import set_grad_enabled
+from tensorlab.fx.graph import Graph
+
+
+class Slot(NamedTuple):
+    """The place of a tensor in what a function returns."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """Where a tensor that a function returns comes from."""
+
+    kind: str  # "made": that result of the graph; "input": that placeholder
+    index: int
+    views: tuple  # what has to be done to it: View.of, one after the other
+
+
+@dataclass
+class Functional:
+    """A graph without writes, and what to do when it has run.
+
+    Attributes
+    ----------
+    graph : Graph, which returns a flat tuple: `made` results, then the new values of inputs
+    made : int
+    writes : list of (number of a placeholder, Node): what the input holds in the end; in the order
+        of the graph's results
+    structure : what the function returned, with a Slot for each tensor and each number read from
+        one
+    results : list of Result, by the position of the Slot; one object twice: one tensor twice
+    lost_history : list of Node, calls that read a tensor whose history a write without grad mode
+        has not changed
+    """
+
+    graph: Graph
+    made: int
+    writes: list
+    structure: object
+    results: list
+    lost_history: list
+
+    @property
+    def aliases(self):
+        """{position: Result} of those that are an input, or a view of an input or of another result."""
+        seen, found = set(), {}
+        for position, one in enumerate(self.results):
+            if one.kind == "input" or one.views or one.index in seen:
+                found[position] = one
+            seen.add(one.index if one.kind == "made" else None)
+        return found
+
+    def finish(self, inputs, outputs):
+        """Write to the inputs, and return what the function returns.
+
+        Parameters
+        ----------
+        inputs : list of Tensors, one for each placeholder
+        outputs : what the graph has returned for them
+        """
+        for (i, _), value in zip(self.writes, outputs[self.made :], strict=True):
+            with set_grad_enabled(value.requires_grad):
+                inputs[i].copy_(value)
+        found = {id(one): remake(one, inputs, outputs) for one in self.results}
+        return map_slots(self.structure, lambda one: found[id(self.results[one.position])])
+
+
+def map_slots(structure, function):
+    """Apply a function to every Slot of a nested structure."""
+    if isinstance(structure, Slot):
+        return function(structure)
+    if isinstance(structure, (tuple, list)):
+        return type(structure)(map_slots(one, function) for one in structure)
+    if isinstance(structure, dict):
+        return {key: map_slots(one, function) for key, one in structure.items()}
+    return structure
+
+
+def remake(result, inputs, outputs):
+    x = inputs[result.index] if result.kind == "input" else outputs[result.index]
+    for view in result.views:
+        with set_grad_enabled(view.grad_enabled and is_grad_enabled()):
+            x = view.of(x)
+    return x
+
+
+def run_functional(functional, inputs, run):
+    """Run the graph with `run(graph, inputs)`, write to the inputs, and return what the function returns."""
+    return functional.finish(inputs, run(functional.graph, inputs))

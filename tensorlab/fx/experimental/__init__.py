@@ -1,0 +1,1 @@
+"""What PyTorch keeps under this name: passes over whole models."""

@@ -1,0 +1,875 @@
+"""compile: what a compiled function gives is what the function gives, whatever changes between its calls."""
+
+import copy
+import math
+import pickle
+import threading
+import warnings
+
+import pytest
+
+import tensorlab as torch
+from tensorlab import nn
+
+F = nn.functional
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    torch.manual_seed(0)
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+def equal(x, y):
+    """Whether two results are alike to the last bit, nan included."""
+    if isinstance(x, torch.Tensor):
+        return (
+            isinstance(y, torch.Tensor)
+            and (x.dtype, x.shape, x.stride()) == (y.dtype, y.shape, y.stride())
+            and x.requires_grad == y.requires_grad
+            and bool(((x == y) | ((x != x) & (y != y))).all())
+        )
+    if isinstance(x, (tuple, list)):
+        return type(x) is type(y) and len(x) == len(y) and all(map(equal, x, y))
+    if isinstance(x, dict):
+        return list(x) == list(y) and all(equal(x[key], y[key]) for key in x)
+    return type(x) is type(y) and (x == y or (x != x and y != y))
+
+
+def clones(args):
+    return [one.detach().clone().requires_grad_(one.requires_grad) if isinstance(one, torch.Tensor) else copy.deepcopy(one) for one in args]  # fmt: skip
+
+
+def follow(function, *calls, replays=None, **options):
+    """Call a function and its compiled form with equal arguments; results, arguments afterwards, and random numbers must agree."""
+    compiled = torch.compile(function, **options)
+    for args in calls:
+        mine, others = clones(args), clones(args)
+        torch.manual_seed(7)
+        expected = function(*mine)
+        after = torch.rand(1)
+        torch.manual_seed(7)
+        found = compiled(*others)
+        assert torch.equal(torch.rand(1), after), "the generator is elsewhere"
+        assert equal(found, expected), f"{found} instead of {expected}"
+        assert equal(others, mine), f"the arguments are {others} afterwards instead of {mine}"
+    if replays is not None:
+        assert compiled.compiled.counts["replayed"] == replays, compiled.compiled.counts
+    return compiled.compiled
+
+
+x, y = torch.randn(4, 5), torch.randn(4, 5)
+
+
+# ------------------------------------------------------------------------------------------------ plain functions
+def test_a_chain_of_pointwise_ops_is_replayed_bit_for_bit():
+    follow(lambda a, b: torch.sigmoid(a * b + 0.5) * torch.tanh(a - b), *[(x, y)] * 4, replays=3)
+
+
+def test_another_shape_dtype_or_stride_is_another_recording():
+    def f(a):
+        return (a * 2 + 1).exp()
+
+    shapes = [(x,), (x[:2],), (x.double(),), (x.t(),), (x,), (x.t(),)]
+    assert follow(f, *shapes, replays=2).recorded == 4
+
+
+def test_python_numbers_are_compared_by_type_and_value():
+    def f(a, n):
+        return a / n if isinstance(n, float) else a * n
+
+    values = [2, 2.0, True, 1, 1.0, 0.0, -0.0]
+    compiled = follow(f, *[(x, n) for n in values])
+    assert compiled.recorded == 7
+    follow(f, *[(x, n) for n in (2, 2.0, 1, True)] * 3, replays=8)
+
+
+def test_results_may_be_nested_and_hold_numbers():
+    def f(a):
+        return {"sum": a.sum(), "pair": (a + 1, [a * 2, None, 3])}
+
+    follow(f, (x,), (y,), (x,), replays=2)
+
+
+def test_an_argument_that_is_returned_is_the_same_object():
+    f = torch.compile(lambda a, b: (a, a + b))
+    for _ in range(3):
+        assert f(x, y)[0] is x
+
+
+def test_one_tensor_twice_is_one_object_in_the_result():
+    f = torch.compile(lambda a: (lambda b: (b, b))(a + 1))
+    for _ in range(3):
+        first, second = f(x)
+        assert first is second
+
+
+def test_keyword_arguments_and_defaults():
+    def f(a, *, scale=2.0, shift=None):
+        return a * scale if shift is None else a * scale + shift
+
+    g = torch.compile(f)
+    for _ in range(3):
+        for options in ({}, {"scale": 3.0}, {"shift": y}, {"shift": y, "scale": 1.0}):
+            assert equal(g(x, **options), f(x, **options))
+    assert g.compiled.counts["replayed"] == 8
+
+
+def test_a_view_of_an_argument_shares_its_memory():
+    f = torch.compile(lambda a: a[1:])
+    for _ in range(3):
+        a = torch.zeros(3, 2)
+        f(a).fill_(7)
+        assert a.tolist() == [[0, 0], [7, 7], [7, 7]]
+
+
+def test_results_are_never_overwritten_by_the_next_call():
+    f = torch.compile(lambda a: a * 2 + 1)
+    f(x)
+    kept = [f(x * i) for i in range(5)]
+    for i, one in enumerate(kept):
+        assert equal(one, x * i * 2 + 1)
+
+
+# ------------------------------------------------------------------------------------------------ values that Python sees
+def test_branches_on_values_are_followed():
+    def f(a):
+        return a * 2 if a.sum() > 0 else a - 1
+
+    positive, negative = x.abs(), -x.abs()
+    compiled = follow(f, *[(positive,), (negative,)] * 4, replays=6)
+    assert compiled.recorded == 2
+
+
+def test_a_loop_that_depends_on_a_value_runs_as_often_as_in_python():
+    def f(a, n):
+        for _ in range(int(n)):
+            a = a * 1.5 + n
+        return a
+
+    follow(f, *[(x, torch.tensor(i % 4)) for i in range(16)], replays=12)
+
+
+def test_values_that_differ_in_a_bit_are_different():
+    def f(a):
+        return a + 1 if math.copysign(1, a.max().item()) > 0 else a - 1
+
+    follow(f, *[(torch.tensor([v]),) for v in (0.0, -0.0, math.nan, 0.0, -0.0, math.nan)], replays=3)
+
+
+def test_a_value_can_be_used_as_a_number():
+    def f(a):
+        n = a.max().item()
+        return a * n, n
+
+    integers = [torch.tensor([i % 3, 1]) for i in range(9)]
+    follow(f, *[(one,) for one in integers], replays=7)
+
+
+def test_sizes_that_depend_on_values():
+    def f(a):
+        kept = a[a > 0]
+        return kept * 2, kept.shape[0]
+
+    inputs = [torch.tensor([1.0, -1, 2]), torch.tensor([3.0, -1, 2]), torch.tensor([3.0, 1, 2])]
+    follow(f, *[(one,) for one in inputs] * 3, replays=7)
+
+
+def test_nothing_is_written_before_the_last_value_is_known():
+    def f(a):
+        a.add_(1)
+        return a * 2 if a.sum() > 10 else a * 3
+
+    follow(f, *[(torch.ones(4) * (i % 5),) for i in range(15)])
+
+
+def test_random_numbers_are_drawn_again_where_a_replay_is_given_up():
+    def f(a):
+        noise = torch.rand(4)
+        return a + noise if (noise + a).sum() > 2 else a - noise
+
+    follow(f, *[(torch.full((4,), float(i % 3)),) for i in range(9)])
+
+
+# ------------------------------------------------------------------------------------------------ writes
+def test_written_arguments_are_written():
+    def f(a, b):
+        a.mul_(2)
+        a[0] = b[0]
+        return a + b
+
+    compiled = follow(f, *[(x, y)] * 4, replays=3)
+    assert compiled.recorded == 1
+
+
+def test_a_buffer_that_counts():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, a):
+            self.calls += 1
+            return a * self.calls
+
+    plain, compiled = Counter(), Counter()
+    call = torch.compile(compiled)
+    for _ in range(5):
+        assert equal(call(x), plain(x))
+    assert compiled.calls.item() == 5
+
+
+def test_batch_norm_keeps_its_averages():
+    plain = nn.Sequential(nn.Linear(5, 3), nn.BatchNorm1d(3))
+    other = copy.deepcopy(plain)
+    call = torch.compile(other)
+    for i in range(6):
+        for one in (plain, other):
+            one.train(i % 3 != 2)
+        assert equal(call(x + i), plain(x + i))
+    assert equal(list(other.state_dict().values()), list(plain.state_dict().values()))
+
+
+def test_two_arguments_in_one_memory():
+    def f(a, b):
+        a.add_(1)
+        return b * 2
+
+    def run(function):
+        memory = torch.arange(6.0)
+        return function(memory[:4], memory[2:]), memory
+
+    compiled = torch.compile(f)
+    with pytest.warns(UserWarning, match="memory another input shares"):
+        for _ in range(3):
+            assert equal(run(compiled), run(f))
+    for _ in range(3):
+        assert equal(compiled(torch.ones(4), torch.ones(4)), f(torch.ones(4), torch.ones(4)))
+
+
+def test_the_same_tensor_as_two_arguments():
+    def f(a, b):
+        a.add_(1)
+        return a * b
+
+    def run(function, together):
+        a, b = torch.ones(3), torch.full((3,), 2.0)
+        return function(a, a if together else b), a, b
+
+    compiled = torch.compile(f)
+    for together in (False, True, False, True):
+        assert equal(run(compiled, together), run(f, together))
+
+
+# ------------------------------------------------------------------------------------------------ what the Python reads
+SCALE = 2.0
+TABLE = {"factor": 3.0}
+
+
+def test_a_changed_global_is_noticed(monkeypatch):
+    def f(a):
+        return a * SCALE
+
+    g = torch.compile(f)
+    for value in (2.0, 2.0, 5.0, 2.0, 5.0):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        assert equal(g(x), x * value)
+    assert g.compiled.counts["replayed"] == 3
+
+
+def test_a_changed_dict_list_or_closure_is_noticed():
+    factor, layers = 2.0, [1.0]
+
+    def f(a):
+        for one in layers:
+            a = a + one
+        return a * factor * TABLE["factor"]
+
+    g = torch.compile(f)
+    for change in range(6):
+        assert equal(g(x), f(x))
+        assert equal(g(x), f(x))
+        if change == 0:
+            layers.append(2.0)
+        elif change == 1:
+            layers[0] = 5.0
+        elif change == 2:
+            factor = 3.0
+        elif change == 3:
+            TABLE["factor"] = 4.0
+        elif change == 4:
+            layers.clear()
+    assert g.compiled.counts["replayed"] == 6
+
+
+def test_a_function_that_is_replaced_is_noticed(monkeypatch):
+    def f(a):
+        return helper(a)
+
+    g = torch.compile(f)
+    monkeypatch.setitem(globals(), "helper", lambda a: a + 1)
+    assert equal(g(x), x + 1) and equal(g(x), x + 1)
+    monkeypatch.setitem(globals(), "helper", lambda a: a + 2)
+    assert equal(g(x), x + 2)
+
+
+def test_attributes_of_modules_are_noticed():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.inner = 2.0, nn.Linear(5, 5)
+
+        def forward(self, a):
+            return self.inner(a) * self.scale if self.training else a
+
+    net = Net()
+    call = torch.compile(net)
+    for change in (
+        lambda: None,
+        net.eval,
+        net.train,
+        lambda: setattr(net, "scale", 3.0),
+        lambda: setattr(net, "inner", nn.Linear(5, 5)),
+        lambda: setattr(net.inner, "weight", nn.Parameter(torch.ones(5, 5))),
+        lambda: net.load_state_dict({k: v * 2 for k, v in net.state_dict().items()}),
+        lambda: net.inner.requires_grad_(False),
+        net.double,
+    ):
+        change()
+        given = x.to(net.inner.weight.dtype)
+        for _ in range(2):
+            assert equal(call(given), net(given))
+    assert call.forward.compiled.counts["replayed"] >= 9
+
+
+def test_modes_are_noticed():
+    weight = torch.ones(5, requires_grad=True)
+
+    def f(a):
+        return a * weight
+
+    g = torch.compile(f)
+    for _ in range(2):
+        assert g(x).requires_grad
+        with torch.no_grad():
+            assert not g(x).requires_grad
+        with torch.inference_mode():
+            assert g(x).is_inference()
+
+
+def test_the_default_dtype_is_noticed():
+    g = torch.compile(lambda a: a.int() / 2)
+    assert g(x).dtype == g(x).dtype == torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert g(x).dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+# ------------------------------------------------------------------------------------------------ what can't be replayed
+def effects():
+    counter, seen = {"n": 0}, []
+
+    def with_print(a):
+        print("called")
+        return a + 1
+
+    def with_list(a):
+        seen.append(a.shape)
+        return a + 1
+
+    def with_dict(a):
+        counter["n"] += 1
+        return a * counter["n"]
+
+    return [(with_print, None), (with_list, seen), (with_dict, counter)]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_effects_happen_at_every_call(number, capsys):
+    function, trace = effects()[number]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        g = torch.compile(function)
+        for _ in range(6):
+            g(x)
+    assert g.compiled.counts["replayed"] == 0
+    if trace is None:
+        assert capsys.readouterr().out == "called\n" * 6
+    else:
+        assert trace == {"n": 6} or trace == [x.shape] * 6
+
+
+def test_a_warning_names_the_line_once():
+    def f(a):
+        print(a.shape)
+        return a
+
+    g = torch.compile(f)
+    with pytest.warns(UserWarning, match=r"test_compile\.py:\d+: the function calls print") as found:
+        for _ in range(5):
+            g(x)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+
+
+def test_fullgraph_raises_where_a_call_cannot_be_recorded():
+    def f(a):
+        print(a.shape)
+        return a
+
+    with pytest.raises(torch.compiler.Unsupported, match="calls print"):
+        torch.compile(f, fullgraph=True)(x)
+
+
+def test_parts_of_a_module_that_prints_are_compiled():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.rest = nn.Linear(5, 5), nn.ModuleList([nn.Linear(5, 5), nn.ReLU()])
+
+        def forward(self, a):
+            print("called")
+            a = self.first(a)
+            for one in self.rest:
+                a = one(a)
+            return a
+
+    net = Net()
+    call = torch.compile(net)
+    with pytest.warns(UserWarning, match="Net runs as Python"):
+        results = [call(x) for _ in range(6)]
+    assert all(equal(one, results[0]) for one in results)
+    for part in (net.first, net.rest[0], net.rest[1]):
+        assert part._compiled_call_impl.compiled.counts["replayed"] >= 2
+
+
+def test_after_eight_recordings_the_rest_runs_as_python():
+    g = torch.compile(lambda a, n: a * n)
+    with pytest.warns(UserWarning, match="was recorded 8 times") as found:
+        for n in range(20):
+            assert equal(g(x, n), x * n)
+    assert len(found) == 1
+    assert g.compiled.counts["recorded"] == 8
+    assert equal(g(x, 3), x * 3) and g.compiled.counts["replayed"] == 1
+
+
+def test_an_exception_in_the_middle_is_the_same_one():
+    def f(a, n):
+        a.add_(1)
+        if n > 2:
+            raise KeyError("three")
+        return a * 2
+
+    g = torch.compile(f)
+    for n in (1, 1, 3, 1, 3):
+        a, b = torch.zeros(2), torch.zeros(2)
+        try:
+            expected = f(a, n)
+        except KeyError:
+            with pytest.raises(KeyError, match="three"):
+                g(b, n)
+        else:
+            assert equal(g(b, n), expected)
+        assert equal(b, a)
+
+
+def test_an_error_of_an_op_is_the_ops_own():
+    table = torch.randn(4, 3)
+    g = torch.compile(lambda i: F.embedding(i, table) * 2)
+    for _ in range(2):
+        assert g(torch.tensor([1, 2])).shape == (2, 3)
+    with pytest.raises(IndexError, match="embedding"):
+        g(torch.tensor([1, 9]))
+    assert g(torch.tensor([1, 3])).shape == (2, 3)
+
+
+def test_generators_recursion_and_helpers():
+    def power(a, n):
+        return a if n == 0 else power(a * 1.1, n - 1)
+
+    def f(a):
+        return sum(one for one in (power(a, i) for i in range(4)))
+
+    follow(f, *[(x,)] * 3, replays=2)
+
+
+# ------------------------------------------------------------------------------------------------ gradients
+def gradients(function, inputs):
+    leaves = [one.detach().clone().requires_grad_() for one in inputs]
+    out = function(*leaves)
+    out.backward(torch.ones_like(out) * 0.5)
+    return [out.detach(), *(leaf.grad for leaf in leaves)]
+
+
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager", "eager"])
+def test_gradients_are_those_of_the_function(backend):
+    def f(a, b):
+        h = torch.tanh(a @ b.t()) * 2
+        return F.softmax(h, -1).log() + h.exp().mean()
+
+    g = torch.compile(f, backend=backend)
+    for _ in range(3):
+        for mine, other in zip(gradients(g, (x, y)), gradients(f, (x, y)), strict=True):
+            assert equal(mine, other) or torch.allclose(mine, other, rtol=1e-5, atol=1e-6)
+    assert g.compiled.counts["replayed"] == 2
+
+
+def test_a_gradient_that_is_wanted_of_some_inputs_only():
+    f = lambda a, b: (a * b).sin()  # noqa: E731
+    g = torch.compile(f)
+    for wanted in ((True, False), (False, True), (True, True), (False, False)) * 2:
+        results = []
+        for function in (f, g):
+            a, b = x.clone().requires_grad_(wanted[0]), y.clone().requires_grad_(wanted[1])
+            out = function(a, b).sum()
+            if any(wanted):
+                out.backward()
+            results.append([out.detach(), a.grad, b.grad])
+        assert equal(*results)
+
+
+def test_only_some_results_are_used():
+    f = lambda a: (a.sin(), a.cos(), a.argmax())  # noqa: E731
+    g = torch.compile(f)
+    for used in (0, 1, 0):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        f(a)[used].sum().backward()
+        g(b)[used].sum().backward()
+        assert equal(a.grad, b.grad)
+        assert not g(b)[2].requires_grad
+
+
+def test_gradients_flow_through_written_arguments():
+    def f(a, b):
+        a.mul_(b)
+        return a.sin()
+
+    def run(function):
+        a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+        work = a * 1
+        out = function(work, b)
+        (out.sum() + work.sum()).backward()
+        return out.detach(), work.detach(), a.grad, b.grad
+
+    g = torch.compile(f)
+    with pytest.warns(UserWarning, match="changes what autograd knows of"):
+        for _ in range(3):
+            assert equal(run(g), run(f))
+
+
+def test_a_compiled_function_refuses_to_be_differentiated_twice():
+    g = torch.compile(lambda a: a.sin())
+    for _ in range(2):
+        a = x.clone().requires_grad_()
+        out = g(a).sum()
+    with pytest.raises(RuntimeError, match="cannot be differentiated twice"):
+        torch.autograd.grad(out, a, create_graph=True)
+
+
+def test_saved_values_that_are_written_are_noticed():
+    g = torch.compile(lambda a: a * a)
+    for _ in range(2):
+        a = x.clone().requires_grad_()
+        work = a * 1
+        out = g(work)
+    work.add_(1)
+    with pytest.raises(RuntimeError, match="version"):
+        out.sum().backward()
+
+
+def test_hooks_and_retain_grad_on_arguments_and_results():
+    g = torch.compile(lambda a: (a * 3).sin())
+    seen = []
+    for _ in range(3):
+        a = x.clone().requires_grad_()
+        a.register_hook(lambda grad: seen.append(grad.sum().item()))
+        out = g(a)
+        out.retain_grad()
+        out.sum().backward()
+        assert equal(out.grad, torch.ones_like(out))
+    assert len(seen) == 3 and len(set(seen)) == 1
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_training_takes_the_same_steps(recompute):
+    def make():
+        torch.manual_seed(1)
+        net = nn.Sequential(
+            nn.Linear(6, 16), nn.GELU(), nn.LayerNorm(16), nn.Dropout(0.2), nn.Linear(16, 3)
+        )
+        return net, torch.optim.AdamW(net.parameters(), lr=0.01)
+
+    data, labels = torch.randn(8, 6), torch.randint(0, 3, (8,))
+
+    def train(compiled):
+        net, optimizer = make()
+        call = torch.compile(net, options={"recompute": recompute}) if compiled else net
+        torch.manual_seed(2)
+        losses = []
+        for _ in range(10):
+            loss = F.cross_entropy(call(data), labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses, [one.detach() for one in net.parameters()]
+
+    (mine, weights), (others, other_weights) = train(True), train(False)
+    assert mine == pytest.approx(others, abs=1e-6)
+    for a, b in zip(weights, other_weights, strict=True):
+        assert torch.allclose(a, b, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
+def test_a_whole_training_step_can_be_one_recording(name):
+    data, labels = torch.randn(8, 6), torch.randint(0, 3, (8,))
+
+    def train(compiled):
+        torch.manual_seed(1)
+        net = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 3))
+        optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.01)
+
+        def step(inputs, targets):
+            loss = F.cross_entropy(net(inputs), targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+
+        call = torch.compile(step) if compiled else step
+        losses = [call(data, labels).item() for _ in range(10)]
+        gradients = [one.grad for one in net.parameters()]
+        return losses, [one.detach() for one in net.parameters()], gradients, call
+
+    mine, others = train(True), train(False)
+    assert equal(mine[:3], others[:3])
+    assert mine[3].compiled.counts["replayed"] >= 6
+
+
+# ------------------------------------------------------------------------------------------------ the API
+def test_compile_is_a_decorator_with_and_without_options():
+    @torch.compile
+    def f(a):
+        """Adds one."""
+        return a + 1
+
+    @torch.compile(backend="eager")
+    def g(a):
+        return a + 1
+
+    assert equal(f(x), x + 1) and equal(g(x), x + 1)
+    assert f.__name__ == "f" and f.__doc__ == "Adds one."
+
+
+def test_a_method_can_be_compiled():
+    class Scaler:
+        def __init__(self, scale):
+            self.scale = scale
+
+        @torch.compile
+        def apply(self, a):
+            return a * self.scale
+
+    two, three = Scaler(2.0), Scaler(3.0)
+    for _ in range(3):
+        assert equal(two.apply(x), x * 2) and equal(three.apply(x), x * 3)
+    two.scale = 5.0
+    assert equal(two.apply(x), x * 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"backend": "nothing"}, RuntimeError, "there is no backend 'nothing'; choose from"),
+        ({"backend": 3}, TypeError, "must be a name or a function, not int"),
+        ({"mode": "fast"}, RuntimeError, "mode 'fast' is unknown"),
+        ({"options": {"speed": 1}}, RuntimeError, "the option 'speed' is unknown"),
+        ({"options": {"code": 1}}, RuntimeError, "expected a bool"),
+        ({"mode": "default", "options": {}}, RuntimeError, "either mode or options"),
+    ],
+)
+def test_bad_options_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        torch.compile(lambda a: a, **options)
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="a function or a Module is needed, not int"):
+        torch.compile(3)
+
+
+def test_disable_returns_the_function_itself():
+    f = lambda a: a  # noqa: E731
+    assert torch.compile(f, disable=True) is f
+
+
+def test_an_optimized_module_is_its_module():
+    net = nn.Sequential(nn.Linear(5, 5), nn.ReLU())
+    call = torch.compile(net)
+    assert list(call.state_dict()) == [f"_orig_mod.{name}" for name in net.state_dict()]
+    assert list(call.parameters())[0] is net[0].weight
+    assert call.get_submodule("_orig_mod.0") is net[0]
+    call.marker = 3
+    assert net.marker == 3 and call.marker == 3
+    assert call._orig_mod is net
+    call.eval()
+    assert not net[0].training
+    with pytest.raises(TypeError, match="can't be pickled"):
+        pickle.dumps(call)
+
+
+def test_a_module_compiled_in_place_copies_and_pickles_as_itself():
+    net = nn.Linear(5, 5)
+    net.compile()
+    for _ in range(3):
+        assert equal(net(x), net.forward(x))
+    assert net._compiled_call_impl.compiled.counts["replayed"] == 2
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        with torch.no_grad():
+            other.weight.zero_()
+        assert equal(other(x), other.forward(x))
+        assert "_compiled_call_impl" not in other.__dict__
+    handle = net.register_forward_hook(lambda module, args, out: out * 2)
+    assert equal(net(x), net.forward(x) * 2)
+    handle.remove()
+    assert equal(net(x), net.forward(x))
+
+
+def test_a_backend_of_ones_own_gets_the_graph():
+    seen = []
+
+    def backend(module, examples):
+        seen.append(([node.target.name for node in module.graph.nodes if node.op == "call_function"], len(examples)))
+        return module.forward
+
+    g = torch.compile(lambda a, b: ((a + b).relu(), a), backend=backend)
+    for _ in range(3):
+        assert equal(g(x, y), ((x + y).relu(), x))
+    assert seen == [(["add", "relu"], 2)]
+    a = x.clone().requires_grad_()
+    for _ in range(2):
+        a.grad = None
+        g(a, y)[0].sum().backward()
+        assert equal(a.grad, ((x + y) > 0).float())
+
+
+def test_a_backend_that_fails_is_named_with_the_function():
+    def backend(module, examples):
+        raise ValueError("no such chip")
+
+    class Net(nn.Module):
+        def forward(self, a):
+            return a + 1
+
+    def f(a):
+        return a + 1
+
+    for given in (f, Net()):
+        line = (f if given is f else Net.forward).__code__.co_firstlineno
+        reason = "the function was recorded, but its backend raised ValueError: no such chip"
+        message = rf"test_compile\.py:{line}: {reason}"
+        with pytest.warns(UserWarning, match=message):
+            assert equal(torch.compile(given, backend=backend)(x), x + 1)
+        with pytest.raises(ValueError, match="no such chip"):
+            torch.compile(given, backend=backend, fullgraph=True)(x)
+
+
+def test_backends_are_listed_and_registered():
+    assert {"tensorlab", "inductor", "eager", "aot_eager"} <= set(torch.compiler.list_backends())
+
+    @torch.compiler.register_backend(name="mine")
+    def backend(module, examples):
+        return module.forward
+
+    g = torch.compile(lambda a: a + 1, backend="mine")
+    assert equal(g(x), x + 1) and equal(g(x), x + 1)
+
+
+def test_a_stance_runs_everything_as_python():
+    g = torch.compile(lambda a: a + 1)
+    g(x)
+    with torch.compiler.set_stance("force_eager"):
+        g(x)
+    assert g.compiled.counts["replayed"] == 0
+    g(x)
+    assert g.compiled.counts["replayed"] == 1
+    with pytest.raises(RuntimeError, match="'fast' is unknown"):
+        torch.compiler.set_stance("fast")
+
+
+def test_reset_forgets_recordings():
+    g = torch.compile(lambda a: a + 1)
+    g(x)
+    g(x)
+    torch.compiler.reset()
+    assert g.compiled.counts == {"replayed": 0, "recorded": 0, "as Python": 0}
+    assert equal(g(x), x + 1)
+
+
+def test_compiled_functions_call_compiled_functions():
+    inner = torch.compile(lambda a: a * 2)
+    outer = torch.compile(lambda a: inner(a) + 1)
+    for _ in range(3):
+        assert equal(outer(x), x * 2 + 1)
+    assert outer.compiled.counts["replayed"] == 2
+
+
+def test_threads_share_recordings():
+    g, wrong = torch.compile(lambda a: (a * 2).tanh() + 1), []
+
+    def work(n):
+        a = torch.full((n + 1,), 0.5)
+        expected = (a * 2).tanh() + 1
+        for _ in range(50):
+            if not equal(g(a), expected):
+                wrong.append(n)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+
+
+def test_calls_leave_no_tensors_behind():
+    net = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 2))
+    call = torch.compile(net)
+
+    def step():
+        call(x).sum().backward()
+        net.zero_grad()
+
+    for _ in range(3):
+        step()
+    before = torch.live_tensors()
+    for _ in range(50):
+        step()
+    assert torch.live_tensors() == before
+
+
+def test_layers_of_other_tools_see_the_ops():
+    from tensorlab._core.recorder import Counter
+
+    g = torch.compile(lambda a: (a * 2).tanh())
+    g(x)
+    g(x)
+    with Counter() as counter:
+        g(x)
+    assert counter.counts == {"mul": 1, "tanh": 1}
+
+
+def test_without_a_compiler_the_ops_run_one_by_one(monkeypatch):
+    monkeypatch.setenv("TENSORLAB_CC", "/nowhere/cc")
+    from tensorlab.compiler import program
+
+    monkeypatch.setattr(program, "warned", set())
+    g = torch.compile(lambda a: (a * 7.25).tanh() - 0.125)
+    with pytest.warns(UserWarning, match="/nowhere/cc"):
+        first = g(x)
+    assert equal(first, (x * 7.25).tanh() - 0.125) and equal(g(x), first)
+    assert g.compiled.counts["replayed"] == 1

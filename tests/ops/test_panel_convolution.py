@@ -1,0 +1,255 @@
+"""Convolution in panels packed from the image, against the definition in float64.
+
+Most tensors hold small whole numbers: all sums are exact then, and results must be equal.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import tensorlab
+
+F = tensorlab.nn.functional
+
+CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
+    "plain": ((3, 5, 9, 8), 8, (3, 3), 1, 1, 1, 1),
+    "a row of a tile too many": ((2, 3, 7, 7), 9, (3, 3), 1, 0, 1, 1),
+    "a row of a tile too few": ((2, 3, 7, 7), 7, (3, 3), 1, 0, 1, 1),
+    "three rows": ((2, 3, 7, 7), 3, (3, 3), 1, 0, 1, 1),
+    "several tiles": ((1, 4, 6, 5), 20, (2, 3), 1, 1, 1, 1),
+    "filters longer than a step": ((2, 30, 5, 4), 6, (3, 3), 1, 1, 1, 1),
+    "filters of many steps": ((1, 67, 3, 3), 4, (3, 3), 1, 1, 1, 1),
+    "panels of several chunks": ((1, 29, 25, 23), 5, (3, 3), 1, 1, 1, 1),
+    "as wide as a panel": ((2, 4, 3, 48), 8, (1, 1), 1, 0, 1, 1),
+    "an element wider than a panel": ((1, 4, 1, 49), 8, (1, 3), 1, (0, 1), 1, 1),
+    "a panel and a vector": ((1, 4, 8, 8), 4, (3, 3), 1, 1, 1, 1),
+    "a panel and a vector and an element": ((1, 4, 5, 13), 4, (3, 3), 1, 1, 1, 1),
+    "one channel": ((2, 1, 11, 10), 16, (5, 5), 1, 2, 1, 1),
+    "groups": ((2, 8, 6, 7), 12, (3, 3), 1, 1, 1, 2),
+    "groups of one channel": ((2, 3, 6, 7), 15, (3, 3), 1, 1, 1, 3),
+    "stride": ((2, 4, 9, 10), 8, (3, 3), 2, 1, 1, 1),
+    "stride larger than the kernel": ((2, 4, 13, 11), 8, (2, 1), (3, 4), 0, 1, 1),
+    "strides and dilations": ((2, 4, 14, 15), 8, (3, 2), (2, 3), (3, 1), (2, 3), 1),
+    "dilation": ((2, 4, 9, 10), 8, (3, 3), 1, 2, 2, 1),
+    "padding larger than the kernel": ((2, 4, 5, 4), 8, (3, 2), 1, (5, 4), 1, 1),
+    "one pixel": ((3, 4, 1, 1), 8, (3, 3), 1, 1, 1, 1),
+    "kernel of one element": ((3, 9, 5, 6), 8, (1, 1), 1, 0, 1, 1),
+    "kernel of one element with stride": ((3, 9, 5, 6), 8, (1, 1), 2, 1, 1, 1),
+    "kernel as large as the image": ((3, 4, 4, 5), 8, (4, 5), 1, 0, 1, 1),
+    "signal": ((2, 6, 50), 8, (5,), 2, 3, 2, 1),
+    "volume": ((2, 4, 5, 4, 6), 8, (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 1), 1),
+    "gaps much larger than the image": ((1, 4, 3, 3), 4, (3, 3), 1, 1000, 1000, 1),
+}
+
+
+def tuple_of(number, n):
+    return (number,) * n if isinstance(number, int) else number
+
+
+def patches_of(padded, tap, out_sizes, stride, dilation):
+    """Index what one weight of the kernel sees at all places."""
+    return (
+        slice(None),
+        slice(None),
+        *(
+            slice(at * far, at * far + (size - 1) * step + 1, step)
+            for at, far, size, step in zip(tap, dilation, out_sizes, stride, strict=True)
+        ),
+    )
+
+
+def definition(x, weight, grad, stride, padding, dilation, groups):
+    """The output and both gradients, weight after weight."""
+    n = x.ndim - 2
+    stride, padding, dilation = (tuple_of(each, n) for each in (stride, padding, dilation))
+    out_channels, channels = weight.shape[0] // groups, weight.shape[1]
+    margins = [(0, 0), (0, 0), *((size, size) for size in padding)]
+    padded = np.pad(x, margins)
+    grad_padded, grad_weight = np.zeros_like(padded), np.zeros_like(weight)
+    out = np.zeros_like(grad)
+    for tap in itertools.product(*map(range, weight.shape[2:])):
+        seen = patches_of(padded, tap, grad.shape[2:], stride, dilation)
+        for group in range(groups):
+            rows = slice(group * out_channels, (group + 1) * out_channels)
+            columns = slice(group * channels, (group + 1) * channels)
+            matrix = weight[(rows, slice(None), *tap)]
+            out[:, rows] += np.einsum("oc,nc...->no...", matrix, padded[seen][:, columns])
+            grad_padded[seen][:, columns] += np.einsum("oc,no...->nc...", matrix, grad[:, rows])
+            grad_weight[(rows, slice(None), *tap)] += np.einsum(
+                "nop,ncp->oc",
+                grad[:, rows].reshape(len(x), out_channels, -1),
+                padded[seen][:, columns].reshape(len(x), channels, -1),
+            )
+    inner = tuple(
+        slice(a, size - a) for (a, _), size in zip(margins[2:], grad_padded.shape[2:], strict=True)
+    )
+    return out, grad_padded[(slice(None), slice(None), *inner)], grad_weight
+
+
+def numbers_for(case, make):
+    shape, out_channels, kernel, stride, padding, dilation, groups = case
+    n = len(kernel)
+    reach = [far * (size - 1) for far, size in zip(tuple_of(dilation, n), kernel, strict=True)]
+    out_sizes = [
+        (size + 2 * pad - far - 1) // step + 1
+        for size, pad, far, step in zip(
+            shape[2:], tuple_of(padding, n), reach, tuple_of(stride, n), strict=True
+        )
+    ]
+    weight_shape = (out_channels, shape[1] // groups, *kernel)
+    return make(shape), make(weight_shape), make((shape[0], out_channels, *out_sizes))
+
+
+def whole_numbers():
+    rng = np.random.default_rng(0)
+    return lambda shape: rng.integers(-4, 5, shape).astype("float64")
+
+
+def normal_numbers():
+    rng = np.random.default_rng(0)
+    return lambda shape: rng.standard_normal(shape)
+
+
+def results(x, weight, grad, dtype, **settings):
+    """The same by tensorlab."""
+    x, weight = (tensorlab.from_numpy(each.astype(dtype)).requires_grad_() for each in (x, weight))
+    out = getattr(F, f"conv{x.ndim - 2}d")(x, weight, **settings)
+    out.backward(tensorlab.from_numpy(grad.astype(dtype)))
+    return [each.detach().numpy() for each in (out, x.grad, weight.grad)]
+
+
+def settings_of(case):
+    return dict(zip(("stride", "padding", "dilation", "groups"), case[3:], strict=True))
+
+
+@pytest.fixture(params=[1, 2, 3])
+def threads(request):
+    before = tensorlab.get_num_threads()
+    tensorlab.set_num_threads(request.param)
+    yield request.param
+    tensorlab.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", CASES)
+def test_output_and_gradients_are_what_the_definition_says(name, dtype):
+    case = CASES[name]
+    numbers = numbers_for(case, whole_numbers())
+    ours = results(*numbers, dtype, **settings_of(case))
+    for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
+        assert mine.dtype == dtype
+        np.testing.assert_array_equal(mine, right)
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 33, 31), (2, 8, 33, 31), (5, 8, 23, 21)])
+def test_threads_share_images_and_rows(shape, threads):
+    case = (shape, 37, (3, 3), 1, 1, 1, 1)
+    numbers = numbers_for(case, whole_numbers())
+    ours = results(*numbers, "float32", **settings_of(case))
+    for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
+        np.testing.assert_array_equal(mine, right)
+
+
+def test_groups_are_shared_by_threads(threads):
+    case = ((3, 8, 33, 31), 18, (3, 3), 1, 1, 1, 2)
+    numbers = numbers_for(case, whole_numbers())
+    ours = results(*numbers, "float64", **settings_of(case))
+    for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
+        np.testing.assert_array_equal(mine, right)
+
+
+def test_output_and_image_gradient_do_not_depend_on_the_number_of_threads():
+    case = ((3, 19, 23, 21), 21, (3, 3), 1, 1, 1, 1)
+    numbers = numbers_for(case, normal_numbers())
+    before = tensorlab.get_num_threads()
+    found = []
+    for number in (1, 2, 5):
+        tensorlab.set_num_threads(number)
+        found.append(results(*numbers, "float32", **settings_of(case))[:2])
+    tensorlab.set_num_threads(before)
+    for other in found[1:]:
+        for mine, first in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(mine, first)
+
+
+@pytest.mark.parametrize("dtype, error", [("float32", 3e-6), ("float64", 3e-15)])
+def test_rounding_errors_are_those_of_a_sum(dtype, error):
+    case = ((4, 64, 14, 13), 32, (3, 3), 1, 1, 1, 1)
+    numbers = [each.astype("float32") for each in numbers_for(case, normal_numbers())]
+    numbers = [each.astype("float64") for each in numbers]
+    ours = results(*numbers, dtype, **settings_of(case))
+    for mine, right in zip(ours, definition(*numbers, *case[3:]), strict=True):
+        assert abs(mine - right).max() < error * abs(right).max()
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_an_infinity_reaches_only_those_who_see_it(stride):
+    case = ((2, 4, 7, 9), 6, (3, 3), stride, 1, 1, 1)
+    x, weight, grad = numbers_for(case, whole_numbers())
+    weight[weight == 0] = 1
+    grad[grad == 0] = 1
+    x[1, 2, 3, 8] = np.inf
+    ours = results(x, weight, grad, "float32", **settings_of(case))
+    for mine, right in zip(ours, definition(x, weight, grad, *case[3:]), strict=True):
+        np.testing.assert_array_equal(mine, right)
+    assert 0 < np.isinf(ours[0]).sum() < ours[0].size // 4
+    assert np.isfinite(ours[0][0]).all()
+    grad[0, 5, 0, 0] = np.nan
+    _, by_x, by_weight = results(x, weight, grad, "float32", **settings_of(case))
+    assert np.isnan(by_weight[5]).any()
+    assert not np.isnan(by_weight[4]).any()
+    assert np.isnan(by_x[0, :, :2, :2]).all()
+    assert np.isfinite(by_x[0, :, 3:]).all()
+
+
+def test_a_batch_without_images_has_an_empty_output_and_a_zero_gradient():
+    x = tensorlab.zeros(0, 4, 5, 5, requires_grad=True)
+    weight = tensorlab.ones(8, 4, 3, 3, requires_grad=True)
+    out = F.conv2d(x, weight)
+    out.sum().backward()
+    assert out.shape == (0, 8, 3, 3)
+    assert x.grad.shape == (0, 4, 5, 5)
+    assert (weight.grad == 0).all()
+
+
+def test_strides_of_the_tensors_do_not_matter():
+    case = ((2, 4, 6, 9), 8, (3, 2), 1, 1, 1, 1)
+    x, weight, grad = numbers_for(case, whole_numbers())
+    right = definition(x, weight, grad, *case[3:])
+    tensors = [
+        tensorlab.from_numpy(np.ascontiguousarray(each.swapaxes(0, 3))).transpose(0, 3)
+        for each in (x, weight, grad)
+    ]
+    assert not any(each.is_contiguous() for each in tensors)
+    x, weight = (each.detach().requires_grad_() for each in tensors[:2])
+    out = F.conv2d(x, weight, padding=1)
+    out.backward(tensors[2])
+    for mine, expected in zip((out, x.grad, weight.grad), right, strict=True):
+        np.testing.assert_array_equal(mine.detach().numpy(), expected)
+
+
+def test_a_bias_is_added_once():
+    case = ((2, 30, 6, 9), 8, (3, 3), 1, 1, 1, 1)
+    x, weight, grad = numbers_for(case, whole_numbers())
+    bias = np.arange(8.0)
+    out = F.conv2d(*map(tensorlab.from_numpy, (x, weight, bias)), padding=1).numpy()
+    right = definition(x, weight, grad, *case[3:])[0] + bias[:, None, None]
+    np.testing.assert_array_equal(out, right)
+
+
+def test_a_transposed_convolution_is_the_gradient_by_the_input():
+    case = ((2, 6, 7, 8), 10, (3, 3), 1, 1, 1, 1)
+    x, weight, grad = numbers_for(case, whole_numbers())
+    out = F.conv_transpose2d(*map(tensorlab.from_numpy, (grad, weight)), padding=1).numpy()
+    np.testing.assert_array_equal(out, definition(x, weight, grad, *case[3:])[1])
+
+
+@pytest.mark.parametrize("channels", [1, 4])
+def test_padding_of_two_billion_is_not_copied(channels):
+    far = 2**31 - 1
+    x = tensorlab.arange(4.0 * channels).reshape(1, channels, 2, 2)
+    weight = tensorlab.ones(4, channels, 3, 3)
+    out = F.conv2d(x, weight, padding=far, dilation=far)
+    assert (out == x.sum(1, keepdim=True)).all()
+    assert out.shape == (1, 4, 2, 2)
