@@ -17,8 +17,9 @@ from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
 from .compiled_node import Differentiation
-from .joint.functionalize import Slot, functionalize
+from .joint.functionalize import functionalize
 from .joint.joint import joint
+from .joint.results import Slot
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import PASSES, run_passes
@@ -139,11 +140,11 @@ class Piece:
     plan : Plan
     """
 
-    def __init__(self, graph, settings, inputs):
+    def __init__(self, graph, settings, inputs, folds):
         self.graph = graph
         self.before = len(calls_of(graph))
         self.changes = run_passes(graph, inputs, settings.passes)
-        self.steps = schedule(graph) if settings.code else [Call(node) for node in calls_of(graph)]
+        self.steps = schedule(graph, folds) if settings.code else [Call(node) for node in calls_of(graph)]
         self.plan = None
 
     @property
@@ -157,13 +158,13 @@ class Piece:
         return self
 
 
-def make_pieces(graphs, settings, inputs=()):
+def make_pieces(graphs, settings, inputs=(), *, folds=True):
     """A Piece with its plan for each graph; their kernels are compiled together.
 
     `inputs`: for each graph tensors that it may be tried on, where there are any.
     """
     pieces = [
-        Piece(graph, settings, tensors)
+        Piece(graph, settings, tensors, folds)
         for graph, tensors in itertools.zip_longest(graphs, inputs)
     ]
     # kernels of one name differ at most in their comments
@@ -197,7 +198,7 @@ def direct_result(functional):
     if functional.writes or not isinstance(functional.structure, Slot):
         return None
     (result,) = functional.results
-    return result.number if result.kind == "made" and not result.views else None
+    return result.index if result.kind == "made" and not result.views else None
 
 
 class Straight:
@@ -274,7 +275,8 @@ class Branching:
         if self.records:
             plans = [build_plan(graph, records=True) for graph in graphs]
         else:
-            pieces = make_pieces(graphs, self.settings)
+            # a value that Python looks at must be the same one, to the last bit
+            pieces = make_pieces(graphs, self.settings, folds=False)
             self.pieces += pieces
             plans = [piece.plan for piece in pieces]
         for branch, plan in zip(changed, plans, strict=True):
