@@ -60,7 +60,7 @@ def assume_constant_result(fn):
             return fn(*args, **kwargs)
         with recording.observer.looking_away(), recording.recorder.looking_away():
             result = fn(*args, **kwargs)
-        recording.keep_constant(result)
+            recording.keep_constant(result)
         return result
 
     return constant

@@ -349,16 +349,16 @@ cdef class GuardCheck:
         elif kind == OBJECT:
             return <PyObject*>Py_TYPE(<object>container) == record.expected and has_dict(container, record.key)
         elif kind == ARGUMENT:
-            found = PyTuple_GET_ITEM(args, record.count)
+            found = PyTuple_GET_ITEM(args, record.number)
         elif kind == KEYWORD:
             if kwargs is None:
                 return False
             found = <PyObject*>kwargs
         elif kind == ITEM:
             if Py_TYPE(<object>container).tp_flags & LIST_FLAG:
-                found = PyList_GET_ITEM(<object>container, record.count)
+                found = PyList_GET_ITEM(<object>container, record.number)
             else:
-                found = PyTuple_GET_ITEM(<object>container, record.count)
+                found = PyTuple_GET_ITEM(<object>container, record.number)
         elif kind == CELL:
             found = PyCell_GET(container)
             if found == NULL:

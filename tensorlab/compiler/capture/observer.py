@@ -35,6 +35,14 @@ def is_own_frame(frame):
     return frame.f_code.co_filename.startswith(PACKAGE)
 
 
+def is_numpy_for_own(frame):
+    """Does a frame run NumPy's code because tensorlab's own called it, to make a table of indices for instance?"""
+    began = frame
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "numpy":
+        frame = frame.f_back
+    return frame is not began and frame is not None and is_own_frame(frame)
+
+
 def user_frame(frame):
     """The innermost frame, from this one outwards, that runs the user's code; None if there is none."""
     while frame is not None and (
@@ -124,7 +132,7 @@ class Observer:
     # ------------------------------------------------------------ frames
     def enter(self, frame):
         key = frame.f_code, id(frame.f_globals)
-        if key not in self.entered:
+        if key not in self.entered and not is_numpy_for_own(frame):
             self.entered.add(key)
             module = frame.f_globals.get("__name__", "")
             if is_own_frame(frame):
@@ -202,8 +210,11 @@ class Observer:
     # ------------------------------------------------------------ builtins
     def call(self, frame, builtin):
         if is_own_frame(frame):
-            return
-        if not is_pure(builtin):
+            if builtin in DYNAMIC:
+                self.state.read_unnamed(only_registered=True)
+        elif is_numpy_for_own(frame):
+            pass
+        elif not is_pure(builtin):
             self.refuse(f"calls {name_of_builtin(builtin)}", frame)
         elif builtin in DYNAMIC or (
             builtin.__name__ == "format" and isinstance(builtin.__self__, str)

@@ -12,7 +12,7 @@ import types
 
 from .guard_check import MISSING, history_of, memory_layout_of
 from .kinds import Unknown, dict_of, is_always_fixed, is_of_tensorlab, kind_of, slots_of
-from .pure import is_higher_order, is_pure, refusal_of_module
+from .pure import is_higher_order, is_library, is_pure, refusal_of_module
 from .sources import Source
 
 __all__ = ["OuterState", "Thing"]
@@ -151,7 +151,7 @@ class OuterState:
         gradient = thing.copy[0][2]
         if gradient is not None:
             self.reach(
-                gradient, Source("gradient", thing.source, None, f"{thing.source.text}.grad"), False
+                gradient, Source("gradient", thing.source, None, f"{thing.source.text}.grad")
             )
         self.reach_attributes(thing)
 
@@ -358,6 +358,18 @@ class OuterState:
         return thing
 
     # ------------------------------------------------------------ after the call
+    def hidden_reads(self):
+        """Yield a sentence for each thing that the function may have read, and that no guard can compare."""
+        if self.hidden_call and self.hidden_caller:
+            yield f"may call {self.hidden_call} by {self.hidden_caller}, where it can't be seen"
+        for thing in self.things.values() if self.reads_all else ():
+            if (
+                thing.kind == "namespace"
+                and thing.before is not None
+                and not is_library(thing.value.__name__)
+            ):
+                yield f"reads attributes by names that it computes, maybe of the module {thing.source.text}"
+
     def changes(self):
         """Yield (sentence, names) for each object of the outside that is not as it was, with the names in question."""
         for thing in self.things.values():

@@ -148,12 +148,13 @@ _REASONS = {
     "is more than the values of a tensor": """
         register_hook register_post_accumulate_grad_hook retain_grad retains_grad register_prehook grad_fn
         next_functions _version _base _is_view storage_offset is_shared share_memory_ saved_tensors_hooks
+        output_nr _storage_address _is_lazy_clone _lazy_clone
         """,
     "reads or changes the state of a generator": """
         manual_seed seed initial_seed get_state set_state get_rng_state set_rng_state fork_rng
         """,
     "reads or changes a setting": """
-        set_default_dtype set_default_device set_num_threads get_num_threads set_printoptions
+        set_default_dtype set_default_device set_num_threads get_num_threads set_printoptions backends
         """,
 }
 _REFUSED = {name: reason for reason, names in _REASONS.items() for name in names.split()}

@@ -14,7 +14,7 @@ from tensorlab._core.overrides import active_modes
 from tensorlab._core.recording import has_released
 from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
-from tensorlab.random import get_rng_state, set_rng_state
+from tensorlab.random import default_generator
 
 from .guard_check import history_of, is_packing, memory_layout_of, storage_of
 from .guards import Guards
@@ -97,7 +97,7 @@ class Recording:
     def keep_constant(self, result):
         """Take the tensors of a result for constants: a replay uses these very ones."""
         for x in tensors_in(result):
-            self.state.reach(x, Source.constant(x, "a constant result"), False)
+            self.state.reach(x, Source.constant(x, "a constant result"))
 
     # ------------------------------------------------------------ the run
     def run(self):
@@ -141,10 +141,8 @@ class Recording:
         state = self.state
         for reason, names in state.changes():
             self.conclude(reason, place_of_store(self.observer.code, names))
-        if state.hidden_call and state.hidden_caller:
-            self.conclude(
-                f"may call {state.hidden_call} by {state.hidden_caller}, where it can't be seen"
-            )
+        for reason in state.hidden_reads():
+            self.conclude(reason)
         if self.refusal is None:
             try:
                 return self.trace(result)
@@ -163,7 +161,7 @@ class Recording:
             [source for _, source, _ in inputs],
             grads,
             self.grad_enabled,
-            draws_random(calls),
+            generators_of(calls),
             self.is_spent,
         )
         tensors = [x for x, _, _ in inputs]
@@ -269,11 +267,7 @@ def record(function, args=(), kwargs=None):
         return function(*args, **kwargs), Refusal(reason, *place[:2])
     recording = Recording(function, args, kwargs)
     result = recording.run()
-    state = get_rng_state()  # ops run on meta to see what layout they give, and some draw numbers there
-    try:
-        return result, recording.outcome(result)
-    finally:
-        set_rng_state(state)
+    return result, recording.outcome(result)
 
 
 def why_not_now():
@@ -325,11 +319,16 @@ def place_of(frame):
     return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
 
-def draws_random(calls):
-    return any(
-        "generator" in call.op.params and call.arguments[call.op.params.index("generator")] is None
-        for call in calls
-    )
+def generators_of(calls):
+    """The generators that ops draw from; an op that is given None takes the default one."""
+    found = []
+    for call in calls:
+        if "generator" in call.op.params:
+            generator = call.arguments[call.op.params.index("generator")]
+            generator = default_generator if generator is None else generator
+            if generator not in found:
+                found.append(generator)
+    return found
 
 
 def shares_memory(calls, result, inputs):

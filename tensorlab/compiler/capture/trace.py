@@ -9,6 +9,7 @@ from tensorlab._core.tensor import Size, TensorBase
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.fx import Graph, Node
 from tensorlab.ops.creation import empty_strided
+from tensorlab.random import default_generator
 
 from .guard_check import same_value
 
@@ -59,14 +60,16 @@ class Trace:
     grad_assignments : list of (placeholder Node, Node or None): tensors whose `.grad` is another one after the call
     grad_enabled : bool, grad mode at entry
     draws_random : bool, whether an op reads the default generator
+    generators : list of Generator, those that ops draw from, the default one included
     is_spent : bool, whether backward has run through the history of every result that has one: it can't run again
     value_reads : list of Node, the calls of `item`, `truth`, `tolist` and `sizes`, in order; `meta["val"]` is
         what was read
     """
 
-    def __init__(self, graph, inputs, grad_assignments, grad_enabled, draws_random, is_spent=False):
+    def __init__(self, graph, inputs, grad_assignments, grad_enabled, generators, is_spent=False):
         self.graph, self.inputs, self.grad_assignments = graph, inputs, grad_assignments
-        self.grad_enabled, self.draws_random, self.is_spent = grad_enabled, draws_random, is_spent
+        self.grad_enabled, self.generators, self.is_spent = grad_enabled, generators, is_spent
+        self.draws_random = default_generator in generators
         self.value_reads = [node for node in graph.nodes if is_value_read(node)]
         self.guards = None
 
@@ -276,7 +279,8 @@ def has_unknown_sizes(call, metas):
             return on_meta(tuple(value.shape), value.stride(), value.dtype)
         return type(value)(map(as_meta, value)) if type(value) in (tuple, list) else value
 
-    if call.op.writes or call.op.is_view or call.op.is_pointwise:
+    op = call.op
+    if op.writes or op.is_view or op.is_pointwise or "generator" in op.params:  # that would draw
         return False
     try:
         result = call.op(*as_meta(call.arguments))

@@ -170,6 +170,8 @@ class Open:
 def test_an_object_among_the_arguments_may_be_another_one_like_it():
     slotted = traced(lambda batch: batch.x * batch.size, Batch(2, ones(2)))
     assert slotted.guards.check((Batch(2, ones(2)),), None)
+    other = Batch(2, ones(2))
+    assert slotted.guards.match((other,)) == [slotted.inputs[0].fetch((other,), {})] == [other.x]
     assert not slotted.guards.check((Batch(3, ones(2)),), None)
     assert not slotted.guards.check((Batch(2, ones(3)),), None)
     empty = Batch(2, ones(2))
@@ -554,6 +556,17 @@ def test_cells_count():
     assert trace.guards.check((ones(2),), None)
     clear()
     assert not trace.guards.check((ones(2),), None)
+
+
+def test_a_tensor_in_a_cell_is_an_input():
+    kept = ones(2)
+    trace = traced(lambda x: x * kept, ones(2))
+    assert [s.text for s in trace.inputs] == ["args[0]", "kept"]
+    assert trace.inputs[1].fetch((ones(2),), {}) is kept
+    assert trace.guards.match((ones(2),))[1] is kept
+    first, kept = kept, torch.zeros(2)
+    assert trace.inputs[1].fetch((ones(2),), {}) is kept is not first
+    assert trace.guards.match((ones(2),))[1] is kept
 
 
 def test_methods_and_partials_are_followed():

@@ -25,6 +25,7 @@ import pytest
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture import Trace, record
+from tests.compiler.capture import programs as PROGRAMS
 from tests.compiler.capture.interpreter import interpret, same_bits
 
 NUMBER, WORDS, TABLE, COUNTER = 2.5, ["a", "bc"], {"p": 3, "q": {"r": [1, 2]}}, 0
@@ -91,6 +92,8 @@ CONFIG, SLOTTED, SETTINGS, MODE, DOTTED = (
     Words(rate=2.0),
 )
 QUEUE, NUMBERS, GENERATOR = collections.deque([1]), iter([1, 2, 3]), (i for i in range(9))
+HOOKED, SET_OF_OBJECTS = torch.ones(3, requires_grad=True), {CONFIG}
+HOOKED.register_hook(lambda grad: grad)
 ARRAY, LOCK, REFERENCE = np.ones(3, dtype=np.float32), threading.Lock(), weakref.ref(CONFIG)
 
 
@@ -662,6 +665,19 @@ def caught_op_on_values(x):
         return x
 
 
+def backward_to_a_hook(x):
+    (HOOKED * x).sum().backward()
+    return x
+
+
+def uses_a_set_of_objects(x):
+    return x * len(SET_OF_OBJECTS)
+
+
+def reads_a_module_by_a_computed_name(x):
+    return x * len(getattr(PROGRAMS, "PLA" + "IN"))
+
+
 OUTSIDE = "comes from outside"
 REFUSED = [
     (assigns_a_global, "assigns the global COUNTER"),
@@ -715,6 +731,9 @@ REFUSED = [
     (leaves_no_grad, "leaves another grad mode"),
     (has_its_own_backward, "autograd.Function"),
     (caught_op_on_values, "lets"),
+    (backward_to_a_hook, "backward to a tensor that has hooks"),
+    (uses_a_set_of_objects, "a set of something else than numbers and strings"),
+    (reads_a_module_by_a_computed_name, "by names that it computes, maybe of the module PROGRAMS"),
 ]
 
 

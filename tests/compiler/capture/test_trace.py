@@ -48,6 +48,7 @@ def test_each_call_is_a_node_with_complete_arguments():
     assert (values.meta["requires_grad"], indices.meta["requires_grad"]) == (True, False)
     assert [tuple(one.shape) for one in largest.meta["val"]] == [(2,), (2,)]
     assert [one.dtype for one in largest.meta["val"]] == [torch.float32, torch.int64]
+    assert [tuple(node.meta["val"].shape) for node in (total, product)] == [(2,), (2, 3)]
     assert placeholder.meta["val"].is_meta
     assert (placeholder.meta["val"].shape, placeholder.meta["val"].stride()) == (
         x.shape,
@@ -83,6 +84,12 @@ def test_a_generator_of_the_programs_own_is_no_default_one():
     generator = torch.Generator()
     trace = traced(lambda x: x + torch.rand(3, generator=generator), torch.ones(3))
     assert not trace.draws_random
+    assert trace.generators == [generator]
+    both = traced(
+        lambda x: x + torch.rand(3) + torch.rand(3, generator=generator) + torch.rand(3),
+        torch.ones(3),
+    )
+    assert both.generators == [torch.default_generator, generator]
     assert any(generator in node.args for node in trace.graph.nodes)
 
 
@@ -102,6 +109,18 @@ def test_ops_on_lists_have_an_item_for_each_new_tensor():
     assert calls(trace) == ["unbind", "stack"]
     (stack,) = [node for node in trace.graph.nodes if node.target is REGISTRY["stack"]]
     assert [node.args[1] for node in stack.args[0]] == [2, 1, 0]
+
+
+def test_ops_that_return_lists_of_arguments_have_no_items():
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.ones(2)
+    optimizer = torch.optim.SGD([x], lr=0.1, momentum=0.9)
+    optimizer.step()
+    trace = traced(lambda: optimizer.step())
+    assert calls(trace) == [
+        node.target.name for node in trace.graph.nodes if node.op == "call_function"
+    ]
+    assert "sgd_step_" in calls(trace)
 
 
 def test_a_list_is_noted_as_it_was_when_an_op_took_it():
