@@ -152,6 +152,13 @@ def test_a_pass_checks_before_and_after():
     module = fx.symbolic_trace(Net())
     assert Checked()(module).modified is True
     assert seen == ["before", "call", module]
+
+    class InPlace(Checked):
+        def call(self, graph_module):
+            return None
+
+    assert InPlace()(module) is None
+    assert seen[-1] is module
     with pytest.raises(NotImplementedError, match="PassBase: has no call"):
         PassBase()(module)
 
@@ -422,6 +429,22 @@ def test_a_replacement_brings_its_modules():
     assert net.new.weight.tolist() == replacement.new.weight.tolist()
     x = numbers(tensorlab, 1, 2)
     assert tensorlab.allclose(net(x), replacement(net.used(x)))
+
+
+def test_what_was_replaced_runs_at_once_and_leaves_the_replacement_alone():
+    module = fx.symbolic_trace(lambda x: (x + 1) * 2)
+    assert len(fx.replace_pattern(module, lambda x: x + 1, lambda x: x - 1)) == 1
+    assert module(5) == 8
+    module.add_submodule("mine", nn.Linear(1, 1))
+    fx.replace_pattern(module, lambda x: x - 1, lambda x: x + 3)
+    assert module(5) == 16
+    assert module.mine is not None
+    replacement = fx.symbolic_trace(lambda x: x - 3)
+    replacement.add_submodule("theirs", nn.Linear(1, 1))
+    fx.replace_pattern(module, lambda x: x + 3, replacement)
+    assert module(5) == 4
+    assert not hasattr(module, "mine")
+    assert hasattr(replacement, "theirs")
 
 
 def test_a_pattern_must_be_one_piece_of_the_graph():
