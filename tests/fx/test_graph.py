@@ -1,8 +1,10 @@
 """Graphs: making, copying and erasing nodes, names, source, printing, lint."""
 
 import copy
+import enum
 import math
 import operator
+from typing import NamedTuple
 
 import pytest
 from tensorlab._core.op import REGISTRY
@@ -309,6 +311,26 @@ def test_every_kind_of_target_has_its_source():
         assert name in code.globals
     assert code.globals["add"] is REGISTRY["add"]
     assert code.globals["math_sqrt"] is math.sqrt
+
+
+class Point(NamedTuple):
+    x: object
+    y: object
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+def test_tensors_named_tuples_and_enums_as_arguments_become_globals():
+    kept = tensorlab.ones(2)
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_function(list, ((x, kept, Point(x, 1), Color.RED),)))
+    code = graph.python_code("self")
+    assert "list((x, tensor, tests_fx_test_graph_Point(x, 1), Color.RED))" in code.src
+    assert code.globals["tensor"] is kept
+    assert function_of(graph)(5) == [5, kept, Point(5, 1), Color.RED]
 
 
 def test_two_functions_of_one_name_get_two_names():
