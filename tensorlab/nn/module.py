@@ -77,7 +77,7 @@ class Module(Hooked, Stateful):
     training : bool, set by `train` and `eval`; read by layers such as Dropout
     """
 
-    training = True
+    training: bool
     dump_patches = False
     _compiler = None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
     _version = 1  # of the layout of the state dict, for subclasses that change theirs

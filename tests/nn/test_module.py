@@ -553,3 +553,24 @@ def test_a_parameter_is_copied_once_in_one_copy():
     assert first is not weight
     memo = {}
     assert weight.__deepcopy__(memo) is weight.__deepcopy__(memo)
+
+
+def test_gradients_move_to_meta_with_their_parameters():
+    for package in (tensorlab, require_torch()):
+        layer = package.nn.Linear(2, 3)
+        layer.weight.grad = package.ones(3, 2)
+        layer.to("meta")
+        assert layer.weight.is_meta
+        assert layer.weight.grad.is_meta
+        assert layer.weight.grad.shape == (3, 2)
+        assert layer.bias.grad is None
+
+
+@pytest.mark.parametrize("recurse", [True, False])
+def test_memory_is_given_to_the_modules_inside_only_if_asked(recurse):
+    for package in (tensorlab, require_torch()):
+        layer = package.nn.Sequential(package.nn.Linear(2, 3, device="meta"))
+        layer.scale = package.nn.Parameter(package.ones(2, device="meta"))
+        assert layer.to_empty(device="cpu", recurse=recurse) is layer
+        assert not layer.scale.is_meta
+        assert layer[0].weight.is_meta is not recurse
