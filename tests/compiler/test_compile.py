@@ -5,6 +5,7 @@ import math
 import pickle
 import threading
 import warnings
+from typing import NamedTuple
 
 import pytest
 
@@ -88,9 +89,32 @@ def test_python_numbers_are_compared_by_type_and_value():
 
 def test_results_may_be_nested_and_hold_numbers():
     def f(a):
-        return {"sum": a.sum(), "pair": (a + 1, [a * 2, None, 3])}
+        return {"largest": a.amax(), "pair": (a + 1, [a * 2, None, 3])}
 
     follow(f, (x,), (y,), (x,), replays=2)
+
+
+class Pair(NamedTuple):
+    first: torch.Tensor
+    second: list
+
+
+def test_named_tuples_keep_their_class():
+    follow(lambda a: Pair(a + 1, [a * 2]), *[(x,)] * 3, replays=2)
+
+
+def test_reductions_in_rows_are_as_exact_as_those_of_the_ops():
+    def f(a):
+        return (a * 2).sum(1), F.softmax(a, -1), F.layer_norm(a, (500,)), (a - a.mean(0)).square().mean()
+
+    g = torch.compile(f)
+    a = torch.randn(40, 500)
+    exact = f(a.double())
+    for _ in range(2):
+        for mine, plain, right in zip(g(a), f(a), exact, strict=True):
+            error = (plain.double() - right).abs().max().item()
+            assert (mine.double() - right).abs().max().item() <= max(2 * error, 1e-7)
+    assert g.compiled.counts["replayed"] == 1
 
 
 def test_an_argument_that_is_returned_is_the_same_object():
