@@ -10,7 +10,7 @@
 from ..fx import GraphModule
 from .build import nodes_in
 from .cannot_compile import CannotCompile
-from .program import ByCalls, Settings, functional_of, make_program
+from .program import ByCalls, Settings, functional_of, inputs_with_grad, make_program
 
 __all__ = ["find", "list_backends", "register_backend"]
 
@@ -38,7 +38,7 @@ class Eager:
     def make(self, trace, settings):
         if trace.value_reads or trace.grad_assignments:
             return make_program(trace, Settings(code=False))
-        return ByCalls(functional_of(trace))
+        return ByCalls(functional_of(trace), inputs_with_grad(trace))
 
     def extend(self, program, trace):
         program.add(functional_of(trace))

@@ -18,7 +18,7 @@ from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
 from .compiled_node import Differentiation
 from .joint.functionalize import functionalize
-from .joint.joint import joint
+from .joint.joint import LostHistory, check_histories, joint
 from .joint.results import Slot
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
@@ -26,7 +26,7 @@ from .passes import PASSES, run_passes
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
-__all__ = ["Settings", "functional_of", "make_program", "shared_memory"]
+__all__ = ["Settings", "functional_of", "inputs_with_grad", "make_program", "shared_memory"]
 
 
 class Settings:
@@ -59,23 +59,30 @@ def make_program(trace, settings):
     functional = functional_of(trace)
     if trace.grad_assignments and not trace.is_spent and has_followed_results(trace):
         raise CannotCompile("it runs backward, and returns a result through which backward can run again")
-    wants_grad = [
-        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
-        for node in trace.graph.find_nodes(op="placeholder")
-    ]
+    wants_grad = inputs_with_grad(trace)
     reads = any(is_value_read(node) for node in functional.graph.nodes)
     if not any(wants_grad) or trace.grad_assignments:
         return Branching(functional, settings) if reads else Straight(functional, settings)
     if reads:
-        return Branching(functional, settings, records=True)
+        return Branching(functional, settings, wants_grad)
     try:
         whole = joint(functional, wants_grad, "recompute" if settings.recompute else "save")
+    except LostHistory:
+        raise
     except CannotCompile as reason:
         log("graph", f"backward is not compiled: {reason}")
-        return ByCalls(functional)
+        return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings)
     return Differentiable(functional, whole, settings)
+
+
+def inputs_with_grad(trace):
+    """For each placeholder whether it wants a gradient through the results of the call."""
+    return [
+        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
+        for node in trace.graph.find_nodes(op="placeholder")
+    ]
 
 
 def has_followed_results(trace):
@@ -219,8 +226,11 @@ class Straight:
 class ByCalls:
     """The calls of the graph, recorded by autograd one by one."""
 
-    def __init__(self, functional):
-        self.functional, self.pieces = functional, []
+    pieces = ()
+
+    def __init__(self, functional, wants_grad):
+        check_histories(functional, wants_grad)
+        self.functional = functional
         self.plan = build_plan(functional.graph, records=True)
 
     def compute(self, inputs):
@@ -258,10 +268,10 @@ class Differentiable:
 
 
 class Branching:
-    """A tree of plans. With `records` the plans are calls, which autograd records."""
+    """A tree of plans. Where an input wants a gradient the plans are calls, which autograd records."""
 
-    def __init__(self, functional, settings, *, records=False):
-        self.settings, self.records = settings, records
+    def __init__(self, functional, settings, wants_grad=()):
+        self.settings, self.wants_grad = settings, wants_grad
         self.inputs = functional.graph.find_nodes(op="placeholder")
         self.root = Branch(None)
         self.ends, self.pieces = {}, []  # last branch of a path: its Functional
@@ -269,10 +279,11 @@ class Branching:
 
     def add(self, functional):
         """Add the path of another recording, which saw another value somewhere."""
+        check_histories(functional, self.wants_grad)
         changed, end = add_path(self.root, functional.graph, self.inputs)
         self.ends[end] = functional
         graphs = [graph_of(branch, self.inputs) for branch in changed]
-        if self.records:
+        if any(self.wants_grad):
             plans = [build_plan(graph, records=True) for graph in graphs]
         else:
             # a value that Python looks at must be the same one, to the last bit
