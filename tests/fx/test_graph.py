@@ -173,8 +173,17 @@ def test_a_node_is_erased_only_when_nothing_uses_it():
     with pytest.warns(UserWarning, match="already erased"):
         graph.erase_node(n["add"])
     assert len(graph.nodes) == 4
+    assert n["y"].next is n["relu"]
+    assert n["relu"].prev is n["y"]
     with pytest.raises(RuntimeError, match="from wrong graph"):
         fx.Graph().erase_node(n["add"])
+
+
+def test_dead_code_of_a_broken_graph_is_not_touched():
+    graph, n = small()
+    n["x"].prepend(n["relu"])
+    with pytest.raises(RuntimeError, match="used before it has been defined"):
+        graph.eliminate_dead_code()
 
 
 def test_dead_code_goes_and_what_does_more_stays():
