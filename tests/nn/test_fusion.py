@@ -218,3 +218,13 @@ def test_gradients_of_a_convolution_are_recorded_if_either_tensor_learns(learns)
         assert all(
             grad.abs().sum().item() > 0 for grad in tensorlab.autograd.grad(found.sum(), given)
         )
+
+
+@pytest.mark.parametrize("trains", ["layer", "norm"])
+def test_a_linear_that_trains_or_whose_norm_does_is_not_fused(trains):
+    layer, norm = (
+        nn.Linear(2, 3).train(trains == "layer"),
+        nn.BatchNorm1d(3).train(trains == "norm"),
+    )
+    with pytest.raises(AssertionError, match="only for evaluation"):
+        nn.utils.fuse_linear_bn_eval(layer, norm)

@@ -574,3 +574,33 @@ def test_memory_is_given_to_the_modules_inside_only_if_asked(recurse):
         assert layer.to_empty(device="cpu", recurse=recurse) is layer
         assert not layer.scale.is_meta
         assert layer[0].weight.is_meta is not recurse
+
+
+@pytest.mark.parametrize("learns", [True, False])
+@pytest.mark.parametrize("kind", ["Tensor", "Parameter"])
+def test_what_is_assigned_learns_as_what_it_replaces_did(kind, learns):
+    for package in (tensorlab, require_torch()):
+        module = package.nn.Linear(2, 1, bias=False)
+        module.weight.requires_grad_(learns)
+        given = package.ones(1, 2)
+        given = package.nn.Parameter(given, not learns) if kind == "Parameter" else given
+        module.load_state_dict({"weight": given}, assign=True)
+        assert module.weight.requires_grad is learns
+        assert isinstance(module.weight, package.nn.Parameter)
+        assert module.weight.data_ptr() == given.data_ptr()
+
+
+def test_a_subclass_may_load_a_part_of_a_state_by_itself():
+    for package in (tensorlab, require_torch()):
+        module, missing, unexpected, errors = package.nn.Linear(2, 1), [], [], []
+        state = {"a.weight": package.ones(1, 2), "a.other": package.ones(1)}
+        module._load_from_state_dict(state, "a.", {}, True, missing, unexpected, errors)
+        assert module.weight.tolist() == [[1, 1]]
+        assert (missing, unexpected, errors) == (["a.bias"], ["a.other"], [])
+
+
+def test_an_extra_state_has_to_be_defined():
+    for package in (tensorlab, require_torch()):
+        for call in (lambda m: m.get_extra_state(), lambda m: m.set_extra_state(1)):
+            with pytest.raises(RuntimeError, match="code path"):
+                call(package.nn.Module())
