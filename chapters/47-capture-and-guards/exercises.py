@@ -174,7 +174,10 @@ class HowOften(Exercise):
         expect(sorted(runs, key=str), sorted(truth), "the programs in runs")
         remarks = {
             ("halve(x, k)", 1): "halve(x, k): the loop has another length for each k.",
-            ("halve(x, tensor of k)", 1): "halve(x, tensor of k): Python reads the number with int(k).",
+            (
+                "halve(x, tensor of k)",
+                1,
+            ): "halve(x, tensor of k): Python reads the number with int(k).",
             ("x * k", 1): "x * k: these numbers are equal, but their types differ.",
             ("x * k", 2): "x * k: int, bool and float are three types.",
             ("x * zero", 1): "x * zero: these numbers are equal, but not in their sign bit.",
@@ -182,8 +185,14 @@ class HowOften(Exercise):
             ("x + x", 1): "x + x: s[:2] has another size, and that's a guard.",
             ("complain(x)", 6): "complain(x): it doesn't print in every call.",
             ("complain(x)", 2): "complain(x): a call that prints can't be replayed.",
-            ("complain(x)", 3): "complain(x): the calls with a plus run Python, too, at least once.",
-            ("x * table['rate']", 3): "x * table['rate']: what happens when the old value comes back?",
+            (
+                "complain(x)",
+                3,
+            ): "complain(x): the calls with a plus run Python, too, at least once.",
+            (
+                "x * table['rate']",
+                3,
+            ): "x * table['rate']: what happens when the old value comes back?",
             ("x * table['rate']", 1): "x * table['rate']: the rate changes, and it's a guard.",
         }
         for program, count in truth.items():
@@ -299,8 +308,8 @@ class SameForAGuard(Exercise):
             return x is y
     """
     reason = """
-        The order matters: the types are compared before anything else, and `is` is the answer for all that isn't
-        known. `None` needs no line of its own, because there is only one.
+        The order matters: the types are compared before anything else, and `is` is the answer for everything that
+        isn't known. `None` needs no line of its own, because there is only one.
     """
     wrong = [
         Wrong(
@@ -403,7 +412,10 @@ class SameForAGuard(Exercise):
             ([x, 1], [x + 1, 1]),
         ]
         for one, other in layouts:
-            require(same(one, other) is True, "The layout is what counts: a tensor with other values is the same.")
+            require(
+                same(one, other) is True,
+                "The layout is what counts: a tensor with other values is the same.",
+            )
         require(
             same(float("nan"), float("nan")) is True,
             "same(nan, nan) must be True: a recording that was made with nan is right for nan.",
@@ -505,7 +517,7 @@ class TreeOfBranches(Exercise):
     hints = [
         "Each node needs its question, its children, and at the end of a path, a result.",
         'Let a node be a dict: `node["ask"]` is the question, `node["below"]` maps `exactly(value)` to nodes. '
-        '`dict.setdefault` makes a node that isn\'t there yet.',
+        "`dict.setdefault` makes a node that isn't there yet.",
         'In `find`: `while "ask" in node: node = node["below"][exactly(ask(node["ask"]))]`, then `node["result"]`.',
     ]
     solution = """
@@ -859,7 +871,9 @@ class BreakAtParts(Exercise):
 
     def check(compile_parts):
         patterns = ["RR", "RRBRR", "BRRRB", "RBRBR", "BB", "B", "R", ""]
-        patterns += ["".join(random.choice("RRB") for _ in range(random.randint(4, 9))) for _ in range(12)]
+        patterns += [
+            "".join(random.choice("RRB") for _ in range(random.randint(4, 9))) for _ in range(12)
+        ]
         for pattern in patterns:
             check_pattern(compile_parts, pattern)
 
@@ -905,8 +919,14 @@ def check_pattern(compile_parts, pattern):
         )
         require(together, f"{about}: there must be one function for each group of parts.")
         if call:
-            require(world["compiled"] <= groups, f"{about}: compile is called again in later calls.")
-        expect(world["compiled"], groups, f"how often compile is called for the parts {' '.join(pattern)}")
+            require(
+                world["compiled"] <= groups, f"{about}: compile is called again in later calls."
+            )
+        expect(
+            world["compiled"],
+            groups,
+            f"how often compile is called for the parts {' '.join(pattern)}",
+        )
 
 
 def careless_key(value, *, number=None, listed=None, tensor=None):
@@ -967,7 +987,7 @@ class KeysThatForget(BugHunt):
         between two calls, so its identity says nothing.
     """
 
-    wrong = [  # noqa: RUF012
+    wrong = [
         Wrong(
             """
             def test(key):
@@ -1054,7 +1074,7 @@ class KeysThatForget(BugHunt):
         """a tensor with other values has another key"""
         return careless_key(value, tensor=lambda x: (*exactly(x), str(x.detach().tolist())))
 
-    bugs = [  # noqa: RUF012
+    bugs = [
         takes_true_for_one,
         forgets_int_and_float,
         forgets_the_sign_of_zero,

@@ -92,8 +92,10 @@ class Compiled:
             except Unseen:
                 unseen = unseen or entry
             except Exception as error:
-                log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
-                # Nothing has been written. Python raises the error that the program expects, with its own lines.
+                what = f"{type(error).__name__}: {error}"
+                log("recompiles", f"{self.name}: a replay raised {what}")
+                # Nothing has been written. Python raises the error that the program expects,
+                # with its own lines.
                 restore(state)
                 return self.run_python(args, kwargs)
             else:
