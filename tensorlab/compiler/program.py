@@ -5,8 +5,8 @@
     Branching       a tree of plans, where Python looked at values
     ByCalls         the ops of the graph one by one, recorded by autograd as in the program itself
 
-Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs, outputs)`, which writes what is to be written and
-returns the result. `make_program` chooses.
+Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs,
+outputs)`, which writes what is to be written and returns the result. `make_program` chooses.
 """
 
 import itertools
@@ -58,7 +58,9 @@ def make_program(trace, settings):
     """
     functional = functional_of(trace)
     if trace.grad_assignments and not trace.is_spent and has_followed_results(trace):
-        raise CannotCompile("it runs backward, and returns a result through which backward can run again")
+        raise CannotCompile(
+            "it runs backward, and returns a result through which backward can run again"
+        )
     wants_grad = inputs_with_grad(trace)
     reads = any(is_value_read(node) for node in functional.graph.nodes)
     if not any(wants_grad) or trace.grad_assignments:
@@ -120,7 +122,7 @@ class WithGradients:
 
 
 def on_its_own(x):
-    """A tensor that is no view, and keeps no more memory than it needs: what the engine gives a leaf."""
+    """A tensor that is not a view, and keeps no more memory than it needs: what the engine gives a leaf."""
     if x._base is None:
         return x
     return x.data if x._base.numel() == x.numel() else x.clone()
@@ -151,7 +153,9 @@ class Piece:
         self.graph = graph
         self.before = len(calls_of(graph))
         self.changes = run_passes(graph, inputs, settings.passes)
-        self.steps = schedule(graph, folds) if settings.code else [Call(node) for node in calls_of(graph)]
+        self.steps = (
+            schedule(graph, folds) if settings.code else [Call(node) for node in calls_of(graph)]
+        )
         self.plan = None
 
     @property
@@ -194,14 +198,12 @@ def warn_once(error):
     """Tell about a compiler that is missing or fails, once for each kind of failure."""
     if type(error) not in warned:
         warned.add(type(error))
-        warnings.warn(
-            f"compile: {error}. The ops run one by one, as without compile", stacklevel=2
-        )
+        warnings.warn(f"compile: {error}. The ops run one by one, as without compile", stacklevel=2)
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
 def direct_result(functional):
-    """The number of the plan's output that is all that a call returns; None if there is more to do."""
+    """The number of the plan's output that is the whole result of a call; None if there is more to do."""
     if functional.writes or not isinstance(functional.structure, Slot):
         return None
     (result,) = functional.results

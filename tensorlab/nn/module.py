@@ -253,7 +253,9 @@ class Module(Hooked, Stateful):
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)  # generated code belongs to this module in this process
+        state.pop(
+            "_compiled_call_impl", None
+        )  # generated code belongs to this module in this process
         return state
 
     def __setstate__(self, attributes):

@@ -26,8 +26,10 @@ def test_the_figures_of_a_chain_are_those_of_paper_and_pencil():
     assert found.bytes_fused == 4000 * 3
     assert found.peak_eager == 4000 * 2
     assert found.peak_fused == 4000
-    assert len(found.sources) == 1 and "tl_tanhf(" in found.sources[0]
-    assert found.seconds_eager > 0 and found.seconds_fused > 0
+    assert len(found.sources) == 1
+    assert "tl_tanhf(" in found.sources[0]
+    assert found.seconds_eager > 0
+    assert found.seconds_fused > 0
 
 
 def test_guards_are_lines_of_python():
@@ -49,7 +51,8 @@ def test_breaks_name_file_and_line():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = torch.compiler.explain(f)(x)
-    assert found.graph_count == 0 and found.graph_break_count >= 1
+    assert found.graph_count == 0
+    assert found.graph_break_count >= 1
     assert found.seconds_eager is None
     assert re.search(r"test_explanation\.py:\d+: the function calls print", str(found))
 
@@ -79,8 +82,10 @@ def test_the_page_stands_alone_and_escapes_what_it_shows(tmp_path):
     found = torch.compiler.explain(lambda a: a < 3)(x)
     path = found.to_html(tmp_path / "page.html")
     page = path.read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>") and "&lt;lambda&gt;" in page
-    assert "http" not in page and "<script" not in page
+    assert page.startswith("<!doctype html>")
+    assert "&lt;lambda&gt;" in page
+    assert "http" not in page
+    assert "<script" not in page
     assert found._repr_html_() in page
 
 
@@ -95,7 +100,8 @@ def test_logs_show_what_was_asked_for(capsys, no_logs):
     set_logs("graph", "code")
     torch.compile(lambda a: a * 3.25 + 1)(x)
     shown = capsys.readouterr().err
-    assert "[tensorlab.compiler.graph]" in shown and "[tensorlab.compiler.code]" in shown
+    assert "[tensorlab.compiler.graph]" in shown
+    assert "[tensorlab.compiler.code]" in shown
     assert "[tensorlab.compiler.guards]" not in shown
     set_logs()
     torch.compile(lambda a: a * 3.25 + 1)(x)
@@ -119,8 +125,10 @@ def test_unknown_kinds_are_refused():
 def test_a_message_is_made_only_if_it_is_wanted(kind, capsys, no_logs):
     made = []
     log(kind, lambda: made.append(1) or "text")
-    assert not made and not wants(kind)
+    assert not made
+    assert not wants(kind)
     set_logs(kind)
     log(kind, lambda: made.append(1) or "text")
-    assert made and wants(kind)
+    assert made
+    assert wants(kind)
     assert capsys.readouterr().err == f"[tensorlab.compiler.{kind}] text\n"
