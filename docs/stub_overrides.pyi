@@ -247,9 +247,9 @@ class Module:
         *,
         fullgraph: bool = False,
         dynamic: bool | None = None,
-        backend: str | Callable[..., Any] = "tensorlab",
+        backend: str | Callable[..., object] = "tensorlab",
         mode: str | None = None,
-        options: dict[str, Any] | None = None,
+        options: dict[str, object] | None = None,
         disable: bool = False,
     ) -> None: ...
     def children(self) -> Iterator[Module]: ...

@@ -303,7 +303,9 @@ class Swap(Exercise):
             wanted = [new if step is old else step for step in steps]
             expected = [one for step in wanted for one in (step, operator.add)]
             require(found == expected, f"The graph calls {found}, and should call {expected}.")
-            require(shape_of(gm.graph) == before, "Only targets change: kinds and arguments must stay.")
+            require(
+                shape_of(gm.graph) == before, "Only targets change: kinds and arguments must stay."
+            )
             x, y = torch.randn(3), torch.randn(3)
             value = x
             for step in wanted:

@@ -6,7 +6,7 @@
     passes        graphs that do the same with less work
     lowering      loops over fused ops, as C
     toolchain     the compiler, and what it has made already (disk_cache)
-    build, plan   the steps that run in place of the program
+    build, plan   the steps that run instead of the program
     tree          branches, where Python looked at values
     explanation   what became of a function, for people
 
@@ -52,10 +52,11 @@ def compile(
 ):
     """Return a function or module that does what `model` does, faster.
 
-    The first call runs the Python of `model` and records the ops that it calls. Later calls with the same kinds of arguments
-    replay the recording: chains of ops as one loop of generated C, forward and backward. A recording is used only while everything
-    that the Python read (arguments, globals, attributes, values of tensors that it looked at) is as it was; otherwise the
-    Python runs again. What can't be replayed, such as a `print`, runs as Python, and a warning says where it is.
+    The first call runs the Python of `model` and records the ops that it calls. Later calls with
+    the same kinds of arguments replay the recording: chains of ops as one loop of generated C, forward and backward. A
+    recording is used only while everything that the Python read (arguments, globals, attributes,
+    values of tensors that it looked at) is as it was; otherwise the Python runs again. What can't
+    be replayed, such as a `print`, runs as Python, and a warning says where it is.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def compile(
     dynamic : bool or None. Sizes are constants of a recording, whatever this says: another size is another recording
     backend : "tensorlab", "aot_eager", "eager", or a function of (GraphModule, example inputs) that returns a function
     mode : "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"
-    options : dict; `recompute` (bool) computes pointwise ops again in backward rather than saving them, `code` (bool) says
+    options : dict; `recompute` (bool) computes pointwise ops again in backward rather than saving
+    them, `code` (bool) says
         whether C is generated, `without` names passes that are left out
     disable : bool, whether to return `model` as it is
 
@@ -101,9 +103,7 @@ def compile(
             disable=disable,
         )
     if not callable(model):
-        raise TypeError(
-            f"compile: a function or a Module is needed, not {type(model).__name__}"
-        )
+        raise TypeError(f"compile: a function or a Module is needed, not {type(model).__name__}")
     if disable:
         return model
     if isinstance(model, Module):

@@ -1,16 +1,15 @@
 """Backends: what makes a program of a recording.
 
-    "tensorlab"     passes, fusion, generated C ("inductor" is another name of it, for programs written for PyTorch)
-    "aot_eager"     the same graphs, forward and backward, whose ops run one by one
-    "eager"         the recorded ops one by one, under autograd
-    a function      of (GraphModule, example inputs), which returns a function of as many tensors that gives a tuple
+"tensorlab"     passes, fusion, generated C ("inductor" is another name of it, for programs written for PyTorch)
+"aot_eager"     the same graphs, forward and backward, whose ops run one by one
+"eager"         the recorded ops one by one, under autograd
+a function      of (GraphModule, example inputs), which returns a function of as many tensors that gives a tuple
 """
-
 
 from ..fx import GraphModule
 from .build import nodes_in
 from .cannot_compile import CannotCompile
-from .program import ByCalls, Settings, functional_of, make_program
+from .program import ByCalls, Settings, functional_of, inputs_with_grad, make_program
 
 __all__ = ["find", "list_backends", "register_backend"]
 
@@ -38,7 +37,7 @@ class Eager:
     def make(self, trace, settings):
         if trace.value_reads or trace.grad_assignments:
             return make_program(trace, Settings(code=False))
-        return ByCalls(functional_of(trace))
+        return ByCalls(functional_of(trace), inputs_with_grad(trace))
 
     def extend(self, program, trace):
         program.add(functional_of(trace))
@@ -52,9 +51,13 @@ class UserBackend:
 
     def make(self, trace, settings):
         if trace.value_reads:
-            raise CannotCompile("looks at values, and a graph for a backend of your own can't have branches")
+            raise CannotCompile(
+                "looks at values, and a graph for a backend of your own can't have branches"
+            )
         if trace.grad_assignments:
-            raise CannotCompile("runs backward, and a graph for a backend of your own can't assign gradients")
+            raise CannotCompile(
+                "runs backward, and a graph for a backend of your own can't assign gradients"
+            )
         return UserProgram(self.function, trace)
 
     def extend(self, program, trace):
@@ -141,6 +144,4 @@ def find(backend):
         return BACKENDS[backend]
     if callable(backend):
         return UserBackend(backend)
-    raise TypeError(
-        f"compile: backend must be a name or a function, not {type(backend).__name__}"
-    )
+    raise TypeError(f"compile: backend must be a name or a function, not {type(backend).__name__}")

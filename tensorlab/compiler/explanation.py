@@ -34,8 +34,8 @@ h2 { margin-top: 2rem; } @media (prefers-color-scheme: dark) { body { background
 def explain(f, *, backend="tensorlab", mode=None, options=None):
     """Return a function that calls `f` with its arguments as `compile` would, and returns an Explanation.
 
-    It calls `f` several times: as Python, recorded, and replayed. What is printed shows graphs, guards, breaks, passes, fused
-    groups with their C, memory traffic and times; `to_html(path)` writes it as a page.
+    It calls `f` several times: as Python, recorded, and replayed. What is printed shows graphs,
+    guards, breaks, passes, fused groups with their C, memory traffic and times; `to_html(path)` writes it as a page.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """compile: functions and modules that record what they do, and replay it while nothing that they depend on has changed.
 
-A call looks for a recording whose guards hold, and runs its program. If there is none, the function runs as Python and is recorded
-meanwhile; so the first call gives exactly what it gives without `compile`, and whatever can't be recorded is simply run.
+A call looks for a recording whose guards hold, and runs its program. If there is none, the
+function runs as Python and is recorded meanwhile; so the first call gives exactly what it gives
+without `compile`, and whatever can't be recorded is simply run.
 """
 
 import functools
@@ -92,8 +93,10 @@ class Compiled:
             except Unseen:
                 unseen = unseen or entry
             except Exception as error:
-                log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
-                # Nothing has been written. Python raises the error that the program expects, with its own lines.
+                what = f"{type(error).__name__}: {error}"
+                log("recompiles", f"{self.name}: a replay raised {what}")
+                # Nothing has been written. Python raises the error that the program expects,
+                # with its own lines.
                 restore(state)
                 return self.run_python(args, kwargs)
             else:
@@ -118,7 +121,10 @@ class Compiled:
             )
             return self.run_python(args, kwargs)
         for entry in self.entries if unseen is None else ():
-            log("recompiles", lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}")
+            log(
+                "recompiles",
+                lambda entry=entry: f"{self.name}: {entry.trace.guards.why(args, kwargs)}",
+            )
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
             self.refuse(trace)

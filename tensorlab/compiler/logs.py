@@ -1,7 +1,7 @@
 """What compile says while it works: TENSORLAB_LOGS=guards,graph,fusion,code,recompiles,breaks, or `set_logs("graph")`.
 
-Each kind is a logger of Python's, `tensorlab.compiler.<kind>`, so a program can send it where it wants. Switched on here, it
-goes to standard error.
+Each kind is a logger of Python's, `tensorlab.compiler.<kind>`, so a program can send it where it
+wants. Switched on here, it goes to standard error.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Modules that are compiled: `compile(model)` wraps one, `model.compile()` changes what a call of it does.
 
-Where the call of a module can't be recorded, the module runs as Python, and the modules that it is made of are compiled instead: the
-graph breaks at the calls of its parts.
+Where the call of a module can't be recorded, the module runs as Python, and the modules that it is
+made of are compiled instead: the graph breaks at the calls of its parts.
 """
 
 from ..nn.container import ModuleDict, ModuleList
@@ -14,8 +14,8 @@ __all__ = ["OptimizedModule", "compile_module"]
 class OptimizedModule(Module):
     """A module whose calls are compiled. It shares everything with the one that it was made of, `_orig_mod`.
 
-    Attributes that it does not have itself are those of the original, for reading and for writing. Its state dict has PyTorch's
-    names, `_orig_mod.weight`.
+    Attributes that it does not have itself are those of the original, for reading and for writing.
+    Its state dict has PyTorch's names, `_orig_mod.weight`.
     """
 
     def __init__(self, module, backend, fullgraph, settings):

@@ -11,7 +11,7 @@ OPTIONS = {"recompute": bool, "code": bool, "without": (list, tuple)}
 def settings_for(mode, options):
     """Return the Settings of a mode, or of a dict of options.
 
-    Every mode prepares plans and their kernels once, and hands out new memory for results, so that a later call never
+    Every mode prepares plans and their kernels once, and takes new memory for results, so that a later call never
     overwrites them. There are no variants to choose from yet, so "max-autotune" is the same as "default".
     """
     if mode is not None and options is not None:

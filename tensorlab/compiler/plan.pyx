@@ -15,7 +15,8 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uintptr_t
 from libc.string cimport memset
 
-from tensorlab._core.dispatch cimport run, run_binary, run_unary
+from tensorlab._core.dispatch cimport run as run_op
+from tensorlab._core.dispatch cimport run_binary, run_unary
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport MAX_ARGUMENTS, Op
@@ -28,7 +29,7 @@ cdef enum:
     MAX_TENSORS = 96            # inputs and outputs of a kernel
     MAX_SLOTS_ON_STACK = 64
 
-# tensors: the first elements of the inputs, then of the outputs; numbers: sizes, strides and the like
+# tensors: the first elements of the inputs, then of the outputs; numbers: sizes, strides and other ints that the code asks for
 ctypedef void (*kernel_function)(void** tensors, const int64_t* numbers, int64_t begin, int64_t end) noexcept nogil
 
 cdef struct KernelCall:
@@ -199,7 +200,7 @@ cdef class CallStep(Step):
             else:
                 arguments[i] = <PyObject*>value
         if not self.has_short_cut:
-            value = run(self.op, arguments, n)
+            value = run_op(self.op, arguments, n)
         elif n == 1:
             value = run_unary(self.op, as_tensor(<object>arguments[0]))
         else:

@@ -5,8 +5,8 @@
     Branching       a tree of plans, where Python looked at values
     ByCalls         the ops of the graph one by one, recorded by autograd as in the program itself
 
-Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs, outputs)`, which writes what is to be written and
-returns the result. `make_program` chooses.
+Each has `compute(inputs)`, which writes to no tensor of the program, and `finish(inputs,
+outputs)`, which writes what is to be written and returns the result. `make_program` chooses.
 """
 
 import itertools
@@ -17,15 +17,16 @@ from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
 from .compiled_node import Differentiation
-from .joint.functionalize import Slot, functionalize
-from .joint.joint import joint
+from .joint.functionalize import functionalize
+from .joint.joint import LostHistory, check_histories, joint
+from .joint.results import Slot
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import PASSES, run_passes
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
-__all__ = ["Settings", "functional_of", "make_program", "shared_memory"]
+__all__ = ["Settings", "functional_of", "inputs_with_grad", "make_program", "shared_memory"]
 
 
 class Settings:
@@ -57,24 +58,33 @@ def make_program(trace, settings):
     """
     functional = functional_of(trace)
     if trace.grad_assignments and not trace.is_spent and has_followed_results(trace):
-        raise CannotCompile("it runs backward, and returns a result through which backward can run again")
-    wants_grad = [
-        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
-        for node in trace.graph.find_nodes(op="placeholder")
-    ]
+        raise CannotCompile(
+            "it runs backward, and returns a result through which backward can run again"
+        )
+    wants_grad = inputs_with_grad(trace)
     reads = any(is_value_read(node) for node in functional.graph.nodes)
     if not any(wants_grad) or trace.grad_assignments:
         return Branching(functional, settings) if reads else Straight(functional, settings)
     if reads:
-        return Branching(functional, settings, records=True)
+        return Branching(functional, settings, wants_grad)
     try:
         whole = joint(functional, wants_grad, "recompute" if settings.recompute else "save")
+    except LostHistory:
+        raise
     except CannotCompile as reason:
         log("graph", f"backward is not compiled: {reason}")
-        return ByCalls(functional)
+        return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings)
     return Differentiable(functional, whole, settings)
+
+
+def inputs_with_grad(trace):
+    """For each placeholder whether it wants a gradient through the results of the call."""
+    return [
+        trace.grad_enabled and not trace.is_spent and node.meta["requires_grad"]
+        for node in trace.graph.find_nodes(op="placeholder")
+    ]
 
 
 def has_followed_results(trace):
@@ -112,7 +122,7 @@ class WithGradients:
 
 
 def on_its_own(x):
-    """A tensor that is no view, and keeps no more memory than it needs: what the engine gives a leaf."""
+    """A tensor that is not a view, and keeps no more memory than it needs: what the engine gives a leaf."""
     if x._base is None:
         return x
     return x.data if x._base.numel() == x.numel() else x.clone()
@@ -139,11 +149,13 @@ class Piece:
     plan : Plan
     """
 
-    def __init__(self, graph, settings, inputs):
+    def __init__(self, graph, settings, inputs, folds):
         self.graph = graph
         self.before = len(calls_of(graph))
         self.changes = run_passes(graph, inputs, settings.passes)
-        self.steps = schedule(graph) if settings.code else [Call(node) for node in calls_of(graph)]
+        self.steps = (
+            schedule(graph, folds) if settings.code else [Call(node) for node in calls_of(graph)]
+        )
         self.plan = None
 
     @property
@@ -157,13 +169,13 @@ class Piece:
         return self
 
 
-def make_pieces(graphs, settings, inputs=()):
+def make_pieces(graphs, settings, inputs=(), *, folds=True):
     """A Piece with its plan for each graph; their kernels are compiled together.
 
     `inputs`: for each graph tensors that it may be tried on, where there are any.
     """
     pieces = [
-        Piece(graph, settings, tensors)
+        Piece(graph, settings, tensors, folds)
         for graph, tensors in itertools.zip_longest(graphs, inputs)
     ]
     # kernels of one name differ at most in their comments
@@ -186,18 +198,16 @@ def warn_once(error):
     """Tell about a compiler that is missing or fails, once for each kind of failure."""
     if type(error) not in warned:
         warned.add(type(error))
-        warnings.warn(
-            f"compile: {error}. The ops run one by one, as without compile", stacklevel=2
-        )
+        warnings.warn(f"compile: {error}. The ops run one by one, as without compile", stacklevel=2)
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
 def direct_result(functional):
-    """The number of the plan's output that is all that a call returns; None if there is more to do."""
+    """The number of the plan's output that is the whole result of a call; None if there is more to do."""
     if functional.writes or not isinstance(functional.structure, Slot):
         return None
     (result,) = functional.results
-    return result.number if result.kind == "made" and not result.views else None
+    return result.index if result.kind == "made" and not result.views else None
 
 
 class Straight:
@@ -218,8 +228,11 @@ class Straight:
 class ByCalls:
     """The calls of the graph, recorded by autograd one by one."""
 
-    def __init__(self, functional):
-        self.functional, self.pieces = functional, []
+    pieces = ()
+
+    def __init__(self, functional, wants_grad):
+        check_histories(functional, wants_grad)
+        self.functional = functional
         self.plan = build_plan(functional.graph, records=True)
 
     def compute(self, inputs):
@@ -257,10 +270,10 @@ class Differentiable:
 
 
 class Branching:
-    """A tree of plans. With `records` the plans are calls, which autograd records."""
+    """A tree of plans. Where an input wants a gradient the plans are calls, which autograd records."""
 
-    def __init__(self, functional, settings, *, records=False):
-        self.settings, self.records = settings, records
+    def __init__(self, functional, settings, wants_grad=()):
+        self.settings, self.wants_grad = settings, wants_grad
         self.inputs = functional.graph.find_nodes(op="placeholder")
         self.root = Branch(None)
         self.ends, self.pieces = {}, []  # last branch of a path: its Functional
@@ -268,13 +281,15 @@ class Branching:
 
     def add(self, functional):
         """Add the path of another recording, which saw another value somewhere."""
+        check_histories(functional, self.wants_grad)
         changed, end = add_path(self.root, functional.graph, self.inputs)
         self.ends[end] = functional
         graphs = [graph_of(branch, self.inputs) for branch in changed]
-        if self.records:
+        if any(self.wants_grad):
             plans = [build_plan(graph, records=True) for graph in graphs]
         else:
-            pieces = make_pieces(graphs, self.settings)
+            # a value that Python looks at must be the same one, to the last bit
+            pieces = make_pieces(graphs, self.settings, folds=False)
             self.pieces += pieces
             plans = [piece.plan for piece in pieces]
         for branch, plan in zip(changed, plans, strict=True):

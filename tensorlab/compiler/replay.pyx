@@ -66,7 +66,7 @@ cdef class Replay:
     def __call__(self, tuple args not None, dict kwargs not None):
         cdef Entry entry
         cdef object inputs
-        if not active_layers and not off:   # a recorder is one: a recording takes in the calls that it contains
+        if not active_layers and not off:   # a recorder is one, and takes in the calls inside
             for one in self.entries:
                 entry = <Entry>one
                 if entry.plan is None and entry.plans is None:
@@ -76,8 +76,8 @@ cdef class Replay:
                     try:
                         result = (run_forward(entry.plans, <list?>inputs) if entry.plan is None
                                   else entry.plan.execute(<list?>inputs))[entry.direct]
-                    except Exception:
-                        break               # nothing has been written; the long way finds the error that the program expects
+                    except Exception:       # nothing has been written
+                        break               # the long way finds the error that the program expects
                     entry.calls += 1
                     return result
         return self.long_way(args, kwargs)

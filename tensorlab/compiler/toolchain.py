@@ -79,8 +79,8 @@ class Compiler(NamedTuple):
         return "ziglang" in self.command
 
 
-loaded = {}  # key: {name: address}
-libraries = []  # ctypes closes none of them, but an object that is kept says so
+loaded: dict[str, dict[str, int]] = {}  # key: {name: address}
+libraries: list[ctypes.CDLL] = []  # ctypes closes none of them, but an object that is kept says so
 
 
 # ------------------------------------------------------------------------------------------------ the compiler

@@ -3,10 +3,11 @@
     x -> [ops] -> is x.sum() > 0 ?  -- True  -> [ops] -> result
                                     -- False -> [ops] -> result
 
-A recording is one path. Where Python looked at a value (a *read*), the path is valid only while the value is the same. A
-replay walks down: it runs the ops of a branch, reads the value, and goes on with the child that was recorded for it. If there is none,
-it forgets what it has computed, the caller runs the Python again, and the new recording adds a child. Nothing has been
-written to the program's tensors by then, as a functional graph writes only at its end.
+A recording is one path. Where Python looked at a value (a *read*), the path is valid only while
+the value is the same. A replay walks down: it runs the ops of a branch, reads the value, and goes
+on with the child that was recorded for it. If there is none, it forgets what it has computed, the
+caller runs the Python again, and the new recording adds a child. Nothing has been written to the program's tensors by
+then, as a functional graph writes only at its end.
 """
 
 import math
@@ -63,8 +64,8 @@ class Branch:
 def split(graph):
     """The calls of a graph, cut after each read: [(calls, read or None)].
 
-    What writes (an optimizer's step) comes last: nothing may be written while a read can still end the replay. Nothing reads what
-    it has written, or the graph would not be functional.
+    What writes (an optimizer's step) comes last: nothing may be written while a read can still end
+    the replay. Nothing reads what it has written, or the graph would not be functional.
     """
     parts, calls, writes = [], [], []
     for node in calls_of(graph):
@@ -99,7 +100,9 @@ def add_path(root, graph, inputs):
                 node.args = map_arg(node.args, known.__getitem__)
                 known[node] = node
         elif not follow(branch, calls, read, known):
-            raise ValueError("compile: two recordings differ before the first value that Python saw")
+            raise ValueError(
+                "compile: two recordings differ before the first value that Python saw"
+            )
         if read is None:
             branch.result = map_arg(output_of(graph), known.__getitem__)
             continue
@@ -109,7 +112,7 @@ def add_path(root, graph, inputs):
         if is_new:
             branch.children[key] = Branch(branch)
         branch = branch.children[key]
-    for one in list(changed):
+    for one in changed:
         carry(one, changed)
     return changed, branch
 

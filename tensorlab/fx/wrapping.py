@@ -46,7 +46,6 @@ def wrap(fn_or_name):
     frame = inspect.currentframe().f_back
     if frame.f_code.co_name != "<module>":
         raise NotImplementedError("wrap must be called at the top level of a module")
-    _, names = _wrapped_fns_to_patch.setdefault(id(frame.f_globals), (frame.f_globals, []))
-    if name not in names:
-        names.append(name)
+    _, names = _wrapped_fns_to_patch.setdefault(id(frame.f_globals), (frame.f_globals, {}))
+    names[name] = None
     return fn_or_name

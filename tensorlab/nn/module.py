@@ -77,7 +77,7 @@ class Module(Hooked, Stateful):
     training : bool, set by `train` and `eval`; read by layers such as Dropout
     """
 
-    training = True
+    training: bool
     dump_patches = False
     _compiler = None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
@@ -253,7 +253,9 @@ class Module(Hooked, Stateful):
 
     def __getstate__(self):
         state = self.__dict__.copy()
-        state.pop("_compiled_call_impl", None)  # generated code belongs to this module in this process
+        state.pop(
+            "_compiled_call_impl", None
+        )  # generated code belongs to this module in this process
         return state
 
     def __setstate__(self, attributes):

@@ -60,8 +60,6 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
     dispatch = {**pickle._Pickler.dispatch, FunctionType: save_global}  # type: ignore[dict-item]  # noqa: RUF012
 
     def reducer_override(self, obj):
-        if isinstance(obj, type):
-            return NotImplemented
         if isinstance(obj, Tensor):
             return reduce_tensor(obj)
         if type(obj) is names.StorageType or type(obj) is DTYPE:

@@ -22,7 +22,6 @@ from .checksums import Threads, combined
 
 __all__ = ["Writer"]
 
-DATE = (1980, 1, 1, 0, 0, 0)  # the same objects give the same file
 PART = 32 << 20  # bytes that one thread writes at a time
 SYNC_FILE_RANGE_WRITE = 2  # of linux/fs.h
 NO_ROOM = errno.ENOSPC, errno.EFBIG, errno.EDQUOT
@@ -51,7 +50,9 @@ class Writer:
 
     def add(self, entry, data):
         """Add an entry; `data` is bytes or a memoryview of bytes, which has to stay as it is until `close`."""
-        info = zipfile.ZipInfo(f"{self.name}/{entry}", DATE)
+        info = zipfile.ZipInfo(
+            f"{self.name}/{entry}"
+        )  # of 1980: the same objects give the same file
         info.file_size = info.compress_size = len(data)
         info.external_attr, info.CRC = 0o600 << 16, 0
         info.header_offset = self.end

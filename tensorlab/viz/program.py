@@ -64,7 +64,9 @@ def program(graph, *, name="program", most_nodes=100):
     for node in nodes:
         vertices[node].edges = [Edge(vertices[user]) for user in node.users]
     text = "\n".join(map(describe, nodes))
-    description = f"Arrows lead from a value to the calls that use it. {'; '.join(map(describe, nodes))}."
+    description = (
+        f"Arrows lead from a value to the calls that use it. {'; '.join(map(describe, nodes))}."
+    )
     layers = split_layers(list(vertices.values()))
     order_layers(layers)
     width, height = place(layers)
@@ -87,7 +89,11 @@ def call_of(node):
     if node.op == "call_method":
         owner, *rest = node.args
         return f"{owner}.{node.target}({', '.join([*map(str, rest), *named])})"
-    target = f"self.{node.target}" if node.op == "call_module" else node._pretty_print_target(node.target)
+    target = (
+        f"self.{node.target}"
+        if node.op == "call_module"
+        else node._pretty_print_target(node.target)
+    )
     return f"{target}({', '.join([*map(str, node.args), *named])})"
 
 

@@ -126,14 +126,17 @@ def test_nothing_is_recorded_unless_the_plan_says_so():
     ]
     assert not Plan(1, 3, steps, (1,)).run([x])[0].requires_grad
     product, negated = Plan(1, 3, steps, (1, 2), records=True).run([x])
-    assert product.requires_grad and not negated.requires_grad
+    assert product.requires_grad
+    assert not negated.requires_grad
     assert tensorlab.is_grad_enabled()
 
 
 def test_an_error_in_a_step_is_the_ops_own_and_leaves_nothing_behind():
     x = tensorlab.ones(3)
     y = tensorlab.ones(4)
-    plan = Plan(2, 4, [call("neg", Slot(0), output=2), call("add", Slot(2), Slot(1), output=3)], (3,))
+    plan = Plan(
+        2, 4, [call("neg", Slot(0), output=2), call("add", Slot(2), Slot(1), output=3)], (3,)
+    )
     before, references = tensorlab.live_tensors(), sys.getrefcount(x)
     for _ in range(3):
         with pytest.raises(RuntimeError, match="add"):
@@ -165,7 +168,10 @@ def test_a_plan_with_many_slots_gives_what_one_with_few_gives():
 
 
 def test_a_plan_runs_in_several_threads_at_once():
-    steps = [call("mul", Slot(0), 2.0, output=1), call("add", Slot(1), Slot(0), output=2, dead=(1,))]
+    steps = [
+        call("mul", Slot(0), 2.0, output=1),
+        call("add", Slot(1), Slot(0), output=2, dead=(1,)),
+    ]
     plan, wrong = Plan(1, 3, steps, (2,)), []
 
     def work(value):

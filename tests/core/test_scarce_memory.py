@@ -37,6 +37,21 @@ CALLS = {  # the call, the MB that it may take: enough for the result, not for t
         30,
         "conv: no memory for the patches",
     ),
+    "the places of a convolution": (
+        "lambda x: T.conv1d(x.reshape(2, -1), T.ones(8, 2, 3))",
+        160,
+        "conv: no memory for the panels",
+    ),
+    "the filters of a convolution": (
+        "lambda x: T.conv1d(x[:1024].t(), T.ones(len(x) // 1000, 2, 512))",
+        30,
+        "conv: no memory for the panels",
+    ),
+    "the padded copy of a convolution": (
+        "lambda x: T.conv1d(x.reshape(1, -1, 100), T.ones(4, x.numel() // 100, 3))",
+        25,
+        "conv: no memory for the panels",
+    ),
 }
 
 

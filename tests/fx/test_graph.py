@@ -1,8 +1,10 @@
 """Graphs: making, copying and erasing nodes, names, source, printing, lint."""
 
 import copy
+import enum
 import math
 import operator
+from typing import NamedTuple
 
 import pytest
 from tensorlab._core.op import REGISTRY
@@ -171,8 +173,17 @@ def test_a_node_is_erased_only_when_nothing_uses_it():
     with pytest.warns(UserWarning, match="already erased"):
         graph.erase_node(n["add"])
     assert len(graph.nodes) == 4
+    assert n["y"].next is n["relu"]
+    assert n["relu"].prev is n["y"]
     with pytest.raises(RuntimeError, match="from wrong graph"):
         fx.Graph().erase_node(n["add"])
+
+
+def test_dead_code_of_a_broken_graph_is_not_touched():
+    graph, n = small()
+    n["x"].prepend(n["relu"])
+    with pytest.raises(RuntimeError, match="used before it has been defined"):
+        graph.eliminate_dead_code()
 
 
 def test_dead_code_goes_and_what_does_more_stays():
@@ -309,6 +320,26 @@ def test_every_kind_of_target_has_its_source():
         assert name in code.globals
     assert code.globals["add"] is REGISTRY["add"]
     assert code.globals["math_sqrt"] is math.sqrt
+
+
+class Point(NamedTuple):
+    x: object
+    y: object
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+def test_tensors_named_tuples_and_enums_as_arguments_become_globals():
+    kept = tensorlab.ones(2)
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_function(list, ((x, kept, Point(x, 1), Color.RED),)))
+    code = graph.python_code("self")
+    assert "list((x, tensor, tests_fx_test_graph_Point(x, 1), Color.RED))" in code.src
+    assert code.globals["tensor"] is kept
+    assert function_of(graph)(5) == [5, kept, Point(5, 1), Color.RED]
 
 
 def test_two_functions_of_one_name_get_two_names():

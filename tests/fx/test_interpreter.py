@@ -51,6 +51,10 @@ def test_a_value_is_forgotten_right_after_its_last_use():
     }
 
 
+def test_before_it_runs_an_interpreter_knows_nothing():
+    assert fx.Interpreter(small()).env == {}
+
+
 def test_known_values_are_not_computed():
     module = small()
     nodes = {node.name: node for node in module.graph.nodes}

@@ -35,6 +35,11 @@ def test_leaves_come_in_order():
     assert tree_map(lambda x: x * 2, [1, {"a": (2,)}]) == [2, {"a": (4,)}]
 
 
+def test_leaves_may_come_one_by_one():
+    _, spec = tree_flatten([0, {"a": 0}])
+    assert tree_unflatten(iter([1, 2]), spec) == [1, {"a": 2}]
+
+
 def test_a_structure_takes_what_it_knows():
     _, spec = tree_flatten({"a": 0, "b": (0, 0)})
     assert tree_flatten_spec({"b": (2, 3, 9), "c": 8, "a": 1}, spec) == [1, 2, 3]

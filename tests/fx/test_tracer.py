@@ -694,6 +694,16 @@ def test_nested_inputs_are_taken_apart_and_put_together():
     assert fx.Transformer(traced).transform()(inputs, 10) == expected
 
 
+def test_a_value_cannot_take_the_name_of_what_the_source_needs():
+    class Named:
+        def pytree(self):
+            return 3
+
+    traced = fx.symbolic_trace(lambda x: {"a": x[0].pytree()}, {"x": (fx.PH,)})
+    assert "pytree_1 = x_1.pytree()" in traced.code
+    assert traced((Named(),)) == {"a": 3}
+
+
 def test_nested_inputs_of_a_module_know_self():
     class Sum(nn.Module):
         def forward(self, pair):

@@ -1,6 +1,7 @@
 """Tensors in shared memory: moved in place, sent to processes, seen on both sides."""
 
 import gc
+import io
 import multiprocessing
 import os
 import pickle
@@ -13,6 +14,7 @@ import pytest
 import tensorlab
 from tensorlab import multiprocessing as mp
 from tensorlab import nn
+from tensorlab._core import memory_file
 from tests.oracle import require_torch
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs descriptors that can be sent")
@@ -325,3 +327,28 @@ def test_a_file_that_can_not_be_mapped_is_closed():
         os.fstat(reader)
     os.close(writer)
     assert descriptors() == before
+
+
+def test_a_descriptor_of_a_file_that_is_mapped_already_is_closed():
+    first = memory_file.MemoryFile.of_size(1 << 16)
+    copy = os.dup(first.descriptor)
+    assert memory_file.MemoryFile.over(copy) is first
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(copy)
+    os.fstat(first.descriptor)
+
+
+def test_without_fallocate_a_file_has_its_size_too(monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate")
+    file = memory_file.new_file(12_345)
+    assert os.fstat(file).st_size == 12_345
+    os.close(file)
+
+
+def test_what_is_available_is_counted_in_kibibytes(monkeypatch):
+    facts = "MemTotal: 999999999 kB\nMemAvailable:  70000 kB\n"
+    monkeypatch.setattr(memory_file, "open", lambda *a, **k: io.StringIO(facts), raising=False)
+    monkeypatch.setattr(os.path, "exists", lambda path: path == "/proc/meminfo")
+    memory_file.check_available(70_000 << 10)
+    with pytest.raises(OSError, match="no memory for 71,680,001 bytes.*: 71,680,000 are available"):
+        memory_file.check_available((70_000 << 10) + 1)

@@ -731,3 +731,29 @@ def test_a_zero_to_attend_to_has_the_dtype_of_the_others():
     for need_weights in (False, True):
         out, _ = layer(x, x, x, need_weights=need_weights)
         assert out.dtype == tensorlab.bfloat16
+
+
+HINTS = [
+    ("Encoder", "is_causal", "src_mask"),
+    ("Decoder", "tgt_is_causal", "tgt_mask"),
+    ("Decoder", "memory_is_causal", "memory_mask"),
+]
+
+
+@pytest.mark.parametrize(("kind", "hint", "mask"), HINTS)
+def test_a_transformer_layer_believes_the_hint_and_needs_the_mask_that_it_is_about(
+    kind, hint, mask
+):
+    found = []
+    for T in (tensorlab, require_torch()):
+        T.manual_seed(0)
+        layer = getattr(T.nn, f"Transformer{kind}Layer")(4, 2, 8, dropout=0.0)
+        given = [T.randn(3, 2, 4)] * (2 if kind == "Decoder" else 1)
+        nothing = T.zeros(3, 3)  # a mask that hides nothing, so the hint is wrong
+        hinted, unhinted = (layer(*given, **{mask: nothing, hint: one}) for one in (True, False))
+        assert not T.allclose(hinted, unhinted)
+        found.append((hinted, unhinted))
+        with pytest.raises(RuntimeError, match="hint"):
+            layer(*given, **{hint: True})
+    for ours, theirs in zip(*found, strict=True):
+        assert_same_values(ours, theirs, 1e-5)

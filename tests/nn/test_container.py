@@ -260,3 +260,8 @@ def test_the_old_container_holds_what_it_is_given_by_name():
     assert caught[0].filename == __file__
     assert [name for name, _ in container.named_children()] == ["first", "second"]
     assert isinstance(container.second, nn.ReLU)
+
+
+def test_a_module_dict_of_none_is_empty():
+    for T in (tensorlab, require_torch()):
+        assert len(T.nn.ModuleDict(None)) == 0

@@ -203,3 +203,28 @@ def test_a_buffer_that_forward_replaces_is_handed_back_under_the_names_given():
     assert given["count"].tolist() == [6.0]
     assert given["scale"] is scale
     assert module.count.tolist() == module.twin.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("learns", [(False, False), (True, False), (False, True), (True, True)])
+def test_gradients_of_a_convolution_are_recorded_if_either_tensor_learns(learns):
+    weight, out = (
+        tensorlab.ones(shape, requires_grad=one)
+        for shape, one in zip(((3, 2, 2), (1, 3, 4)), learns, strict=True)
+    )
+    found = nn.grad.conv1d_input((1, 2, 5), weight, out)
+    assert found.requires_grad is any(learns)
+    if any(learns):
+        given = [x for x in (weight, out) if x.requires_grad]
+        assert all(
+            grad.abs().sum().item() > 0 for grad in tensorlab.autograd.grad(found.sum(), given)
+        )
+
+
+@pytest.mark.parametrize("trains", ["layer", "norm"])
+def test_a_linear_that_trains_or_whose_norm_does_is_not_fused(trains):
+    layer, norm = (
+        nn.Linear(2, 3).train(trains == "layer"),
+        nn.BatchNorm1d(3).train(trains == "norm"),
+    )
+    with pytest.raises(AssertionError, match="only for evaluation"):
+        nn.utils.fuse_linear_bn_eval(layer, norm)

@@ -500,7 +500,7 @@ def test_the_warning_of_a_hook_without_inputs_points_to_the_program():
 def test_a_handle_that_is_removed_takes_its_options_along():
     module = nn.ReLU()
     handle = module.register_forward_hook(lambda *_: None, with_kwargs=True, always_call=True)
-    assert list(module._forward_hooks_with_kwargs) == [handle.id]
+    assert dict(module._forward_hooks_with_kwargs) == {handle.id: True}
     handle.remove()
     assert not module._forward_hooks_with_kwargs
     assert not module._forward_hooks_always_called

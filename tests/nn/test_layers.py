@@ -74,6 +74,7 @@ LAYERS = [
     ("RMSNorm", ((4, 3), 1e-2, False), {}, (5, 4, 3)),
     ("GroupNorm", (2, 6), {}, (3, 6, 5)),
     ("GroupNorm", (3, 6, 1e-2, False), {}, (3, 6)),
+    ("GroupNorm", (3, 6), {"bias": False}, (3, 6)),
     ("BatchNorm1d", (4,), {}, (5, 4)),
     ("BatchNorm1d", (4, 1e-2, None), {}, (5, 4, 3)),
     ("BatchNorm1d", (4,), {"affine": False, "track_running_stats": False}, (5, 4)),
@@ -276,6 +277,7 @@ PAIRS = [
     ("Bilinear", (3, 3, 2), {}, (4, 3)),
     ("Bilinear", (3, 3, 1, False), {}, (2, 4, 3)),
     ("Bilinear", (3, 3, 2), {}, (3,)),
+    ("Bilinear", (1, 1, 2), {}, (4, 1)),
 ]
 
 
@@ -492,6 +494,21 @@ def test_running_averages_are_kept_and_used_as_in_pytorch(name, options, shape):
         assert_same_values(ours[key], theirs[key], 1e-6)
     out = layers[0].eval()(tensorlab.from_numpy(values))
     assert_same_values(out, layers[1].eval()(torch.from_numpy(values)), 1e-5)
+
+
+@pytest.mark.parametrize("name", ["BatchNorm1d", "InstanceNorm1d"])
+def test_averages_that_are_no_longer_tracked_are_used_but_not_changed(name):
+    found = []
+    for package in (tensorlab, require_torch()):
+        layer = getattr(package.nn, name)(3, track_running_stats=True)
+        x = package.arange(24.0).reshape(2, 3, 4) ** 2
+        layer(x)
+        layer.track_running_stats = False
+        results = [layer.train(train)(x).tolist() for train in (True, False)]
+        found.append((results, [part.tolist() for part in layer.state_dict().values()]))
+    for ours, theirs in zip(*found, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
 def test_a_transposed_convolution_makes_the_size_asked_for():

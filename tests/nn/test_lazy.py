@@ -57,6 +57,18 @@ def test_a_lazy_module_becomes_the_module_of_pytorch(name, make, shape):
         assert_same_values(ours[4][key], value, 1e-6)
 
 
+@pytest.mark.parametrize("name", sorted({name for name, *_ in MAKERS}))
+def test_a_lazy_module_is_made_on_the_device_and_of_the_dtype_asked_for(name):
+    sizes = {"LazyLinear": (3,)}.get(name, (4, 3) if "Conv" in name else ())
+    affine = {"affine": True} if "Norm" in name else {}
+    found = []
+    for T in (tensorlab, require_torch()):
+        layer = getattr(T.nn, name)(*sizes, **affine, device="meta", dtype=T.float64)
+        parts = [*layer.named_parameters(), *layer.named_buffers()]
+        found.append([(key, str(x.dtype).split(".")[1], x.device.type) for key, x in parts])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(("name", "make", "shape"), MAKERS)
 def test_a_lazy_module_loads_and_gives_states_in_every_stage(name, make, shape):
     trained, fresh, again = (make(nn) for _ in range(3))

@@ -165,6 +165,16 @@ def test_options_of_modules_reach_their_functions():
         assert_close(ours, theirs)
 
 
+def test_the_variance_of_a_gaussian_has_the_shape_of_the_input_not_of_the_target():
+    found = []
+    for T in (tensorlab, torch):
+        x, y, z = as_tensors(T, [X[0], Y, np.abs(Z[0])])
+        found.append(T.nn.GaussianNLLLoss()(x, y, z))
+        with pytest.raises(ValueError, match=r"(?i)var"):
+            T.nn.GaussianNLLLoss()(y, x, z)
+    assert_close(*found)
+
+
 def test_a_linear_with_cross_entropy_starts_computes_and_prints_as_in_pytorch():
     found = []
     for T in (tensorlab, torch):

@@ -553,3 +553,54 @@ def test_a_parameter_is_copied_once_in_one_copy():
     assert first is not weight
     memo = {}
     assert weight.__deepcopy__(memo) is weight.__deepcopy__(memo)
+
+
+def test_gradients_move_to_meta_with_their_parameters():
+    for package in (tensorlab, require_torch()):
+        layer = package.nn.Linear(2, 3)
+        layer.weight.grad = package.ones(3, 2)
+        layer.to("meta")
+        assert layer.weight.is_meta
+        assert layer.weight.grad.is_meta
+        assert layer.weight.grad.shape == (3, 2)
+        assert layer.bias.grad is None
+
+
+@pytest.mark.parametrize("recurse", [True, False])
+def test_memory_is_given_to_the_modules_inside_only_if_asked(recurse):
+    for package in (tensorlab, require_torch()):
+        layer = package.nn.Sequential(package.nn.Linear(2, 3, device="meta"))
+        layer.scale = package.nn.Parameter(package.ones(2, device="meta"))
+        assert layer.to_empty(device="cpu", recurse=recurse) is layer
+        assert not layer.scale.is_meta
+        assert layer[0].weight.is_meta is not recurse
+
+
+@pytest.mark.parametrize("learns", [True, False])
+@pytest.mark.parametrize("kind", ["Tensor", "Parameter"])
+def test_what_is_assigned_learns_as_what_it_replaces_did(kind, learns):
+    for package in (tensorlab, require_torch()):
+        module = package.nn.Linear(2, 1, bias=False)
+        module.weight.requires_grad_(learns)
+        given = package.ones(1, 2)
+        given = package.nn.Parameter(given, not learns) if kind == "Parameter" else given
+        module.load_state_dict({"weight": given}, assign=True)
+        assert module.weight.requires_grad is learns
+        assert isinstance(module.weight, package.nn.Parameter)
+        assert module.weight.data_ptr() == given.data_ptr()
+
+
+def test_a_subclass_may_load_a_part_of_a_state_by_itself():
+    for package in (tensorlab, require_torch()):
+        module, missing, unexpected, errors = package.nn.Linear(2, 1), [], [], []
+        state = {"a.weight": package.ones(1, 2), "a.other": package.ones(1)}
+        module._load_from_state_dict(state, "a.", {}, True, missing, unexpected, errors)
+        assert module.weight.tolist() == [[1, 1]]
+        assert (missing, unexpected, errors) == (["a.bias"], ["a.other"], [])
+
+
+def test_an_extra_state_has_to_be_defined():
+    for package in (tensorlab, require_torch()):
+        for call in (lambda m: m.get_extra_state(), lambda m: m.set_extra_state(1)):
+            with pytest.raises(RuntimeError, match="code path"):
+                call(package.nn.Module())

@@ -17,6 +17,10 @@ CALLS = [
     ("orthogonal", lambda T: T.nn.Linear(3, 5), {"orthogonal_map": "matrix_exp"}),
     ("orthogonal", lambda T: T.nn.Linear(5, 3), {"orthogonal_map": "cayley"}),
     ("orthogonal", lambda T: T.nn.Linear(4, 4), {"orthogonal_map": "cayley"}),
+    *[
+        ("orthogonal", lambda T, n=n: T.nn.Bilinear(n, 3, 2), {"orthogonal_map": one})
+        for n, one in ((3, "cayley"), (3, "matrix_exp"), (4, "householder"))
+    ],
     ("weight_norm", lambda T: T.nn.Linear(3, 4), {}),
     ("weight_norm", lambda T: T.nn.Conv2d(2, 3, 2), {"dim": 1}),
     ("weight_norm", lambda T: T.nn.Linear(3, 4), {"dim": None}),

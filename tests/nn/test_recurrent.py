@@ -387,3 +387,25 @@ def test_what_the_function_is_given_is_checked():
                 ) if columns == 5 else tensorlab.gru(
                     x, h[:1], [ONES(rows, 4), ONES(18, 6)], False, 1, 0.0, False, False, False
                 )
+
+
+def test_a_dropout_that_is_an_int_is_kept_as_a_float():
+    found = []
+    for T in (tensorlab, require_torch()):
+        layer = T.nn.LSTM(5, 6, num_layers=2, dropout=1)
+        found.append((repr(layer), type(layer.dropout), layer.dropout))
+    assert found[0] == found[1]
+
+
+def test_what_a_layer_checks_of_its_input_can_be_asked_for():
+    for T in (tensorlab, require_torch()):
+        layer = T.nn.GRU(5, 6)
+        layer.weight_ih_l0 = T.nn.Parameter(layer.weight_ih_l0.double())  # the type that counts
+        x, sizes = T.zeros(3, 2, 5, dtype=T.float64), T.tensor([2, 1])
+        layer.check_input(x, None)
+        layer.check_input(x[0], sizes)
+        with pytest.raises(ValueError, match=r"(?i)input"):
+            layer.check_input(x.float(), None)
+        for wrong, batch_sizes in ((x[0], None), (x, sizes), (x[..., :4], None)):
+            with pytest.raises(RuntimeError, match=r"input"):
+                layer.check_input(wrong, batch_sizes)

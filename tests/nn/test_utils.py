@@ -106,8 +106,9 @@ def test_gradients_are_scaled_by_a_norm_that_is_known():
 
 def test_the_older_name_of_clipping_warns():
     parameters = with_gradients(tensorlab)
-    with pytest.warns(FutureWarning, match="in favor of `torch.nn.utils.clip_grad_norm_`"):
+    with pytest.warns(FutureWarning, match="in favor of `torch.nn.utils.clip_grad_norm_`") as found:
         total = nn.utils.clip_grad_norm(parameters, 1.0, 1.0)
+    assert found[0].filename == __file__
     assert total.item() == pytest.approx(21.75)
     assert sum(p.grad.abs().sum() for p in parameters[:2]).item() == pytest.approx(1.0, abs=1e-5)
 
@@ -140,3 +141,10 @@ def test_the_weights_of_convolutions_change_their_layout(dims):
     other = getattr(nn.utils, f"convert_conv{5 - dims}d_weight_memory_format")
     other(net, tensorlab.contiguous_format)
     assert net[0].weight.is_contiguous(memory_format=last)
+
+
+def test_parameters_that_are_given_and_an_empty_list_are_not_warned_of():
+    layer = nn.Linear(2, 1)
+    layer.weight.grad = tensorlab.ones(1, 2)
+    assert nn.utils.clip_grad_norm_(layer.parameters(), 1.0).item() == pytest.approx(2**0.5)
+    assert nn.utils.clip_grad_norm_([], 1.0).item() == 0

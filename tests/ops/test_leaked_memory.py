@@ -75,7 +75,13 @@ LARGE = {
     "a sort of columns": lambda x: x.sort(0),
     "a running sum of columns": lambda x: x.cumsum(0),
     "a convolution": lambda x: tensorlab.conv2d(x.view(1, 4, 300, 250), tensorlab.ones(2, 4, 3, 3)),
+    "a convolution in panels": lambda x: differentiated_convolution(x.view(3, 4, 100, 250)),
 }
+
+
+def differentiated_convolution(x):
+    x, weight = x.requires_grad_(), tensorlab.ones(9, 4, 3, 3, requires_grad=True)
+    tensorlab.autograd.grad(tensorlab.conv2d(x, weight).sum(), (x, weight))
 
 
 @counted

@@ -36,6 +36,7 @@ CASES = {  # input, out_channels, kernel, stride, padding, dilation, groups
     "one pixel": ((3, 4, 1, 1), 8, (3, 3), 1, 1, 1, 1),
     "kernel of one element": ((3, 9, 5, 6), 8, (1, 1), 1, 0, 1, 1),
     "kernel of one element with stride": ((3, 9, 5, 6), 8, (1, 1), 2, 1, 1, 1),
+    "kernel of one element with padding": ((3, 9, 5, 6), 8, (1, 1), 1, (1, 2), 1, 1),
     "kernel as large as the image": ((3, 4, 4, 5), 8, (4, 5), 1, 0, 1, 1),
     "signal": ((2, 6, 50), 8, (5,), 2, 3, 2, 1),
     "volume": ((2, 4, 5, 4, 6), 8, (2, 3, 2), (1, 2, 1), (1, 0, 2), (2, 1, 1), 1),

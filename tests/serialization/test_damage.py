@@ -12,6 +12,7 @@ import pytest
 
 import tensorlab
 from tensorlab.errors import DeviceError, FileFormatError, UnsafeGlobal
+from tensorlab.serialization.legacy import START
 from tensorlab.serialization.pickler import dumps
 from tensorlab.serialization.storages import Storages
 from tensorlab.serialization.unpickler import Unpickler
@@ -165,13 +166,14 @@ def test_what_no_checkpoint_has_is_refused(what):
         tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
 
 
-def tensor_of(offset, size, stride, count=4, kind="FloatStorage", key="0"):
+CPU = text("cpu")
+
+
+def tensor_of(offset, size, stride, count=4, kind="FloatStorage", key="0", location=CPU):
     """Return a pickle of a tensor over a storage of some numbers."""
     number = lambda n: b"\x8a\x09" + n.to_bytes(9, "little", signed=True)
     numbers = lambda items: b"(" + b"".join(map(number, items)) + b"t"
-    identity = (
-        b"(" + text("storage") + name("torch", kind) + text(key) + text("cpu") + number(count)
-    )
+    identity = b"(" + text("storage") + name("torch", kind) + text(key) + location + number(count)
     parts = identity + b"tQ" + number(offset) + numbers(size) + numbers(stride) + b"\x89}"
     return b"\x80\x02" + name("torch._utils", "_rebuild_tensor_v2") + b"(" + parts + b"tR."
 
@@ -197,6 +199,8 @@ def tensor_of(offset, size, stride, count=4, kind="FloatStorage", key="0"):
         {"offset": 0, "size": [4], "stride": [1], "kind": "DoubleStorage"},
         {"offset": 0, "size": [4], "stride": [1], "key": "../../etc/passwd"},
         {"offset": 0, "size": [1] * 200, "stride": [1] * 200},
+        {"offset": 0, "size": [4], "stride": [1], "location": b"K\x01"},
+        {"offset": 0, "size": [4], "stride": [1], "location": b"N"},
     ],
     ids=str,
 )
@@ -447,3 +451,15 @@ def test_large_entries_are_read_by_threads_and_checked(threads, tmp_path):
                 tensorlab.load(io.BytesIO(data))
     finally:
         tensorlab.set_num_threads(before)
+
+
+def test_a_mapped_storage_without_bytes_has_none(tmp_path):
+    tensorlab.save([tensorlab.zeros(0, 3), tensorlab.ones(2)], tmp_path / "x.pt")
+    found = tensorlab.load(tmp_path / "x.pt", mmap=True)
+    assert [x.untyped_storage().nbytes() for x in found] == [0, 8]
+    assert found[0].shape == (0, 3)
+
+
+def test_the_head_of_an_older_file_has_no_storages():
+    with pytest.raises(FileFormatError, match="the file's head refers to a storage"):
+        tensorlab.load(io.BytesIO(START + b"\x80\x02K\x01Q."))

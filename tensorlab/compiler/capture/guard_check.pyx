@@ -129,7 +129,8 @@ cdef bint is_same_value(PyObject* x, PyObject* y) noexcept:
     if PyFloat_CheckExact(<object>x):
         a, b = PyFloat_AS_DOUBLE(<object>x), PyFloat_AS_DOUBLE(<object>y)
         return memcmp(&a, &b, sizeof(double)) == 0 or (a != a and b != b)
-    if PyLong_CheckExact(<object>x) or PyUnicode_CheckExact(<object>x) or Py_TYPE(<object>x) is <PyTypeObject*>bytes:
+    if (PyLong_CheckExact(<object>x) or PyUnicode_CheckExact(<object>x)
+            or Py_TYPE(<object>x) is <PyTypeObject*>bytes):
         return PyObject_RichCompareBool(<object>x, <object>y, Py_EQ) == 1
     if Py_TYPE(<object>x) is <PyTypeObject*>tuple or Py_TYPE(<object>x) is <PyTypeObject*>Size:
         if PyTuple_GET_SIZE(<object>x) != PyTuple_GET_SIZE(<object>y):
@@ -307,7 +308,9 @@ cdef class GuardCheck:
     cdef bint agrees(self, tuple args, object kwargs) noexcept:
         cdef int i
         self.failed = self.failed_entry = -1
-        if PyTuple_GET_SIZE(args) != self.argument_count or (kwargs is not None and type(kwargs) is not dict):
+        if PyTuple_GET_SIZE(args) != self.argument_count:
+            return False
+        if kwargs is not None and type(kwargs) is not dict:
             return False
         if not self.has_modes():
             self.failed = -2
@@ -387,7 +390,8 @@ cdef class GuardCheck:
             self.slots[record.out] = found
         return self.compare(found, record.how, record.expected, record.count)
 
-    cdef inline bint compare(self, PyObject* found, int how, PyObject* expected, ssize number) noexcept:
+    cdef inline bint compare(self, PyObject* found, int how, PyObject* expected,
+                             ssize number) noexcept:
         if how == IDENTITY:
             return found == expected
         if how == VALUE:

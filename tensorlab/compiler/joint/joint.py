@@ -27,6 +27,7 @@ from tensorlab.compiler.joint.functionalize import functionalize_values
 from tensorlab.compiler.joint.interpreter import (
     is_value_read,
     is_write,
+    leaves_of,
     map_leaves,
     map_nodes,
     new_on_meta,
@@ -235,13 +236,20 @@ def run_node(node, args, reads_values):
             return node.target(*new_on_meta(node.target, args))
     except NotImplementedError as error:
         if reads_values:
-            return map_leaves(node.meta["val"], lambda x: as_recorded(x, node))
+            followed = any(x.requires_grad for x in tensors_of(args))
+            return map_leaves(node.meta["val"], lambda x: as_recorded(x, node, followed))
         raise CannotCompile(f"its result depends on values: {error}", node) from None
 
 
-def as_recorded(x, node):
-    """A tensor on meta that requires grad if the recorded one did."""
-    return on_meta(x).requires_grad_(bool(node.meta.get("requires_grad")))
+def as_recorded(x, node, followed):
+    """A tensor on meta that requires grad if the recorded one did; if it is not known, if an argument does."""
+    wanted = node.meta.get("requires_grad")
+    wanted = followed and x.is_floating_point() if wanted is None else wanted
+    return on_meta(x).requires_grad_(bool(wanted))
+
+
+def tensors_of(args):
+    return [x for x in leaves_of(args) if isinstance(x, Tensor)]
 
 
 def check_history(node, value):

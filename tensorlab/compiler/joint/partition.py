@@ -102,11 +102,9 @@ class Cut:
         saved, again, stack = {}, set(), list(reversed(wanted))
         while stack:
             node = stack.pop()
-            if node in saved or node in again:
-                continue
             if self.is_free(node) or node in self.recomputed:
                 again.add(node)
-                stack += nodes_of(node.args)
+                stack += [one for one in nodes_of(node.args) if one not in again]
             else:
                 saved[node] = None
         return list(saved), again

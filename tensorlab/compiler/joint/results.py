@@ -77,7 +77,8 @@ def map_slots(structure, function):
     if isinstance(structure, Slot):
         return function(structure)
     if isinstance(structure, (tuple, list)):
-        return type(structure)(map_slots(one, function) for one in structure)
+        made = [map_slots(one, function) for one in structure]
+        return type(structure)(*made) if hasattr(structure, "_fields") else type(structure)(made)
     if isinstance(structure, dict):
         return {key: map_slots(one, function) for key, one in structure.items()}
     return structure

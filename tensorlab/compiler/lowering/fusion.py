@@ -51,9 +51,10 @@ def draws_random(node):
 
 
 class Partition:
-    """The nodes of a graph as steps."""
+    """The nodes of a graph as steps. Without `folds`, reductions are called: a fused one adds in another order."""
 
-    def __init__(self, graph):
+    def __init__(self, graph, folds=True):
+        self.folds = folds
         self.steps = []
         self.step_of = {}
         self.nodes = [node for node in graph.nodes if node.op == "call_function"]
@@ -74,9 +75,8 @@ class Partition:
                 step.is_group = False
 
     def add(self, node):
-        is_group = (has_expression(node) or reduced_dims(node) is not None) and is_computable(
-            [node]
-        )
+        folds = self.folds and reduced_dims(node) is not None
+        is_group = (has_expression(node) or folds) and is_computable([node])
         step = Step(len(self.steps), [node], is_group)
         self.steps.append(step)
         self.step_of[node] = step

@@ -370,9 +370,9 @@ int64_t row_count_bool(const uint8_t *x, int64_t n) {
 }
 """
 
-# name: (comment and function, names of helpers that it calls)
+# PARTS: name of a function: its comment and text
 NAME = re.compile(r"^(?:T|int|double|float|uint8_t|int32_t|int64_t) (\w+)#?\(", re.MULTILINE)
-PARTS = {NAME.search(part)[1]: part.strip() for part in SOURCE.strip().split("\n\n")}
+PARTS = {NAME.findall(part)[0]: part.strip() for part in SOURCE.strip().split("\n\n")}
 CALLED = re.compile(r"\b(\w+?)(?:_(u?int\d+|float32|float64|bool))?\(")
 STATIC = re.compile(r"^(T|int|double|float|uint8_t|int32_t|int64_t) (?=\w+#?\()", re.MULTILINE)
 GUARD = "#ifndef TL_HAS_{name}\n#define TL_HAS_{name}\n{text}\n#endif\n"

@@ -16,7 +16,7 @@ __all__ = ["Call", "Kernel", "schedule"]
 COMMENTS = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
-def schedule(graph):
+def schedule(graph, folds=True):
     """Divide a graph into kernels and calls.
 
     Parameters
@@ -29,16 +29,17 @@ def schedule(graph):
     their numbers have the same name and source. Nodes that no step makes are
     not needed.
 
+    Without `folds` reductions are calls of ops, so that all results are those of the ops, to the last bit.
     An op that writes over its arguments, such as an optimizer's step, runs when everything else has read them.
     """
-    partition = Partition(graph)
+    partition = Partition(graph, folds)
     needed = needed_nodes(partition)
     steps = []
     for work in sorted(in_order(partition, needed), key=is_write):
         if isinstance(work, list):
             outputs = [node for node in work if node in needed]
             if outputs:
-                steps.append(kernel_for(work, outputs))
+                steps += kernels_for(work, outputs)
         else:
             steps.append(Call(work))
     return steps
@@ -49,14 +50,19 @@ def is_write(work):
     return not isinstance(work, list) and bool(op_name(work)) and work.target.writes
 
 
-def kernel_for(nodes, outputs):
-    """Lower a group. Its name says what it does and, in six digits, what its source is: equal kernels have one name."""
-    stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))
-    kernel = pointwise_kernel("NAME", set(nodes), outputs)
-    digits = hashlib.sha256(COMMENTS.sub("", kernel.source).encode()).hexdigest()[:6]
-    kernel.name = f"fused_{stem[:40].rstrip('_')}_{digits}"
-    kernel.source = kernel.source.replace("NAME(", f"{kernel.name}(")
-    return kernel
+def kernels_for(nodes, outputs):
+    """Lower a group. A kernel's name says what it does and, in six digits, what its source is."""
+    stem = "_".join(dict.fromkeys(op_name(node) for node in nodes))[:40].rstrip("_")
+    if any(reduced_dims(node) for node in nodes):
+        kernels = row_kernels("NAME", nodes, outputs)
+    else:
+        kernels = [pointwise_kernel("NAME", set(nodes), outputs)]
+    for kernel in kernels:
+        digits = hashlib.sha256(COMMENTS.sub("", kernel.source).encode()).hexdigest()[:6]
+        name = kernel.name.replace("NAME", f"fused_{stem}_{digits}")
+        kernel.source = kernel.source.replace(f"{kernel.name}(", f"{name}(")
+        kernel.name = name
+    return kernels
 
 
 def needed_nodes(partition):

@@ -5,7 +5,6 @@ elements: nothing writes to it. What the graph returns, or an optimizer writes t
 caller may write to it, so it must stay a tensor of its own. `may_replace` knows that.
 """
 
-from tensorlab._tensor import Tensor
 from tensorlab.compiler.joint.interpreter import is_alias, is_getitem, is_write
 from tensorlab.compiler.joint.memory import KEPT, Builder, same_layout
 
@@ -40,9 +39,7 @@ def may_replace(node, by):
 
 
 def same_form(x, y):
-    """Whether two values are tensors of the same shape, type and layout."""
-    if not isinstance(x, Tensor) or not isinstance(y, Tensor):
-        return False
+    """Whether two tensors have the same shape, type and layout."""
     return (x.shape, x.dtype) == (y.shape, y.dtype) and same_layout(x, y.stride())
 
 
@@ -55,9 +52,9 @@ class Rewriter(Builder):
         self.node = node
         self.made = []
 
-    def call(self, target, args, recorded=None, **meta):
+    def call(self, target, args, **meta):
         with self.graph.inserting_before(self.node):
-            made = super().call(target, args, recorded, **meta)
+            made = super().call(target, args, **meta)
         self.made.append(made)
         return made
 
@@ -86,10 +83,10 @@ class Rewriter(Builder):
 
     def withdraw(self):
         """Erase what was made and isn't used."""
-        for one in reversed(self.made):
+        while self.made:
+            one = self.made.pop()
             if not one.users:
                 self.graph.erase_node(one)
-        self.made = []
 
 
 def fits(node, new):

@@ -216,7 +216,7 @@ class Parametrized:
             self.parametrizations[name].right_inverse(value)
 
     def __delattr__(self, name):
-        if name in self.__dict__.get("parametrizations", ()):
+        if name in self.parametrizations:
             raise AttributeError(
                 f"{type(self).__name__}: {name!r} is parametrized; call remove_parametrizations first"
             )

@@ -80,7 +80,6 @@ cdef void max_of_planes(Planes* p, ssize begin, ssize end, number* x) noexcept n
 cdef void find_even(Planes* p, const int64_t* in_columns, ssize* first, ssize* last) noexcept nogil:
     """Windows of one length and at one distance: those between the borders. There may be none."""
     cdef ssize n = p.columns.out_size, stride, j = 0
-    first[0] = last[0] = 0
     while j + 1 < n and window_length(in_columns, j + 1) > window_length(in_columns, j):
         j += 1
     first[0] = last[0] = j

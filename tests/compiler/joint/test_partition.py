@@ -269,3 +269,13 @@ def test_inputs_cost_nothing():
     one = made(program, "recompute", make)
     assert sorted(saved(one)) == ["input_0", "input_1", "input_2"]
     assert_agrees(program, make, mode="recompute")
+
+
+def test_a_value_that_is_used_twice_costs_its_bytes_once():
+    def program(x, y, z):
+        w = x @ y.t()
+        return (w + 1).tanh() * 2 + (w + 2).tanh()
+
+    one = made(program, "recompute")
+    assert sorted(saved(one)) == ["input_0", "input_1", "mm"]
+    assert_agrees(program, leaves, mode="recompute")

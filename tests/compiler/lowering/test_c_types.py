@@ -90,6 +90,15 @@ def test_small_literals_read_like_numbers():
     assert integer_literal(-3, 8, True) == "(-3)"
 
 
+def test_a_literal_has_the_type_that_it_is_calculated_in():
+    assert [literal(math.nan, one) for one in ("float32", "float64")] == [
+        "(float)NAN",
+        "(double)NAN",
+    ]
+    assert literal(0.1, "float16").endswith("f")
+    assert not literal(0.1, "float64").endswith("f")
+
+
 def test_half_types_are_calculated_in_float():
     assert [kernel_dtype(one) for one in ("float16", "bfloat16", "int8", "float64")] == [
         "float32",

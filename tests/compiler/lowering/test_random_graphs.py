@@ -321,3 +321,41 @@ def test_random_programs_with_reductions_are_as_accurate_as_eager_ones(seed):
             assert tensorlab.allclose(
                 x.double(), y.double(), rtol=tolerance, atol=tolerance, equal_nan=True
             ), (seed, k)
+
+
+HALF_PROGRAMS = {
+    "softmax": lambda x, y: (x * 1).softmax(-1),
+    "log_softmax": lambda x, y: (x * 1).log_softmax(-1),
+    "softmax_backward": lambda x, y: REGISTRY["softmax_backward"](x * 1, y, -1),
+    "log_softmax_backward": lambda x, y: REGISTRY["log_softmax_backward"](x * 1, y, -1),
+    "logsumexp": lambda x, y: (x * 1).logsumexp(-1),
+    "var": lambda x, y: (x * 1).var(-1),
+    "std": lambda x, y: (x * 1).std(-1, keepdim=True),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", HALF_PROGRAMS)
+def test_several_passes_round_a_half_type_once(name, dtype):
+    rng = np.random.default_rng(7)
+    kind, function = getattr(tensorlab, dtype), HALF_PROGRAMS[name]
+    x = tensorlab.tensor(rng.standard_normal((40, 300)) * 3).to(kind)
+    y = tensorlab.tensor(rng.standard_normal((40, 300))).softmax(-1).to(kind)
+    (got, (kernel,)), want = compiled(function, x, y), function(x, y)
+    exact = function(x.double(), y.double())
+    assert isinstance(kernel, Kernel)
+    assert (got.dtype, got.stride()) == (want.dtype, want.stride())
+    assert relative_error(got, exact) <= 1.02 * relative_error(want, exact) + 3e-7
+    if dtype != "float32":  # nearly every element is rounded as the eager kernel rounds it
+        assert float((got != want).double().mean()) < 0.01
+
+
+def test_rows_of_infinities_and_nans_are_what_eager_mode_makes_of_them():
+    inf, nan = float("inf"), float("nan")
+    x = tensorlab.tensor(
+        [[-inf, -inf, -inf], [inf, 1.0, 2.0], [nan, 1.0, 2.0], [-inf, 0.0, 1.0], [3.0, 3.0, 3.0]]
+    )
+    for name in ("softmax", "log_softmax", "logsumexp"):
+        got, _ = compiled(lambda x, name=name: getattr(x * 1, name)(-1), x)
+        want = getattr(x * 1, name)(-1)
+        assert tensorlab.allclose(got, want, rtol=1e-6, atol=1e-7, equal_nan=True), name

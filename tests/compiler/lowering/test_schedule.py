@@ -23,6 +23,7 @@ def chain(x, y):
 def test_a_chain_of_ops_is_one_kernel():
     (kernel,) = check(chain, tensorlab.randn(1000), tensorlab.randn(1000))
     assert isinstance(kernel, Kernel)
+    assert kernel.name == "fused_mul_add_relu_sub_sigmoid_tanh_0"  # no name that C has already
     assert (kernel.count, kernel.numbers) == (1000, [])
 
 
@@ -251,3 +252,15 @@ def test_every_other_element_of_a_row_is_folded():
 
     (kernel,) = check(function, tensorlab.randn(6, 50))
     assert 2 in kernel.numbers
+
+
+def test_folds_are_functions_that_are_called_and_other_helpers_are_part_of_the_loop():
+    (rows,) = check(lambda x: (x * 2).softmax(-1), tensorlab.randn(7, 300))
+    (pointwise,) = check(lambda x: x.clamp(-1, 1) * 2, tensorlab.randn(9))
+    assert "static __attribute__((noinline)) float row_sum_float32(" in rows.source
+    assert "static inline float at_least_float32(" in pointwise.source
+
+
+def test_helpers_stand_before_those_that_call_them():
+    (kernel,) = check(lambda x, y: x.lcm(y), tensorlab.arange(9), tensorlab.arange(1, 10))
+    assert kernel.source.index("int64_t gcd_int64(") < kernel.source.index("int64_t lcm_int64(")
