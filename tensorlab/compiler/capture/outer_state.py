@@ -136,23 +136,19 @@ class OuterState:
         """Take note that an attribute or a global could be read."""
         if name not in thing.reads:
             thing.reads[name] = value
-            if value is not MISSING:
-                self.reach(value, source, thing.is_fixed)
+            self.reach(value, source, thing.is_fixed)
 
     def hold(self, thing, items, source_of):
         """Take note of what a container holds."""
         thing.items = list(items)
         for key, value in thing.items:
-            if value is not MISSING:
-                self.reach(value, source_of(key), thing.is_fixed)
+            self.reach(value, source_of(key), thing.is_fixed)
 
     def reach_tensor(self, thing):
         thing.copy = history_of(thing.value), memory_layout_of(thing.value)
         gradient = thing.copy[0][2]
-        if gradient is not None:
-            self.reach(
-                gradient, Source("gradient", thing.source, None, f"{thing.source.text}.grad")
-            )
+        source = Source("gradient", thing.source, None, f"{thing.source.text}.grad")
+        self.reach(gradient, source)
         self.reach_attributes(thing)
 
     def reach_tuple(self, thing):
@@ -193,7 +189,7 @@ class OuterState:
             thing.copy = MISSING
         self.hold(
             thing,
-            [(0, thing.copy)],
+            [(None, thing.copy)],
             lambda _: Source("cell", thing.source, None, thing.source.text),
         )
 

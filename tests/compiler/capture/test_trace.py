@@ -142,6 +142,7 @@ def test_a_list_is_noted_as_it_was_when_an_op_took_it():
         (lambda x: x[x > 0], [(2,)]),
         (lambda x: torch.masked_select(x, x > 0), [(2,)]),
         (lambda x: torch.unique(x), [(3,)]),
+        (lambda x: torch.unique(x, return_inverse=True, return_counts=True), [(3,)]),
         (lambda x: torch.repeat_interleave(torch.tensor([1, 2])), [(3,)]),
         (lambda x: x * 2, []),
         (lambda x: x.max(0).values, []),
