@@ -120,7 +120,7 @@ class OuterState:
             return None
         if kind in ("value", "constant"):
             if kind == "constant" and is_higher_order(value):
-                self.hidden_caller = self.hidden_caller or source.text
+                self.hidden_caller = source.text
             return None
         is_fixed = is_fixed or is_always_fixed(value, kind)
         if is_fixed and kind != "tensor":
@@ -198,7 +198,7 @@ class OuterState:
             self.reach_part(thing, getattr(thing.value, name), name)
 
     def reach_partial(self, thing):
-        self.hidden_caller = self.hidden_caller or thing.source.text
+        self.hidden_caller = thing.source.text
         for name in ("func", "args", "keywords"):
             self.reach_part(thing, getattr(thing.value, name), name)
 
@@ -213,10 +213,10 @@ class OuterState:
     def reach_builtin(self, thing):
         owner = thing.value.__self__
         if is_higher_order(thing.value):
-            self.hidden_caller = self.hidden_caller or thing.source.text
+            self.hidden_caller = thing.source.text
         if not is_pure(thing.value):
-            self.hidden_call = self.hidden_call or thing.source.text
-        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self.hidden_call = thing.source.text
+        if not isinstance(owner, (types.ModuleType, type)):
             self.reach_part(thing, owner, "__self__")
 
     # ------------------------------------------------------------ functions
