@@ -164,9 +164,9 @@ def same_value(x, y):
 
 
 # ---------------------------------------------------------------- the check
-cdef void* zeroed(ssize count, size_t size) except NULL:
-    """Memory for at least one item."""
-    cdef void* memory = PyMem_Calloc(max(count, 1), size)
+cdef void* zeroed(size_t size) except NULL:
+    """So many bytes, at least one."""
+    cdef void* memory = PyMem_Calloc(1, max(size, 1))
     if memory == NULL:
         raise MemoryError()
     return memory
@@ -224,22 +224,22 @@ cdef class GuardCheck:
         self.kept = ([record[1:5] for record in records if record[0] != "tensor"], strangers)   # not the examples
         self.argument_count = argument_count
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
-        self.records = <Record*>zeroed(len(records), sizeof(Record))
-        self.entries = <Entry*>zeroed(entries, sizeof(Entry))
-        self.tensors = <TensorRecord*>zeroed(len(records), sizeof(TensorRecord))
-        self.layouts = <ssize*>zeroed(numbers, sizeof(ssize))
-        self.slots = <PyObject**>zeroed(slot_count, sizeof(PyObject*))
-        self.distinct = <int*>zeroed(len(distinct), sizeof(int))
-        self.groups = <int*>zeroed(2 * len(groups), sizeof(int))
-        self.gaps = <ssize*>zeroed(len(groups), sizeof(ssize))
-        self.inputs = <int*>zeroed(len(inputs), sizeof(int))
-        self.stranger_slots = <int*>zeroed(len(strangers), sizeof(int))
-        self.strangers = <PyObject**>zeroed(len(strangers), sizeof(PyObject*))
+        self.records = <Record*>zeroed(len(records) * sizeof(Record))
+        self.entries = <Entry*>zeroed(entries * sizeof(Entry))
+        self.tensors = <TensorRecord*>zeroed(len(records) * sizeof(TensorRecord))
+        self.layouts = <ssize*>zeroed(numbers * sizeof(ssize))
+        self.slots = <PyObject**>zeroed(slot_count * sizeof(PyObject*))
+        self.distinct = <int*>zeroed(len(distinct) * sizeof(int))
+        self.groups = <int*>zeroed(2 * len(groups) * sizeof(int))
+        self.gaps = <ssize*>zeroed(len(groups) * sizeof(ssize))
+        self.inputs = <int*>zeroed(len(inputs) * sizeof(int))
+        self.stranger_slots = <int*>zeroed(len(strangers) * sizeof(int))
+        self.strangers = <PyObject**>zeroed(len(strangers) * sizeof(PyObject*))
         self.table_size = 64
         while self.table_size < 3 * max(len(distinct), len(groups)):
             self.table_size *= 2
-        self.table = <PyObject**>zeroed(self.table_size, sizeof(PyObject*))
-        self.positions = <int*>zeroed(self.table_size, sizeof(int))
+        self.table = <PyObject**>zeroed(self.table_size * sizeof(PyObject*))
+        self.positions = <int*>zeroed(self.table_size * sizeof(int))
         entries = numbers = 0
         for i, record in enumerate(records):
             entries, numbers = self.write_record(i, record, entries, numbers)

@@ -8,10 +8,12 @@ from .sources import named, shortened
 
 __all__ = ["Guards"]
 
-WORDS = {-1: "the number of arguments is another one",
-         -2: "grad mode, inference mode, the default dtype or another mode of the thread has changed",
-         -3: "two arguments are one object, or are no longer",
-         -4: "tensors share their memory in another way"}  # fmt: skip
+WORDS = {
+    -1: "the number of arguments is another one",
+    -2: "grad mode, inference mode, the default dtype or another mode of the thread has changed",
+    -3: "two arguments are one object, or are no longer",
+    -4: "tensors share their memory in another way",
+}
 
 
 class Guards:
@@ -56,8 +58,8 @@ class Guards:
                 thing.slot is None
             ):  # reached as the key of a dict, or as what was taken for a constant
                 self.fetch("whole", x, None, x, thing.source.text)
-        for record, text in extra:
-            self.add(*record, text=text)
+        for kind, container, entries, text in extra:
+            self.add(kind, container, text, key=entries)
         inputs = [state.things[id(x)] for x in inputs]
         slotted = [thing for thing in state.things.values() if thing.slot is not None]
         distinct = [
@@ -104,7 +106,10 @@ class Guards:
         return f"no longer true: {lines[entry] if 0 <= entry < len(lines) else self.texts[failed]}"
 
     # ------------------------------------------------------------ records
-    def add(self, kind, container, key, how, expected, out=-1, number=0, text=""):
+    def add(
+        self, kind, container, text, *, key=None, how="anything", expected=None, out=-1, number=0
+    ):
+        """A record, in the form that GuardCheck takes, and the line of Python for it, or a line for each entry."""
         self.records.append((kind, container, key, how, expected, out, number))
         lines = text if isinstance(text, list) else [text]
         self.lines.append(lines)
@@ -175,10 +180,14 @@ class Guards:
         children = []
         (how, expected, out, number), line = self.comparison(value, text, children)
         if how == "sized":
-            self.add(kind, container, key, "type", expected, out, index, line)
-            self.add("whole", out, None, how, expected, -1, number, line)
+            self.add(
+                kind, container, line, key=key, how="type", expected=expected, out=out, number=index
+            )
+            self.add("whole", out, line, how=how, expected=expected, number=number)
         else:
-            self.add(kind, container, key, how, expected, out, index, line)
+            self.add(
+                kind, container, line, key=key, how=how, expected=expected, out=out, number=index
+            )
         self.emit_all(children)
 
     def entries(self, container, pairs, read, text_of, text):
@@ -193,7 +202,7 @@ class Guards:
             entries.append((key, *comparison))
             lines.append(line)
         lines.append(f"list({text}) == {shortened(tuple(key for key, _ in pairs))}")
-        self.add("entries", container, entries, "anything", None, -1, 0, lines)
+        self.add("entries", container, lines, key=entries)
         self.emit_all(children)
 
     def lookups(self, container, pairs, text):
@@ -204,7 +213,7 @@ class Guards:
             entries.append((name, *comparison))
             lines.append(line)
         if entries:
-            self.add("lookups", container, entries, "anything", None, -1, 0, lines)
+            self.add("lookups", container, lines, key=entries)
         self.emit_all(children)
 
     def emit_all(self, things):
@@ -216,10 +225,10 @@ class Guards:
             self.fetch("argument", None, None, value, f"args[{index}]", index)
         slot = self.new_slot("kwargs")
         if kwargs:
-            self.add("keyword", None, None, "type", dict, slot, 0, "kwargs is given")
+            self.add("keyword", None, "kwargs is given", how="type", expected=dict, out=slot)
             self.entries(slot, list(kwargs.items()), None, lambda key: f"kwargs[{key!r}]", "kwargs")
         else:
-            self.add("no keywords", None, None, "anything", None, -1, 0, "not kwargs")
+            self.add("no keywords", None, "not kwargs")
 
     # ------------------------------------------------------------ each kind of Thing
     def emit(self, thing):
@@ -236,7 +245,7 @@ class Guards:
             f"{text}: {type(x).__name__} {x.dtype} {tuple(x.shape)} strides {x.stride()} "
             f"requires_grad={x.requires_grad}"
         )
-        self.add("tensor", thing.slot, x, "anything", None, -1, int(self.reads_offsets), line)
+        self.add("tensor", thing.slot, line, key=x, number=int(self.reads_offsets))
         if self.gradients_matter and x.is_leaf:
             self.fetch("gradient", thing.slot, None, thing.copy[0][2], f"{text}.grad")
         if thing.before or self.absence_matters:
@@ -249,8 +258,14 @@ class Guards:
 
     def emit_list(self, thing, where):
         if thing.is_fixed:
-            self.add("whole", where, None, "sized", type(thing.value), -1, len(thing.items),
-                     f"len({thing.source.text}) == {len(thing.items)}")  # fmt: skip
+            self.add(
+                "whole",
+                where,
+                f"len({thing.source.text}) == {len(thing.items)}",
+                how="sized",
+                expected=type(thing.value),
+                number=len(thing.items),
+            )
         self.emit_tuple(thing, where)
 
     def emit_dict(self, thing, where):
@@ -262,13 +277,21 @@ class Guards:
         if not thing.items:
             self.entries(where, [], None, None, text)
             return
-        self.add("ordered", where, tuple(key for key, _ in thing.items), "anything", None, -1, 0,
-                 f"list({text}) == {shortened(tuple(key for key, _ in thing.items))}")  # fmt: skip
+        self.add(
+            "ordered",
+            where,
+            f"list({text}) == {shortened(tuple(key for key, _ in thing.items))}",
+            key=tuple(key for key, _ in thing.items),
+        )
         self.emit_dict(thing, where)
 
     def emit_set(self, thing, where):
-        self.add("ordered", where, tuple(thing.copy), "anything", None, -1, 0,
-                 f"list({thing.source.text}) == {shortened(thing.copy)}")  # fmt: skip
+        self.add(
+            "ordered",
+            where,
+            f"list({thing.source.text}) == {shortened(thing.copy)}",
+            key=tuple(thing.copy),
+        )
 
     def emit_cell(self, thing, where):
         for _, value in thing.items:
@@ -289,14 +312,7 @@ class Guards:
     def emit_function(self, thing, where):
         if thing.copy is not None:
             self.add(
-                "function",
-                where,
-                thing.copy,
-                "anything",
-                None,
-                -1,
-                0,
-                f"{thing.source.text} has its code and defaults",
+                "function", where, f"{thing.source.text} has its code and defaults", key=thing.copy
             )
         if thing.before or self.absence_matters:
             self.emit_attributes(thing, where)
@@ -308,12 +324,9 @@ class Guards:
         self.add(
             "ancestors",
             where,
-            None,
-            "identity",
-            thing.value.__mro__,
-            -1,
-            0,
             f"{text}.__mro__ is the same",
+            how="identity",
+            expected=thing.value.__mro__,
         )
         self.entries_of_class(thing)
 
@@ -326,16 +339,7 @@ class Guards:
             else:
                 comparison = "identity", value, -1, 0
             entries.append((name, *comparison))
-        self.add(
-            "entries",
-            thing.attributes,
-            entries,
-            "anything",
-            None,
-            -1,
-            0,
-            f"{thing.source.text} is as it was",
-        )
+        self.add("entries", thing.attributes, f"{thing.source.text} is as it was", key=entries)
         self.emit_all(children)
 
     def emit_instance(self, thing, where):
@@ -344,12 +348,9 @@ class Guards:
             self.add(
                 "whole",
                 where,
-                None,
-                "type",
-                type(value),
-                -1,
-                0,
                 f"type({text}) is {named(type(value))}",
+                how="type",
+                expected=type(value),
             )
         if isinstance(value, dict):
             self.emit_dict(thing, where)
@@ -366,12 +367,17 @@ class Guards:
             return
         text, own = thing.source.text, dict_of(thing.value)
         if thing.is_fixed:
-            self.add("object", where, own, "anything", type(thing.value), -1, 0,
-                     f"type({text}) is {named(type(thing.value))}")  # fmt: skip
+            self.add(
+                "object",
+                where,
+                f"type({text}) is {named(type(thing.value))}",
+                key=own,
+                expected=type(thing.value),
+            )
             where = own
         else:
             slot = self.new_slot(f"{text}.__dict__")
-            self.add("dict", where, None, "type", dict, slot, 0, f"{text} has a __dict__")
+            self.add("dict", where, f"{text} has a __dict__", how="type", expected=dict, out=slot)
             where = slot
         if self.absence_matters:
             self.entries(

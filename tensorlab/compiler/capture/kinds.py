@@ -109,12 +109,7 @@ def kind_of_class(cls):
     """The kind of a class: a constant, if its attributes can't be assigned."""
     if is_python_class(cls):
         return "class"
-    if (
-        cls in PURE_TYPES
-        or issubclass(cls, BaseException)
-        or is_of_tensorlab(cls.__module__)
-        or cls in KINDS
-    ):
+    if cls in PURE_TYPES or cls in KINDS or is_of_tensorlab(cls.__module__):
         return "constant"
     raise Unknown(f"the type {cls.__module__}.{cls.__qualname__}, whose calls cannot be seen")
 

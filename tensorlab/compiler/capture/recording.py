@@ -305,12 +305,10 @@ def extra_records(modules):
     if "tensorlab.nn.hooks" in modules:
         (attributes,) = (one for one in gc.get_referents(vars(Hooked)) if type(one) is dict)
         entry = "_is_hooked", "identity", False, -1, 0
-        record = "lookups", attributes, [entry], "anything", None, -1, 0
-        yield record, "no hooks are registered for all modules"
+        yield "lookups", attributes, [entry], "no hooks are registered for all modules"
     if "tensorlab.optim.optimizer" in modules:
         for hooks in (ALL_BEFORE, ALL_AFTER):
-            record = "entries", hooks, [], "anything", None, -1, 0
-            yield record, "no hooks are registered for all optimizers"
+            yield "entries", hooks, [], "no hooks are registered for all optimizers"
 
 
 def place_of(frame):

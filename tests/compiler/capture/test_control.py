@@ -1,5 +1,7 @@
 """What a program says about its own recording."""
 
+import functools
+
 import tensorlab as torch
 from tensorlab.compiler.capture import (
     Trace,
@@ -39,6 +41,8 @@ def test_a_disabled_function_keeps_its_caller_out_of_graphs():
     assert "helper, which compiler.disable keeps out of graphs" in outcome.reason
     assert helper(torch.ones(1)).item() == 2.0
     assert helper.__name__ == "helper"
+    partial = disable(functools.partial(helper, torch.ones(1)))
+    assert "calls partial, which" in record(lambda x: partial(), (torch.ones(2),))[1].reason
     why = disable(lambda x: x, "it talks to a server")
     assert record(lambda x: why(x), (torch.ones(2),))[1].reason.endswith(": it talks to a server")
 
