@@ -117,7 +117,7 @@ def kind_of_class(cls):
 @functools.lru_cache(maxsize=4096)
 def is_python_class(cls):
     """Was this class made by a class statement, so that its `__dict__` has everything?"""
-    if not cls.__flags__ & (1 << 9) or cls.__flags__ & (1 << 8):  # of the heap, and not immutable
+    if not cls.__flags__ & (1 << 9):  # of the heap
         return False
     own = vars(cls)
     maker = own.get("__new__")

@@ -506,6 +506,16 @@ def test_an_attribute_that_was_missing_counts_where_code_may_notice():
     thing.extra = 1
     assert not asked.guards.check((ones(2),), None)
     assert not by_value.guards.check((ones(2), Open(a=1, extra=1)), None)
+
+    def tries(x):
+        try:
+            return x * thing.other
+        except AttributeError:
+            return x
+
+    tried = traced(tries, ones(2))
+    thing.other = 2
+    assert not tried.guards.check((ones(2),), None)
     tagged = ones(2)
     trace = traced(lambda x: x * getattr(x, "tag", 3), ones(2))
     assert trace.guards.check((tagged,), None)

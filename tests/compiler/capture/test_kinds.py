@@ -37,6 +37,9 @@ class Words(list):
     pass
 
 
+Compiled = type("cython_function_or_method", (), {})
+COMPILED = Compiled()
+COMPILED.__module__, COMPILED.__qualname__ = "other", "function"
 Pair = collections.namedtuple("Pair", "first second")
 
 
@@ -100,6 +103,7 @@ def test_an_object_has_a_kind(value, kind):
             type("Deque", (collections.deque,), {})(),
             "an object of type tests.compiler.capture.test_kinds.Deque",
         ),
+        (COMPILED, "other.function, a compiled function"),
         (memoryview, "the type builtins.memoryview, whose calls cannot be seen"),
     ],
     ids=lambda one: type(one).__name__,
