@@ -280,3 +280,17 @@ def test_an_outer_tensor_that_gets_other_memory_is_refused(change):
     outcome = record(function, (torch.arange(6.0).view(2, 3).clone(),))[1]
     assert isinstance(outcome, Refusal)
     assert "args[0] other memory or another layout" in outcome.reason
+
+
+def test_recording_draws_no_numbers_of_its_own():
+    generator = torch.Generator().manual_seed(3)
+
+    def function(x):
+        return x + torch.randn(3) + torch.randint(0, 9, (3,), generator=generator)
+
+    torch.manual_seed(0)
+    expected = [function(torch.ones(3)) for _ in range(2)]
+    torch.manual_seed(0)
+    generator.manual_seed(3)
+    found = [record(function, (torch.ones(3),))[0], function(torch.ones(3))]
+    assert [x.tolist() for x in found] == [x.tolist() for x in expected]
