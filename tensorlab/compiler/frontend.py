@@ -204,7 +204,7 @@ def caller_level():
 
 
 # ------------------------------------------------------------------------------------------------ functions
-every = weakref.WeakSet()  # each Compiled of the process, for `forget`
+every: weakref.WeakSet = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
 def compile_function(function, backend, fullgraph, settings, on_break=None):

@@ -191,7 +191,7 @@ def make_pieces(graphs, settings, inputs=(), *, folds=True):
     return [piece.build(addresses) for piece in pieces]
 
 
-warned = set()
+warned: set[type] = set()  # the failures that have been told
 
 
 def warn_once(error):
