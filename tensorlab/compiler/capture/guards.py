@@ -1,5 +1,7 @@
 """Guards: what has to be as it was for a trace to hold, as records that C checks."""
 
+from tensorlab._core.device import device
+
 from .guard_check import MISSING, GuardCheck, storage_of
 from .kinds import dict_of, is_of_tensorlab
 from .sources import named, shortened
@@ -42,7 +44,8 @@ class Guards:
         self.state = state
         self.gradients_matter, self.reads_offsets = gradients_matter, reads_offsets
         self.absence_matters = absence_matters
-        self.records, self.lines, self.texts, self.slots, self.hideable = [], [], [], [], {}
+        self.records, self.lines, self.texts, self.facts = [], [], [], set()
+        self.slots, self.hideable = [], {}
         self.emit_arguments(args, kwargs)
         for thing in state.things.values():
             if thing.is_fixed:
@@ -106,6 +109,31 @@ class Guards:
         lines = text if isinstance(text, list) else [text]
         self.lines.append(lines)
         self.texts.append(" and ".join(line for line in lines if line))
+        self.facts.update(self.facts_of(kind, container, key, how, expected, number, lines[0]))
+
+    def facts_of(self, kind, container, key, how, expected, number, line):
+        """What a record demands, in a form that is the same for the same demand of another recording."""
+        where = self.slots[container] if type(container) is int else id(container)
+        if kind in ("entries", "lookups"):
+            for name, one, value, _, _ in key:
+                yield kind, where, value_of(name), one, self.fact_of(one, value)
+            if kind == "entries":
+                yield kind, where, tuple(value_of(name) for name, *_ in key)
+        elif kind == "tensor":
+            yield kind, where, line, number
+        else:
+            yield kind, where, value_of(key), how, self.fact_of(how, expected), number
+
+    def fact_of(self, how, expected):
+        """What an expected object comes down to, so that the guards of two recordings can be compared."""
+        if how == "value":
+            return value_of(expected)
+        return self.slots[expected] if how == "same slot" else id(expected)
+
+    def covers(self, other):
+        """Whether other guards demand nothing that these do not: where these hold, those do."""
+        mine, others = ([first for _, first in one.groups] for one in (self, other))
+        return other.facts <= self.facts and (not others or mine == others)
 
     def new_slot(self, text):
         self.slots.append(text)
@@ -375,3 +403,12 @@ def groups_of(things):
     for i, thing in enumerate(things):
         groups.append((thing.slot, first.setdefault(id(storage_of(thing.value)), i)))
     return groups
+
+
+def value_of(value):
+    """A number, a string or a tuple of such, exactly; the identity of anything else."""
+    if isinstance(value, tuple):
+        return (type(value), *map(value_of, value))
+    if type(value) in (int, float, complex, str, bytes, bool, slice, range, device):
+        return type(value), repr(value)
+    return id(value)

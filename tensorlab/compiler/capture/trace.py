@@ -80,8 +80,11 @@ class Trace:
         -------
         int or None
             How many value reads saw the same value before the first that saw another one; the number of all reads if
-            the traces are equal. None if they differ elsewhere: one does not continue the other.
+            the traces are equal. None if they differ elsewhere, or if `other` depends on something that the guards
+            of this one do not compare, such as a global that only its branch reads.
         """
+        if not self.guards.covers(other.guards):
+            return None
         numbers, reads = {}, 0
         mine, others = (list(trace.graph.nodes) for trace in (self, other))
         for i in range(max(len(mine), len(others))):

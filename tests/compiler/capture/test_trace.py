@@ -186,6 +186,15 @@ def test_traces_agree_up_to_the_first_value_that_differs():
     assert small.same_prefix(traced(branching, torch.tensor([0.5, 0.5]))) == 1
 
 
+class Times:
+    def __init__(self, number):
+        self.number = number
+
+
+def stacking(x, times):
+    return torch.stack([x] * times.number)
+
+
 def test_traces_of_other_programs_do_not_agree():
     x = torch.tensor([0.0, 0.0])
     trace = traced(branching, x)
@@ -195,9 +204,58 @@ def test_traces_of_other_programs_do_not_agree():
     assert trace.same_prefix(traced(lambda y, x: branching(x), x, x.clone())) is None
     with torch.no_grad():
         assert trace.same_prefix(traced(branching, x)) is None
-    stacked = traced(lambda x: torch.stack([x, x]), x)
-    assert stacked.same_prefix(traced(lambda x: torch.stack([x, x, x]), x)) is None
-    assert stacked.same_prefix(traced(lambda x: torch.stack([x, x]), x)) == 0
+    stacked = traced(stacking, x, Times(2))
+    assert stacked.same_prefix(traced(stacking, x, Times(2))) == 0
+    times = record(stacking, (x, Times(3)))[1]
+    times.guards = stacked.guards
+    assert stacked.same_prefix(times) is None
+
+
+FACTOR, BRANCHES = 2.0, {"up": 3.0}
+
+
+def factored(x, scale=1.0):
+    return x * FACTOR * scale
+
+
+def tabled(x):
+    return x * BRANCHES["up"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + 1 if x.sum() > 0 else factored(x),
+        lambda x: x + 1 if x.sum() > 0 else tabled(x),
+        lambda x: x + 1 if x.sum() > 0 else x.exp_(),
+    ],
+)
+def test_a_branch_that_depends_on_more_does_not_continue_the_other(function):
+    plain, more = (traced(function, torch.tensor([v, v])) for v in (1.0, -1.0))
+    assert plain.same_prefix(more) is None
+    assert plain.same_prefix(plain) == 1
+    assert more.same_prefix(more) == 1
+    assert more.guards.covers(more.guards)
+    assert not plain.guards.covers(more.guards)
+
+
+def test_guards_of_equal_recordings_cover_each_other():
+    kept = {"a": 1.5, "b": [torch.ones(2)]}
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+
+    def function(x, options, scale, device=None):
+        return net(x) * kept["a"] + kept["b"][0] * options["c"][0] * scale + (x is kept)
+
+    def again(scale=2.5, option=4):
+        options = {"c": [option]}
+        return traced(function, torch.ones(2), options, scale, device=torch.device("cpu")).guards
+
+    assert again().covers(again())
+    assert not again().covers(again(scale=2.0))
+    assert not again().covers(again(scale=2.5, option=4.0))
+    first = again()
+    kept["a"] = 1.0
+    assert not first.covers(again())
 
 
 def test_outputs_keep_their_structure():
