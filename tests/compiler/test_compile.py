@@ -584,6 +584,22 @@ def test_only_some_results_are_used():
         assert not g(b)[2].requires_grad
 
 
+def test_what_no_used_result_depends_on_gets_no_gradient():
+    """Zeros for the unused results would give zeros, and nan where a derivative is infinite."""
+    f = lambda a, b: (a.sqrt(), a * b, b.exp())
+    g = torch.compile(f)
+    for used in ((0,), (1,), (2,), (0, 2), (0, 1, 2), (2,), (1, 2)):
+        results = []
+        for function in (f, g):
+            a = torch.tensor([0.0, 4.0], requires_grad=True)
+            b = torch.tensor([2.0, 1000.0], requires_grad=True)
+            out = function(a, b)
+            sum(out[i].sum() for i in used).backward()
+            results.append([a.grad, b.grad])
+        assert equal(*results), used
+    assert g.compiled.counts["replayed"] == 6
+
+
 def test_gradients_flow_through_written_arguments():
     def f(a, b):
         a.mul_(b)
