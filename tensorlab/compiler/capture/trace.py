@@ -147,7 +147,7 @@ class Builder:
             for x in tensors_in(call.arguments):
                 self.find_input(x, call)
             for x in tensors_in(call.result):
-                self.nodes.setdefault(id(x), True)
+                self.nodes.setdefault(id(x))
         for x in tensors_in((result, gradients)):
             self.find_input(x, None)
         self.nodes = {id(x): node for x, _, node in self.inputs}

@@ -14,7 +14,7 @@ from tensorlab import nn
 from tensorlab.compiler.capture import Trace, record
 from tests.compiler.capture.interpreter import interpret, same_bits
 
-ones = torch.ones
+ones, FORMAT = torch.ones, "{0.rate}"
 
 
 def traced(function, *args, **kwargs):
@@ -515,6 +515,26 @@ def test_an_attribute_that_was_missing_counts_where_code_may_notice():
     assert not with_tag.guards.check((ones(2),), None)
     tagged.tag = 5
     assert not with_tag.guards.check((tagged,), None)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda thing: thing.__dict__["rate"],
+        lambda thing: vars(thing)["rate"],
+        lambda thing: getattr(thing, "ra" + "te"),
+        lambda thing: float(FORMAT.format(thing)),
+        lambda thing: max(getattr(thing, name) for name in dir(thing) if name == "rate"),
+    ],
+)
+def test_an_attribute_that_no_code_names_counts(read):
+    thing = Open(rate=2)
+    trace = traced(lambda x: x * read(thing), ones(2))
+    thing.rate = 3
+    assert not trace.guards.check((ones(2),), None)
+    thing.rate = 2
+    thing.more = 1
+    assert not trace.guards.check((ones(2),), None)
 
 
 def test_sets_and_ordered_dicts_count_in_their_order():

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import dataclasses
+import decimal
 import enum
 import functools
 import gc
@@ -11,6 +12,7 @@ import logging
 import operator
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
@@ -25,6 +27,7 @@ import pytest
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture import Trace, record
+from tensorlab.compiler.capture.observer import user_frame
 from tests.compiler.capture import programs as PROGRAMS
 from tests.compiler.capture.interpreter import interpret, same_bits
 
@@ -92,6 +95,19 @@ CONFIG, SLOTTED, SETTINGS, MODE, DOTTED = (
     Words(rate=2.0),
 )
 QUEUE, NUMBERS, GENERATOR = collections.deque([1]), iter([1, 2, 3]), (i for i in range(9))
+DECIMAL, PATTERN = decimal.Decimal, re.compile("b+")
+
+
+class Namespace(types.ModuleType):
+    factor = 1
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+SPACE, SUBCLASS = Namespace("space"), torch.ones(3).as_subclass(Subclass)
+SPACE.rate = 2.0
 HOOKED, SET_OF_OBJECTS = torch.ones(3, requires_grad=True), {CONFIG}
 HOOKED.register_hook(lambda grad: grad)
 ARRAY, LOCK, REFERENCE = np.ones(3, dtype=np.float32), threading.Lock(), weakref.ref(CONFIG)
@@ -339,7 +355,20 @@ def backward_inside(x):
     return LEAF.grad * 2
 
 
+def patterns(x):
+    return x * len(PATTERN.sub("", "abbc")) if isinstance(PATTERN, re.Pattern) else x
+
+
+def own_kind_of_module(x):
+    return x * SPACE.rate
+
+
+def computed_names_beside_a_library(x):
+    return x * getattr(CONFIG, "bi" + "as") + functools.reduce(operator.add, [1, 2])
+
+
 ACCEPTED = [
+    *(patterns, own_kind_of_module, computed_names_beside_a_library),
     *(
         generators,
         recursion,
@@ -678,6 +707,32 @@ def reads_a_module_by_a_computed_name(x):
     return x * len(getattr(PROGRAMS, "PLA" + "IN"))
 
 
+def uses_a_foreign_type(x):
+    return x * float(DECIMAL("1.5"))
+
+
+def uses_a_subclass_of_tensor(x):
+    return x + SUBCLASS
+
+
+def asks(x):
+    return getattr(x, "retain_grad")  # noqa: B009
+
+
+def names_late_what_is_refused(x):
+    getattr(CONFIG, "bias")  # noqa: B009
+    asks(x)
+    return x
+
+
+def takes_an_object_apart(x):
+    return x * len(object().__reduce_ex__(2))  # here
+
+
+def resizes_by_a_table(x):
+    return nn.functional.interpolate(x.view(1, 1, 3), 6, mode="linear")  # here
+
+
 OUTSIDE = "comes from outside"
 REFUSED = [
     (assigns_a_global, "assigns the global COUNTER"),
@@ -731,6 +786,10 @@ REFUSED = [
     (leaves_no_grad, "leaves another grad mode"),
     (has_its_own_backward, "autograd.Function"),
     (caught_op_on_values, "lets"),
+    (uses_a_foreign_type, "the type decimal.Decimal, whose calls cannot be seen"),
+    (uses_a_subclass_of_tensor, "a tensor of class Subclass"),
+    (takes_an_object_apart, "calls object.__reduce_ex__"),
+    (resizes_by_a_table, "that no op has made"),
     (backward_to_a_hook, "backward to a tensor that has hooks"),
     (uses_a_set_of_objects, "a set of something else than numbers and strings"),
     (reads_a_module_by_a_computed_name, "by names that it computes, maybe of the module PROGRAMS"),
@@ -805,3 +864,21 @@ def test_a_recording_in_a_recording_is_refused():
 
     record(outer, (OUTER,))
     assert "another recording" in inner[0].reason
+
+
+def test_an_attribute_that_is_named_late_is_refused():
+    outcome = record(names_late_what_is_refused, (OUTER,))[1]
+    assert "retain_grad" in outcome.reason
+
+
+def test_the_users_frame_is_the_innermost_that_is_not_tensorlabs():
+    def frame(file, back=None):
+        return types.SimpleNamespace(f_code=types.SimpleNamespace(co_filename=file), f_back=back)
+
+    user = frame("program.py", frame("outer.py"))
+    own = frame(torch.nn.__file__, frame(torch.__file__, user))
+    assert user_frame(user) is user
+    assert user_frame(own) is user
+    assert user_frame(frame("<frozen importlib._bootstrap>", own)) is user
+    assert user_frame(frame(torch.__file__)) is None
+    assert user_frame(None) is None
