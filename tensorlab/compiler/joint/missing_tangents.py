@@ -2,7 +2,8 @@
 
 Zeros in their place would not do: an input that only they depend on gets no gradient in a program
 without the compiler, not zeros; and zero times an infinite derivative is nan. So what depends on
-missing tangents alone is left out. It is zero, as a backward graph is linear in its tangents, and a sum with it is the other summand.
+missing tangents alone is left out. It is zero, as a backward graph is linear in its tangents, and a
+sum with it is the other summand.
 """
 
 from tensorlab._core.op import REGISTRY
