@@ -3,7 +3,7 @@
 A record fetches an object and compares it with what the recording saw:
 
     container       a known object (a dict, a cell, ...), or a *slot*: what an earlier record fetched
-    kind, key       how to fetch from it: ENTRY of a dict, ITEM of a list, content of a CELL, ...
+    kind, key       how to fetch from it: LOOKUPS in a dict, an ITEM of a list, the content of a CELL, ...
     how, expected   how to compare: IDENTITY, VALUE (the same type, and exactly the same value), TYPE, ...
     out             the slot that the object goes to, if later records want it
 
@@ -54,8 +54,7 @@ cdef enum:
     # kinds: where the object comes from
     ARGUMENT = 0            # args[key]
     KEYWORD = 1             # kwargs, whose keys are compared by ENTRIES; here the dict itself
-    ENTRY = 2               # container[key] of a dict; MISSING if it is not there
-    ITEM = 3                # container[key] of a list or tuple whose length has been compared
+    ITEM = 3                 # container[key] of a list or tuple whose length has been compared
     CELL = 4                # what a closure cell holds; MISSING if nothing
     ENTRIES = 5             # a whole dict: its keys in order, and for each value an Entry
     DICT_OF = 6             # the __dict__ of an object
@@ -77,7 +76,7 @@ cdef enum:
     SIZED = 4               # a list or tuple of a type, with a length
     SAME_SLOT = 5           # the object that is in another slot already
 
-KINDS = {"argument": ARGUMENT, "keyword": KEYWORD, "entry": ENTRY, "item": ITEM, "cell": CELL, "entries": ENTRIES,
+KINDS = {"argument": ARGUMENT, "keyword": KEYWORD, "item": ITEM, "cell": CELL, "entries": ENTRIES,
          "dict": DICT_OF, "slot": SLOT_OF, "gradient": GRADIENT, "function": FUNCTION, "ancestors": ANCESTORS,
          "ordered": ORDERED, "tensor": TENSOR, "whole": WHOLE, "no keywords": NO_KEYWORDS,
          "lookups": LOOKUPS, "object": OBJECT}
@@ -338,12 +337,7 @@ cdef class GuardCheck:
         cdef PyObject* container = record.container if record.slot < 0 else self.slots[record.slot]
         cdef PyObject* found
         cdef int kind = record.kind
-        if kind == ENTRY:
-            found = PyDict_GetItemWithError(container, record.key)
-            if found == NULL:
-                PyErr_Clear()
-                found = NOTHING
-        elif kind == LOOKUPS:
+        if kind == LOOKUPS:
             return self.finds(record, container)
         elif kind == TENSOR:
             return is_like(container, &self.tensors[record.number])

@@ -24,6 +24,7 @@ from tensorlab._tensor import Tensor
 from tensorlab.nn.module import Module
 from tensorlab.nn.parameter import Buffer, Parameter
 
+from .guard_check import MISSING
 from .pure import PURE_TYPES
 
 __all__ = [
@@ -50,6 +51,7 @@ _DESCRIPTORS = (
 _CONSTANTS = (
     *(bool, type(None), type(Ellipsis), type(NotImplemented), types.CodeType, re.Pattern),
     *(types.GenericAlias, types.UnionType, dtype, layout, memory_format, Op, Generator),
+    type(MISSING),
 )
 KINDS = {
     **dict.fromkeys(_VALUES, "value"),

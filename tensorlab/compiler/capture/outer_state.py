@@ -120,7 +120,7 @@ class OuterState:
             return None
         if kind in ("value", "constant"):
             if kind == "constant" and is_higher_order(value):
-                self.hidden_caller = self.hidden_caller or source.text
+                self.hidden_caller = source.text
             return None
         is_fixed = is_fixed or is_always_fixed(value, kind)
         if is_fixed and kind != "tensor":
@@ -136,23 +136,19 @@ class OuterState:
         """Take note that an attribute or a global could be read."""
         if name not in thing.reads:
             thing.reads[name] = value
-            if value is not MISSING:
-                self.reach(value, source, thing.is_fixed)
+            self.reach(value, source, thing.is_fixed)
 
     def hold(self, thing, items, source_of):
         """Take note of what a container holds."""
         thing.items = list(items)
         for key, value in thing.items:
-            if value is not MISSING:
-                self.reach(value, source_of(key), thing.is_fixed)
+            self.reach(value, source_of(key), thing.is_fixed)
 
     def reach_tensor(self, thing):
         thing.copy = history_of(thing.value), memory_layout_of(thing.value)
         gradient = thing.copy[0][2]
-        if gradient is not None:
-            self.reach(
-                gradient, Source("gradient", thing.source, None, f"{thing.source.text}.grad")
-            )
+        source = Source("gradient", thing.source, None, f"{thing.source.text}.grad")
+        self.reach(gradient, source)
         self.reach_attributes(thing)
 
     def reach_tuple(self, thing):
@@ -193,7 +189,7 @@ class OuterState:
             thing.copy = MISSING
         self.hold(
             thing,
-            [(0, thing.copy)],
+            [(None, thing.copy)],
             lambda _: Source("cell", thing.source, None, thing.source.text),
         )
 
@@ -202,7 +198,7 @@ class OuterState:
             self.reach_part(thing, getattr(thing.value, name), name)
 
     def reach_partial(self, thing):
-        self.hidden_caller = self.hidden_caller or thing.source.text
+        self.hidden_caller = thing.source.text
         for name in ("func", "args", "keywords"):
             self.reach_part(thing, getattr(thing.value, name), name)
 
@@ -217,10 +213,10 @@ class OuterState:
     def reach_builtin(self, thing):
         owner = thing.value.__self__
         if is_higher_order(thing.value):
-            self.hidden_caller = self.hidden_caller or thing.source.text
+            self.hidden_caller = thing.source.text
         if not is_pure(thing.value):
-            self.hidden_call = self.hidden_call or thing.source.text
-        if owner is not None and not isinstance(owner, (types.ModuleType, type)):
+            self.hidden_call = thing.source.text
+        if not isinstance(owner, (types.ModuleType, type)):
             self.reach_part(thing, owner, "__self__")
 
     # ------------------------------------------------------------ functions

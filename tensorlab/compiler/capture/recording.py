@@ -304,7 +304,8 @@ def extra_records(modules):
     """Guards of what tensorlab's own Python reads in its modules: hooks of all modules, and of all optimizers."""
     if "tensorlab.nn.hooks" in modules:
         (attributes,) = (one for one in gc.get_referents(vars(Hooked)) if type(one) is dict)
-        record = "entry", attributes, "_is_hooked", "identity", False, -1, 0
+        entry = "_is_hooked", "identity", False, -1, 0
+        record = "lookups", attributes, [entry], "anything", None, -1, 0
         yield record, "no hooks are registered for all modules"
     if "tensorlab.optim.optimizer" in modules:
         for hooks in (ALL_BEFORE, ALL_AFTER):

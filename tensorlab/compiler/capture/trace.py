@@ -183,27 +183,23 @@ class Builder:
         if call.op.name in VALUE_READS:
             node.meta.update(val=call.result, requires_grad=False)
             return
-        found = list(tensors_in(call.result))
+        is_single = isinstance(call.result, TensorBase)
+        given = list(tensors_in(call.arguments))
         metas = [on_meta(*one[:3]) for one in call.layouts]
+        follow = [one[3] for one in call.layouts]
+        node.meta.update(val=metas[0] if is_single else tuple(metas), requires_grad=any(follow))
         depends = has_unknown_sizes(call, metas)
-        if isinstance(call.result, TensorBase):
-            node.meta.update(val=metas[0], requires_grad=call.layouts[0][3])
-            results = [(found[0], node)]
-        else:
-            node.meta.update(val=tuple(metas), requires_grad=any(one[3] for one in call.layouts))
-            results = []
-            for i, x in enumerate(found):
-                if id(x) in self.nodes and any(x is one for one in tensors_in(call.arguments)):
-                    continue
+        for i, x in enumerate(tensors_in(call.result)):
+            if any(x is one for one in given):
+                continue
+            part = node
+            if not is_single:
                 part = self.graph.call_function(operator.getitem, (node, i))
-                part.meta.update(node.meta, val=metas[i], requires_grad=call.layouts[i][3])
-                results.append((x, part))
-        for (x, part), meta in zip(results, metas, strict=False):
-            if id(x) not in self.nodes or not any(x is one for one in tensors_in(call.arguments)):
-                self.nodes[id(x)] = part
+                part.meta.update(node.meta, val=metas[i], requires_grad=follow[i])
+            self.nodes[id(x)] = part
             if depends:
                 read = self.graph.call_function(REGISTRY["sizes"], (part,))
-                read.meta.update(node.meta, val=tuple(meta.shape), requires_grad=False)
+                read.meta.update(node.meta, val=tuple(metas[i].shape), requires_grad=False)
 
     def argument_of(self, value, call):
         if isinstance(value, TensorBase):

@@ -95,6 +95,7 @@ CONFIG, SLOTTED, SETTINGS, MODE, DOTTED = (
     Words(rate=2.0),
 )
 QUEUE, NUMBERS, GENERATOR = collections.deque([1]), iter([1, 2, 3]), (i for i in range(9))
+PARAMETRIZED = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
 DECIMAL, PATTERN = decimal.Decimal, re.compile("b+")
 
 
@@ -725,6 +726,14 @@ def names_late_what_is_refused(x):
     return x
 
 
+def checkpoints(x):
+    return torch.utils.checkpoint.checkpoint(lambda y: y * 2, x, use_reentrant=False)
+
+
+def is_parametrized(x):
+    return PARAMETRIZED(x)
+
+
 def takes_an_object_apart(x):
     return x * len(object().__reduce_ex__(2))  # here
 
@@ -788,6 +797,8 @@ REFUSED = [
     (caught_op_on_values, "lets"),
     (uses_a_foreign_type, "the type decimal.Decimal, whose calls cannot be seen"),
     (uses_a_subclass_of_tensor, "a tensor of class Subclass"),
+    (checkpoints, "calls tensorlab.utils.checkpoint, which has state that is not in tensors"),
+    (is_parametrized, "calls tensorlab.nn.utils.parametrize, which has state"),
     (takes_an_object_apart, "calls object.__reduce_ex__"),
     (resizes_by_a_table, "that no op has made"),
     (backward_to_a_hook, "backward to a tensor that has hooks"),

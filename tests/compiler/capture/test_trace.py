@@ -142,6 +142,7 @@ def test_a_list_is_noted_as_it_was_when_an_op_took_it():
         (lambda x: x[x > 0], [(2,)]),
         (lambda x: torch.masked_select(x, x > 0), [(2,)]),
         (lambda x: torch.unique(x), [(3,)]),
+        (lambda x: torch.unique(x, return_inverse=True, return_counts=True), [(3,)]),
         (lambda x: torch.repeat_interleave(torch.tensor([1, 2])), [(3,)]),
         (lambda x: x * 2, []),
         (lambda x: x.max(0).values, []),
@@ -166,6 +167,8 @@ def test_value_reads_come_in_order_with_what_python_saw():
         ("item", 1.0),
         ("tolist", [1.0, 2.0]),
     ]
+    reads = [*trace.value_reads, *traced(lambda x: x[x > 0], LEAF).value_reads]
+    assert [node.meta["requires_grad"] for node in reads] == [False] * 4
 
 
 def branching(x, n=1):
@@ -211,6 +214,7 @@ def test_traces_of_other_programs_do_not_agree():
     assert stacked.same_prefix(times) is None
 
 
+LEAF = torch.ones(2, requires_grad=True)
 FACTOR, BRANCHES = 2.0, {"up": 3.0}
 
 
