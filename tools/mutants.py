@@ -112,7 +112,7 @@ FAMILIES = {
                 ["tests/multiprocessing", "tests/utils/data/test_workers.py"]),
     "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
                ["tests/compiler/joint", "tests/compiler/passes"]),
-    "compile": ("compiler/*.py compiler/*.pyx", ["tests/compiler/test_*.py"]),
+    "compile": ("compiler/[abelmopr]*.py compiler/frontend.py compiler/tree.py compiler/*.pyx", ["tests/compiler"]),
     "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx", ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Six programs that can't be one recording, for chapter 47. With `import torch` below, they run in PyTorch, too."""
+"""Six programs that can't be one recording, for chapter 47; with `import torch`, for PyTorch."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""The small program of chapter 47: calls of real Python, recorded, and replayed while all it read is the same.
+"""The small program of chapter 47: calls of real Python, recorded, guarded and replayed.
 
 With `import torch` instead of `import tensorlab as torch`, it runs in PyTorch, too.
 """
@@ -27,7 +27,7 @@ class Slot(int):
 
 
 def exactly(value):
-    """Return a key, equal for two values only if no program can tell them apart; of a tensor, its layout."""
+    """Return a key: equal keys mean that no program can tell the values, or layouts, apart."""
     if isinstance(value, torch.Tensor):
         return "tensor", tuple(value.shape), value.stride(), value.dtype, value.requires_grad
     if type(value) is float:
@@ -54,11 +54,12 @@ def tensors_in(value):
     """Return the tensors in nested lists and tuples, in order."""
     if isinstance(value, torch.Tensor):
         return [value]
-    return [x for one in value for x in tensors_in(one)] if isinstance(value, (list, tuple)) else []
+    parts = value if isinstance(value, (list, tuple)) else ()
+    return [x for one in parts for x in tensors_in(one)]
 
 
 class Recorder(torch.overrides.TorchFunctionMode):
-    """Sees each call while a program runs: `path` gets pairs of a call and the key of what it gave."""
+    """Sees each call while a program runs: `path` gets the call, and the key of what it gave."""
 
     def __init__(self, inputs, key):
         super().__init__()
@@ -88,13 +89,13 @@ class Recorder(torch.overrides.TorchFunctionMode):
 
 
 class Tree:
-    """A call, and a subtree for each thing that it gave; at the end of a path, the program's result."""
+    """A call, and a subtree for each thing that it gave; at the end of a path, the result."""
 
     def __init__(self):
         self.call, self.children, self.result = None, {}, None
 
     def add(self, path, result):
-        """Add a recording. It is like the others up to the first call that gave something else."""
+        """Add a recording: like the others up to the first call that gave something else."""
         branch = self
         for call, seen in path:
             branch.call = call
@@ -133,7 +134,7 @@ class Compiled:
         return {**read.builtins, **read.globals, **read.nonlocals}
 
     def guards(self, given, outside):
-        """A key for a call: two calls with the same key do the same, up to the values of tensors."""
+        """A key: two calls with the same key do the same, up to the values of tensors."""
         tensors = tensors_in([given, *outside.values()])
         same = [[one is other for other in tensors].index(True) for one in tensors]
         read = [(name, self.key(value)) for name, value in sorted(outside.items())]

@@ -112,7 +112,7 @@ def compile(
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """Return a function that is never recorded: a recording that calls it ends, and runs as Python. A decorator, too."""
+    """Return a function that is never recorded: what calls it runs as Python. A decorator, too."""
     if fn is None:
         return lambda given: disable(given, recursive, reason=reason)
     return keep_out(fn, reason)
@@ -133,7 +133,7 @@ def is_exporting():
     return False
 
 
-def compile_in_place(module, *, fullgraph=False, dynamic=None, backend="tensorlab", mode=None, options=None, disable=False):  # fmt: skip
+def compile_in_place(module, *, fullgraph, dynamic, backend, mode, options, disable):
     """What `Module.compile` does."""
     if not disable:
         compile_module(module, backend, fullgraph, settings_for(mode, options))

@@ -8,5 +8,6 @@ cdef class Differentiation:
     cdef readonly tuple likes           # for each of them a tensor on meta with the layout of its gradient
     cdef readonly tuple places          # for each output of backward the number of the input that it is the gradient of
     cdef readonly int inputs
+    cdef object partial                 # function of which tangents are given: (plan of backward, its places)
 
 cdef list run_forward(Differentiation plans, list inputs)

@@ -28,7 +28,9 @@ from tensorlab.ops.filling import zero_
 cdef class Differentiation:
     """The plans of forward and backward, and how they fit together; the .pxd says what the fields are."""
 
-    def __init__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs):
+    def __init__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs,
+                 partial):
+        self.partial = partial
         self.forward, self.backward, self.results, self.inputs = forward, backward, results, inputs
         self.followed, self.likes, self.places = tuple(followed), tuple(likes), tuple(places)
         if len(self.followed) != len(self.likes) or len(self.places) != len(backward.outputs):
@@ -60,7 +62,9 @@ cdef class CompiledFunctionBackward(Node):
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Differentiation plans = self.plans
-        cdef list inputs = [], gradients = [None] * plans.inputs
+        cdef list inputs = [], given = [], gradients = [None] * plans.inputs
+        cdef Plan plan = plans.backward
+        cdef tuple places = plans.places
         cdef int i, number
         if task.create_graph:
             raise GradientError("compile: a compiled function cannot be differentiated twice (create_graph=True); call the "
@@ -72,8 +76,11 @@ cdef class CompiledFunctionBackward(Node):
         for i in range(<int>len(plans.followed)):
             number = plans.followed[i]
             one = grad if self.output_count == 1 else (None if grad is None else grad[number])
+            given.append(one is not None)
             inputs.append(fit(one, <TensorBase>plans.likes[i]))
-        for number, one in zip(plans.places, plans.backward.execute(inputs)):
+        if False in given:                  # results that the program has not used
+            plan, places = plans.partial(tuple(given))
+        for number, one in zip(places, plan.execute(inputs)):
             gradients[number] = one
         return tuple(gradients)
 

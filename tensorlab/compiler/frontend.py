@@ -115,9 +115,10 @@ class Compiled:
         if len(self.refusals) >= REFUSALS:
             return self.run_python(args, kwargs)
         if self.recorded >= RECORDINGS and (unseen is None or not self.pays_off(unseen)):
+            what = "its guards" if unseen is None else "values that it looks at"
             self.warn(
-                f"was recorded {self.recorded} times, as {'its guards' if unseen is None else 'values that it looks at'} "
-                "kept changing; other calls run as Python from now on. TENSORLAB_LOGS=recompiles shows why"
+                f"was recorded {self.recorded} times, as {what} kept changing; other calls run as Python from now "
+                "on. TENSORLAB_LOGS=recompiles shows why"
             )
             return self.run_python(args, kwargs)
         for entry in self.entries if unseen is None else ():
@@ -203,7 +204,7 @@ def caller_level():
 
 
 # ------------------------------------------------------------------------------------------------ functions
-every = weakref.WeakSet()  # each Compiled of the process, for `forget`
+every: weakref.WeakSet = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
 def compile_function(function, backend, fullgraph, settings, on_break=None):
@@ -230,7 +231,7 @@ def forget():
 
 
 class set_stance:
-    """Choose what compiled functions do: "default", or "force_eager" to run them as Python. A function, or a context."""
+    """Choose what compiled functions do: "default", or "force_eager" for Python. A function, or a context."""
 
     def __init__(self, name="default"):
         if name not in STANCES:

@@ -9,16 +9,19 @@ Each has `compute(inputs)`, which writes to no tensor of the program, and `finis
 outputs)`, which writes what is to be written and returns the result. `make_program` chooses.
 """
 
+import functools
 import itertools
 import warnings
 
 from ..fx import Graph
+from ..random import get_rng_state, set_rng_state
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
 from .compiled_node import Differentiation
 from .joint.functionalize import functionalize
 from .joint.joint import LostHistory, check_histories, joint
+from .joint.missing_tangents import without_tangents
 from .joint.results import Slot
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
@@ -191,7 +194,7 @@ def make_pieces(graphs, settings, inputs=(), *, folds=True):
     return [piece.build(addresses) for piece in pieces]
 
 
-warned = set()
+warned: set[type] = set()  # the failures that have been told
 
 
 def warn_once(error):
@@ -246,7 +249,7 @@ class Differentiable:
     """Forward and backward as two plans."""
 
     def __init__(self, functional, whole, settings):
-        self.functional, self.whole = functional, whole
+        self.functional, self.whole, self.settings = functional, whole, settings
         self.direct = direct_result(functional)
         self.pieces = make_pieces([whole.forward, whole.backward], settings)
         forward, backward = [piece.plan for piece in self.pieces]
@@ -258,15 +261,39 @@ class Differentiable:
             len(forward.outputs) - whole.saved,
             whole.tangents,
             [node.meta["val"] for node in tangents],
-            [i for i, node in enumerate(gradients) if node is not None],
+            places_of(gradients),
             len(gradients),
+            functools.cache(self.backward_for),
         )
+
+    def backward_for(self, given):
+        """The plan of backward, and the places of its results, where not all results have a gradient.
+
+        `given`: for each tangent whether there is one.
+        """
+        graph = self.whole.backward
+        tangents = graph.find_nodes(op="placeholder")[self.whole.saved :]
+        missing = {node for node, is_given in zip(tangents, given, strict=True) if not is_given}
+        graph = without_tangents(graph, tangents, missing)
+        places = places_of(output_of(graph))
+        state = get_rng_state()
+        try:
+            pieces = make_pieces([graph], self.settings)
+        finally:
+            set_rng_state(state)
+        self.pieces += pieces
+        return pieces[0].plan, places
 
     def compute(self, inputs):
         return self.plans.run(inputs)
 
     def finish(self, inputs, outputs):
         return self.functional.finish(inputs, outputs)
+
+
+def places_of(gradients):
+    """The numbers of the inputs that have a gradient."""
+    return tuple([i for i, node in enumerate(gradients) if node is not None])
 
 
 class Branching:

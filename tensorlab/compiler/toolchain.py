@@ -49,6 +49,7 @@ CAPABILITY_FLAGS = {
     ],
 }
 DEFAULT_TIMEOUT = 20.0
+COMMENTS = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 KERNEL_NAME = re.compile(r"^void (\w+)\(void \*const \*tensors,", re.MULTILINE)
 
 
@@ -190,7 +191,10 @@ def load(sources):
     NoCompiler, CompilerFailed, CompilerTimeout
         All are ToolchainError.
     """
-    text = "\n".join(dict.fromkeys(sources))
+    kernels = {}
+    for source in sources:
+        kernels.setdefault(without_comments(source), source)
+    text = "\n".join(kernels.values())
     names = KERNEL_NAME.findall(text)
     if not names:
         return {}
@@ -215,6 +219,11 @@ def load(sources):
             disk_cache.put(key, content)
         loaded[key] = addresses
     return loaded[key]
+
+
+def without_comments(source):
+    """What makes two kernels the same: their comments name the lines of the program, which may differ."""
+    return COMMENTS.sub("", source)
 
 
 def compile_text(text, compiler, flags):

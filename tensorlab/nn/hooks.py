@@ -9,7 +9,6 @@ same kinds for hooks of all modules.  A call without any hook tests one flag, `_
 """
 
 import functools
-import threading
 import warnings
 from collections import OrderedDict
 
@@ -91,7 +90,10 @@ class Hooked:
 
     def __call__(self, *args, **kwargs):
         if self._is_hooked:
-            return call_otherwise(self, args, kwargs)
+            compiled = self.__dict__.get("_compiled_call_impl")
+            if compiled is not None:
+                return compiled(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     def _call_as_python(self, *args, **kwargs):
@@ -168,29 +170,7 @@ class Hooked:
 ALL = {**no_hooks(), "_is_full_backward_hook": None}  # hooks of all modules
 
 
-class Interceptor(threading.local):
-    """A function of (module, args, kwargs) that this thread calls in the place of modules, or None.
-
-    The compiler sets it, and `Hooked._is_hooked`, where a call can't be recorded but those of its parts can.
-    """
-
-    call = None
-
-
-interceptor = Interceptor()
-
-
 # ------------------------------------------------------------ calling
-def call_otherwise(module, args, kwargs):
-    """A call of a module that has hooks, or that has been compiled; or of any while there is an interceptor."""
-    if interceptor.call is not None:
-        return interceptor.call(module, args, kwargs)
-    compiled = module.__dict__.get("_compiled_call_impl")
-    if compiled is not None:
-        return compiled(*args, **kwargs)
-    return call_with_hooks(module, args, kwargs)
-
-
 def has_hooks(module):
     """Whether a module has hooks of its own."""
     return bool(

@@ -79,7 +79,9 @@ class Module(Hooked, Stateful):
 
     training: bool
     dump_patches = False
-    _compiler = None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
+    _compiler: staticmethod | None = (
+        None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
+    )
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):

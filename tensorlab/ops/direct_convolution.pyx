@@ -33,7 +33,8 @@ cdef enum:
 
 cdef bint is_direct(Geometry* geometry) noexcept nogil:
     """Can a convolution be done so?"""
-    return geometry.in_channels == 1 and plane_size(geometry.kernel) > 1 and is_copy_small(geometry)
+    return (geometry.in_channels == 1 and plane_size(geometry.kernel) > 1
+            and is_copy_small(geometry))
 
 
 # ---------------------------------------------------------------- copying planes

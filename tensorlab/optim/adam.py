@@ -130,13 +130,10 @@ def check_tensors(optimizer, lr, betas, is_foreach):
     if any(are_tensors) != all(are_tensors):
         raise ValueError(f"{optimizer}: betas must be either both floats or both Tensors")
     for name, value in (("lr", lr), *((f"betas[{i}]", beta) for i, beta in enumerate(betas))):
-        if isinstance(value, Tensor):
-            if is_foreach:
-                raise ValueError(
-                    f"{optimizer}: {name} as a Tensor is not supported for capturable=False and foreach=True"
-                )
-            if value.numel() != 1:
-                raise ValueError(f"{optimizer}: Tensor {name} must be 1-element")
+        if isinstance(value, Tensor) and is_foreach:
+            raise ValueError(
+                f"{optimizer}: {name} as a Tensor is not supported for capturable=False and foreach=True"
+            )
 
 
 def update_by_formula(param, state, group):

@@ -183,6 +183,7 @@ def test_grad_mode_is_a_guard():
         with torch.no_grad():
             assert not compiled(x).requires_grad
     assert compiled.outcomes == ["recorded", "recorded", "replayed", "replayed"]
+    assert len(compiled.trees) == 2
 
 
 def test_a_size_that_depends_on_values_is_a_branch():
@@ -328,6 +329,15 @@ def test_an_error_in_a_replayed_op_is_raised_by_python():
     with pytest.raises(IndexError):
         compiled(torch.tensor([1, 9]))
     assert compiled(torch.tensor([0, 3])).tolist() == [2, 8]
+    assert compiled.outcomes == ["recorded", "recorded", "replayed"]  # Python ran for the error
+
+
+def test_keyword_arguments_of_calls_are_recorded():
+    def function(x, y):
+        return torch.add(x, other=y, alpha=2).sum(dim=0, keepdim=True)
+
+    compiled = follow(function, (X, X + 1), (X * 3, X - 1))
+    assert compiled.outcomes == ["recorded", "replayed"]
 
 
 def test_a_key_that_forgets_gives_wrong_results():

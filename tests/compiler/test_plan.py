@@ -177,8 +177,8 @@ def test_a_plan_runs_in_several_threads_at_once():
     def work(value):
         x = tensorlab.full((5,), float(value))
         for _ in range(200):
-            if plan.run([x])[0].tolist() != [3.0 * value] * 5:
-                wrong.append(value)
+            found = plan.run([x])[0].tolist()
+            wrong.extend([value] * (found != [3.0 * value] * 5))
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
     for one in threads:

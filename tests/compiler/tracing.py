@@ -3,6 +3,8 @@
 import operator
 import sys
 
+from tensorlab._core.exchange import VALUE_READS
+
 import tensorlab
 from tensorlab._core.recorder import Recorder
 from tensorlab.compiler.joint.interpreter import map_leaves, on_meta
@@ -34,6 +36,8 @@ class GraphRecorder(Recorder):
         return self.nodes[id(value)]
 
     def call(self, op, arguments):
+        if op.name in VALUE_READS:  # the graph holds for the values that were seen
+            return super().call(op, arguments)
         args = map_leaves(arguments, self.node_of)
         grad_enabled = tensorlab.is_grad_enabled()
         result = super().call(op, arguments)

@@ -111,6 +111,9 @@ def test_the_older_name_of_clipping_warns():
     assert found[0].filename == __file__
     assert total.item() == pytest.approx(21.75)
     assert sum(p.grad.abs().sum() for p in parameters[:2]).item() == pytest.approx(1.0, abs=1e-5)
+    parameters[0].grad.fill_(float("nan"))
+    with pytest.raises(RuntimeError, match="is nan"), pytest.warns(FutureWarning):
+        nn.utils.clip_grad_norm(parameters, 1.0, error_if_nonfinite=True)
 
 
 def test_clipping_an_empty_generator_warns():

@@ -246,6 +246,15 @@ def test_a_transposed_convolution_is_the_gradient_by_the_input():
     np.testing.assert_array_equal(out, definition(x, weight, grad, *case[3:])[1])
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "int32", "int64"])
+def test_integers_go_another_way_to_the_same_sums(dtype):
+    case = ((2, 5, 7, 6), 8, (3, 3), 1, 1, 1, 1)
+    x, weight, grad = (abs(each) for each in numbers_for(case, whole_numbers()))
+    out = F.conv2d(*(tensorlab.from_numpy(each.astype(dtype)) for each in (x, weight)), padding=1)
+    right = definition(x, weight, grad, *case[3:])[0].astype("int64").astype(dtype)
+    np.testing.assert_array_equal(out.numpy(), right)
+
+
 @pytest.mark.parametrize("channels", [1, 4])
 def test_padding_of_two_billion_is_not_copied(channels):
     far = 2**31 - 1

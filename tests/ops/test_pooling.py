@@ -378,3 +378,25 @@ def test_a_long_row_of_windows_may_hold_nothing_but_padding(dtype, lowest):
     assert values.shape == (1, 1, 70)
     assert (values.numpy() == np.array(lowest, dtype)).all()
     assert (places.numpy() == 140).all()
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_long_rows_of_windows_over_several_slices(dilation):
+    x = np.random.default_rng(0).integers(0, 50, (2, 6, 7, 40)).astype("float32")
+    values, places = F.max_pool3d(
+        tensorlab.from_numpy(x), (2, 3, 2), (2, 2, 1), 1, dilation, return_indices=True
+    )
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (1, 1)), constant_values=-1)
+    _, depth, height, width = values.shape
+    right = np.max(
+        [
+            padded[:, a : a + 2 * depth - 1 : 2, b : b + 2 * height - 1 : 2, c : c + width]
+            for a in (0, dilation)
+            for b in (0, dilation, 2 * dilation)
+            for c in (0, dilation)
+        ],
+        axis=0,
+    )
+    np.testing.assert_array_equal(values.numpy(), right)
+    found = np.take_along_axis(x.reshape(2, -1), places.numpy().reshape(2, -1), 1)
+    np.testing.assert_array_equal(found, right.reshape(2, -1))

@@ -278,3 +278,14 @@ def test_each_option_means_the_same_in_the_fused_step_and_in_its_formula(name):
             found.append((param, list(optimizer.state[param].values())))
         for fused, formula in itertools.pairwise(found):
             tensorlab.testing.assert_close(fused, formula)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_the_formula_of_a_step_passes_over_what_has_no_gradient(name):
+    params = [tensorlab.tensor([1.0]), tensorlab.tensor([1.0])]
+    params[1].grad = tensorlab.ones(1)
+    optimizer = getattr(optim, name)(params, lr=0.5, differentiable=True)
+    optimizer.step()
+    assert params[0].item() == 1
+    assert params[1].item() < 1
+    assert not optimizer.state.get(params[0])

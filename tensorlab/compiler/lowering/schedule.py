@@ -1,7 +1,6 @@
 """From a functional graph to a list of kernels and calls, in an order in which they can run."""
 
 import hashlib
-import re
 
 from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
@@ -10,10 +9,9 @@ from tensorlab.compiler.lowering.pointwise import pointwise_kernel
 from tensorlab.compiler.lowering.reductions import reduced_dims
 from tensorlab.compiler.lowering.steps import Call, Kernel
 from tensorlab.compiler.lowering.values import is_fill
+from tensorlab.compiler.toolchain import without_comments
 
 __all__ = ["Call", "Kernel", "schedule"]
-
-COMMENTS = re.compile(r"\s*/\*.*?\*/", re.DOTALL)
 
 
 def schedule(graph, folds=True):
@@ -58,7 +56,7 @@ def kernels_for(nodes, outputs):
     else:
         kernels = [pointwise_kernel("NAME", set(nodes), outputs)]
     for kernel in kernels:
-        digits = hashlib.sha256(COMMENTS.sub("", kernel.source).encode()).hexdigest()[:6]
+        digits = hashlib.sha256(without_comments(kernel.source).encode()).hexdigest()[:6]
         name = kernel.name.replace("NAME", f"fused_{stem}_{digits}")
         kernel.source = kernel.source.replace(f"{kernel.name}(", f"{name}(")
         kernel.name = name
