@@ -90,9 +90,7 @@ class Recording:
         """Note why the call can't be replayed; the first reason counts."""
         if self.refusal is None:
             frame = user_frame(sys._getframe(1) if frame is None else frame)
-            self.observer.ignored += 1
             self.refusal = Refusal(reason, *place_of(frame)[:2])
-            self.observer.ignored -= 1
 
     def keep_constant(self, result):
         """Take the tensors of a result for constants: a replay uses these very ones."""
@@ -124,9 +122,6 @@ class Recording:
         keyword = Source("keyword", None, None, "kwargs")
         for name, value in self.kwargs.items():
             self.state.reach(value, keyword.entry(name), False)
-        call = type(self.function).__call__ if not hasattr(self.function, "__code__") else None
-        if call is not None:
-            self.state.reach(call, Source.constant(call, f"{name_of(self.function)}.__call__"))
 
     # ------------------------------------------------------------ what became of it
     def conclude(self, reason, place=None):

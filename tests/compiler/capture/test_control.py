@@ -62,6 +62,8 @@ def test_an_allowed_function_is_not_looked_at_but_its_ops_are_recorded():
     assert (first(-1), second("ab")) == (1, 2)
     refused = record(lambda x: (helper(x), CALLS.append(1)), (torch.ones(2),))[1]
     assert "CALLS" in refused.reason
+    refused = record(lambda x: (helper(x), print(end="")), (torch.ones(2),))[1]
+    assert "calls print" in refused.reason
 
 
 def test_a_constant_result_is_the_same_in_each_replay():

@@ -1,9 +1,11 @@
 """Guards: they hold as long as a replay would do the same, and say what is different when they don't."""
 
 import collections
+import contextlib
 import functools
 import gc
 import sys
+import types
 import weakref
 
 import pytest
@@ -102,6 +104,12 @@ def test_an_argument_is_compared_exactly(x, y):
     trace = traced(lambda t, k: t * 2, ones(2), x)
     assert not trace.guards.check((ones(2), y), None)
     assert "args[1]" in trace.guards.why((ones(2), y))
+
+
+@pytest.mark.parametrize(("x", "y"), EQUAL[:-1], ids=repr)
+def test_an_argument_made_again_is_the_same(x, y):
+    trace = traced(lambda t, k: t * 2, ones(2), x)
+    assert trace.guards.check((ones(2), y), None)
 
 
 # ------------------------------------------------------------------------------------------------ arguments
@@ -341,6 +349,7 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.linear, self.norm, self.scale = nn.Linear(3, 3), nn.BatchNorm1d(3), 2.0
+        self.unused = nn.Parameter(ones(2))
 
     def forward(self, x):
         return self.norm(self.linear(x)) * self.scale
@@ -382,6 +391,7 @@ def test_what_a_module_has_is_guarded(change):
         lambda net: net.linear.weight.data.zero_(),
         lambda net: setattr(net.linear, "weight", nn.Parameter(ones(3, 3))),
         lambda net: setattr(net, "unread", 5),
+        lambda net: setattr(net, "unused", nn.Parameter(ones(5))),
         lambda net: setattr(net.linear, "out_features", 7),
         lambda net: net(torch.randn(4, 3)),
     ],
@@ -597,6 +607,58 @@ def test_a_tensor_in_a_cell_is_an_input():
     first, kept = kept, torch.zeros(2)
     assert trace.inputs[1].fetch((ones(2),), {}) is kept is not first
     assert trace.guards.match((ones(2),))[1] is kept
+
+
+def test_a_cell_behind_a_decorator_of_pythons_library_counts():
+    def make():
+        value = 2
+
+        @contextlib.contextmanager
+        def context():
+            yield value
+
+        def put(new):
+            nonlocal value
+            value = new
+
+        return context, put
+
+    context, put = make()
+
+    def function(x):
+        with context() as factor:
+            return x * factor
+
+    trace = traced(function, ones(2))
+    put(3)
+    assert not trace.guards.check((ones(2),), None)
+    put(2)
+    assert trace.guards.check((ones(2),), None), trace.guards.why((ones(2),))
+
+
+def test_a_module_that_a_function_imports_counts(monkeypatch):
+    module = types.ModuleType("imported_module")
+    module.rate = 2
+    monkeypatch.setitem(sys.modules, "imported_module", module)
+
+    def function(x):
+        import imported_module
+
+        return x * imported_module.rate
+
+    trace = traced(function, ones(2))
+    module.rate = 3
+    assert not trace.guards.check((ones(2),), None)
+    module.rate = 2
+    assert trace.guards.check((ones(2),), None)
+    other = types.ModuleType("imported_module")
+    other.rate = 2
+    monkeypatch.setitem(sys.modules, "imported_module", other)
+    assert not trace.guards.check((ones(2),), None)
+    monkeypatch.delitem(sys.modules, "imported_module")
+    assert not trace.guards.check((ones(2),), None)
+    with pytest.raises(ModuleNotFoundError):
+        record(function, (ones(2),))
 
 
 def test_methods_and_partials_are_followed():

@@ -305,7 +305,25 @@ def test_a_gradient_that_changes_is_assigned_by_the_trace():
     assert texts["other"] is None
     again = record(function, (torch.ones(2),))[1]
     assert isinstance(again, Trace)
-    assert "leaf.grad" in [s.text for s in again.inputs]
+    sources = {s.text: s for s in again.inputs}
+    assert sources["leaf.grad"].fetch((torch.ones(2),), {}) is leaf.grad
+
+
+def test_a_trace_knows_whether_backward_has_been_through_its_results():
+    leaf = torch.ones(2, requires_grad=True)
+
+    def function(x, runs, keeps=False):
+        loss = (leaf * x).square().sum()
+        if runs:
+            loss.backward(retain_graph=keeps)
+        return loss
+
+    spent = [
+        traced(function, torch.ones(2), *args).is_spent
+        for args in ((True,), (False,), (True, True))
+    ]
+    assert spent == [True, False, False]
+    assert not traced(lambda x: x * 2, torch.ones(2)).is_spent
 
 
 def test_the_gradient_of_a_tensor_that_no_op_takes_is_assigned_too():
