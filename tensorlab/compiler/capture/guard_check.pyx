@@ -507,8 +507,8 @@ cdef inline bint has_dict(PyObject* x, PyObject* attributes) noexcept:
     cdef PyObject* found = PyObject_GenericGetDict(x, NULL)
     if found == NULL:
         PyErr_Clear()
-        return False
-    Py_DECREF(found)
+    else:
+        Py_DECREF(found)
     return found == attributes
 
 

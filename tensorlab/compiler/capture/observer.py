@@ -9,7 +9,6 @@ import contextlib
 import dis
 import functools
 import importlib.util
-import inspect
 import os
 import sys
 import types
@@ -167,10 +166,6 @@ class Observer:
         if reason is not None:
             self.refuse(reason, frame.f_back)
             return
-        if code.co_flags & (
-            inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
-        ):
-            self.refuse("is asynchronous", frame)
         if is_library(module):
             if "__dict__" in code.co_names:
                 self.read_dynamically(frame)

@@ -123,8 +123,6 @@ class OuterState:
                 self.hidden_caller = source.text
             return None
         is_fixed = is_fixed or is_always_fixed(value, kind)
-        if is_fixed and kind != "tensor":
-            source = Source.constant(value, source.text)
         thing = self.things[id(value)] = Thing(value, source, kind, is_fixed and kind != "tensor")
         if len(self.things) > MOST_THINGS:
             self.refuse(f"the function may use more than {MOST_THINGS} objects of its surroundings")
@@ -163,11 +161,6 @@ class OuterState:
         for key, _ in thing.copy:
             self.reach(key, Source.constant(key, f"a key of {thing.source.text}"))
         self.hold(thing, thing.copy, thing.source.entry)
-        if type(thing.value) is collections.defaultdict:
-            self.reach(
-                thing.value.default_factory,
-                Source.constant(thing.value.default_factory, "default_factory"),
-            )
 
     reach_ordered = reach_dict
 
@@ -374,8 +367,7 @@ class OuterState:
                 for name, old in thing.reads.items():
                     if thing.value.get(name, MISSING) is not old:
                         yield f"assigns the global {name}", [name]
-                continue
-            if not has_same_content(thing):
+            elif not has_same_content(thing):
                 yield f"changes {text}, which comes from outside", [text, *thing.slots]
             if thing.before is not None and not is_same_dict(thing.before, thing.attributes):
                 names = difference(thing.before, thing.attributes)

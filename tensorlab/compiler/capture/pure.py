@@ -143,7 +143,8 @@ def is_library(module):
 _REASONS = {
     "gets at objects that guards cannot follow": """
         __globals__ __closure__ __code__ __defaults__ __kwdefaults__ __builtins__ __subclasses__ __traceback__
-        __wrapped__ cell_contents f_back f_locals f_globals gi_frame cr_frame ag_frame tb_frame tb_next __bases__
+        __wrapped__ cell_contents default_factory f_back f_locals f_globals gi_frame cr_frame ag_frame tb_frame tb_next
+        __bases__
         """,
     "is more than the values of a tensor": """
         register_hook register_post_accumulate_grad_hook retain_grad retains_grad register_prehook grad_fn

@@ -394,6 +394,7 @@ def test_what_a_module_has_is_guarded(change):
         lambda net: setattr(net, "unused", nn.Parameter(ones(5))),
         lambda net: setattr(net.linear, "out_features", 7),
         lambda net: net(torch.randn(4, 3)),
+        lambda net: net(torch.randn(4, 3)).sum().backward(),
     ],
 )
 def test_what_a_module_computes_with_may_change(change):
@@ -554,6 +555,69 @@ def test_an_attribute_that_no_code_names_counts(read):
     assert not trace.guards.check((ones(2),), None)
     thing.rate = 2
     thing.more = 1
+    assert not trace.guards.check((ones(2),), None)
+
+
+def test_attributes_of_functions_count():
+    def helper(x):
+        return x * helper.rate
+
+    helper.rate = 2
+    trace = traced(lambda x: helper(x), ones(2))
+    helper.rate = 3
+    assert not trace.guards.check((ones(2),), None)
+
+
+def test_the_entry_that_differs_is_named_among_those_that_do_not_count():
+    thing = Open(unread=0, rate=2, other=1)
+
+    def function(x):
+        try:
+            return x * thing.rate
+        except KeyError:
+            return x
+
+    trace = traced(function, ones(2))
+    thing.unread = 5
+    assert trace.guards.check((ones(2),), None)
+    thing.rate = 3
+    assert trace.guards.why((ones(2),)) == "no longer true: thing.rate == 2"
+
+
+def test_a_cell_behind_a_decorator_of_tensorlab_counts():
+    value = 2
+
+    @torch.no_grad()
+    def function(x):
+        return x * value
+
+    trace = traced(function, ones(2))
+    value = 3
+    assert not trace.guards.check((ones(2),), None)
+
+
+def test_what_classes_hold_counts():
+    class Scaled:
+        rates = [1.0]  # noqa: RUF012
+
+        def __call__(self, x, kept=[2]):  # noqa: B006
+            return x * sum(self.rates) * sum(kept)
+
+    scaled = Scaled()
+    trace = traced(lambda x: scaled(x), ones(2))
+    Scaled.rates.append(2.0)
+    assert not trace.guards.check((ones(2),), None)
+    Scaled.rates.pop()
+    assert trace.guards.check((ones(2),), None)
+    Scaled.__call__.__defaults__[0].append(1)
+    assert not trace.guards.check((ones(2),), None)
+
+
+def test_a_relative_import_finds_its_package(monkeypatch):
+    scope = {"__name__": "tests.compiler.capture.inner", "__package__": "tests.compiler.capture"}
+    exec("def function(x):\n    from .programs import SETTING\n    return x * len(SETTING)", scope)
+    trace = traced(scope["function"], ones(2))
+    monkeypatch.setattr("tests.compiler.capture.programs.SETTING", "changed")
     assert not trace.guards.check((ones(2),), None)
 
 

@@ -27,7 +27,8 @@ import pytest
 import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler.capture import Trace, record
-from tensorlab.compiler.capture.observer import user_frame
+from tensorlab.compiler.capture.observer import Observer, user_frame
+from tensorlab.compiler.capture.recording import place_of
 from tests.compiler.capture import programs as PROGRAMS
 from tests.compiler.capture.interpreter import interpret, same_bits
 
@@ -95,6 +96,16 @@ CONFIG, SLOTTED, SETTINGS, MODE, DOTTED = (
     Words(rate=2.0),
 )
 QUEUE, NUMBERS, GENERATOR = collections.deque([1]), iter([1, 2, 3]), (i for i in range(9))
+FACTORIES = collections.defaultdict(list)
+
+
+class Fields:
+    _fields = ("a",)
+
+    def __init__(self, a):
+        self.a = a
+
+
 PARAMETRIZED = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
 DECIMAL, PATTERN = decimal.Decimal, re.compile("b+")
 
@@ -368,7 +379,22 @@ def computed_names_beside_a_library(x):
     return x * getattr(CONFIG, "bi" + "as") + functools.reduce(operator.add, [1, 2])
 
 
+def class_with_new(x):
+    class Made(Config):
+        def __new__(cls):
+            made = super().__new__(cls)
+            made.extra = 3
+            return made
+
+    return x * Made().extra
+
+
+def result_with_fields(x):
+    return Fields(x)
+
+
 ACCEPTED = [
+    class_with_new,
     *(patterns, own_kind_of_module, computed_names_beside_a_library),
     *(
         generators,
@@ -734,6 +760,25 @@ def is_parametrized(x):
     return PARAMETRIZED(x)
 
 
+async def coroutine(x):
+    return x
+
+
+def runs_a_coroutine(x):
+    try:
+        coroutine(x).send(None)
+    except StopIteration as error:
+        return error.value
+
+
+def loads_data(x):
+    return next(iter(torch.utils.data.DataLoader([1, 2])))
+
+
+def makes_what_is_missing(x):
+    return x * len(FACTORIES.default_factory())
+
+
 def takes_an_object_apart(x):
     return x * len(object().__reduce_ex__(2))  # here
 
@@ -799,6 +844,10 @@ REFUSED = [
     (uses_a_subclass_of_tensor, "a tensor of class Subclass"),
     (checkpoints, "calls tensorlab.utils.checkpoint, which has state that is not in tensors"),
     (is_parametrized, "calls tensorlab.nn.utils.parametrize, which has state"),
+    (runs_a_coroutine, "calls coroutine.send"),
+    (loads_data, "calls tensorlab.utils.data.dataloader, which has state"),
+    (makes_what_is_missing, "uses default_factory"),
+    (result_with_fields, "test_python_features.Fields;"),
     (takes_an_object_apart, "calls object.__reduce_ex__"),
     (resizes_by_a_table, "that no op has made"),
     (backward_to_a_hook, "backward to a tensor that has hooks"),
@@ -875,6 +924,45 @@ def test_a_recording_in_a_recording_is_refused():
 
     record(outer, (OUTER,))
     assert "another recording" in inner[0].reason
+
+
+def test_a_result_of_an_autograd_function_may_come_in():
+    x = Doubling.apply(LEAF)
+    outcome = record(lambda x: x * 2, (x,))[1]
+    assert isinstance(outcome, Trace)
+    assert outcome.guards.check((Doubling.apply(LEAF),), None)
+
+
+def test_more_surroundings_than_guards_can_look_at_are_refused(monkeypatch):
+    monkeypatch.setattr("tensorlab.compiler.capture.outer_state.MOST_THINGS", 5)
+    assert isinstance(record(lambda x: x * 2, (OUTER,))[1], Trace)
+    outcome = record(lambda x: x * sum(one[0] for one in x_list), (OUTER,))[1]
+    assert "more than 5 objects" in outcome.reason
+
+
+x_list = [[1] for _ in range(9)]
+
+
+def test_a_profile_that_was_taken_away_is_noticed():
+    reasons = []
+    watching = Observer(None, lambda reason, frame: reasons.append(reason))
+    watching.ignored = 1
+    with watching:
+        sys.setprofile(None)
+    assert reasons == ["calls sys.setprofile"]
+    with watching:
+        pass
+    assert len(reasons) == 1
+    assert sys.getprofile() is None
+
+
+def test_without_a_frame_of_the_users_there_is_no_place():
+    assert place_of(None) == ("?", 0, "?")
+
+
+def test_the_reason_is_a_sentence_about_the_function():
+    reason = record(returns_a_list_twice, (OUTER,))[1].reason
+    assert reason == "returns the same list in two places"
 
 
 def test_an_attribute_that_is_named_late_is_refused():

@@ -189,6 +189,17 @@ def test_traces_agree_up_to_the_first_value_that_differs():
     assert small.same_prefix(traced(branching, torch.tensor([0.5, 0.5]))) == 1
 
 
+def test_traces_that_take_other_inputs_do_not_agree():
+    def function(x, y, z):
+        return y + z if x.sum() > 0 else z + y
+
+    plain, other = (
+        traced(function, torch.tensor([v]), torch.ones(1), torch.ones(1)) for v in (1.0, -1.0)
+    )
+    assert plain.guards.covers(other.guards)
+    assert plain.same_prefix(other) is None
+
+
 class Times:
     def __init__(self, number):
         self.number = number
