@@ -58,7 +58,7 @@ def user_frame(frame):
 
 @functools.lru_cache(maxsize=4096)
 def names_of(code):
-    """The globals that code names, and the modules that it imports, each as (name, level) of the import statement."""
+    """What code names: globals; modules that it imports, as (name, level); and whether it assigns attributes."""
     instructions = list(dis.get_instructions(code))
     scope = dict.fromkeys(one.argval for one in instructions if one.opname in GLOBAL_INSTRUCTIONS)
     modules = [
@@ -66,7 +66,7 @@ def names_of(code):
         for i, one in enumerate(instructions)
         if one.opname == "IMPORT_NAME"
     ]
-    return scope, modules
+    return scope, modules, any(one.opname in ("STORE_ATTR", "DELETE_ATTR") for one in instructions)
 
 
 STORES = {
@@ -181,7 +181,9 @@ class Observer:
         if "__dict__" in code.co_names:
             self.read_dynamically(frame)
         self.code.append(code)
-        scope, modules = names_of(code)
+        scope, modules, assigns = names_of(code)
+        if assigns:
+            self.state.assign()
         for name in scope:
             if self.state.read_global(frame.f_globals, name) is MISSING:
                 self.state.read_global(frame.f_builtins, name)
@@ -225,9 +227,9 @@ class Observer:
 
     def read_dynamically(self, frame):
         """Attributes may be read that no code names."""
-        if not self.state.reads_all:
-            self.state.read_unnamed(only_registered=False)
-            self.name_strings(frame)
+        self.state.read_unnamed(only_registered=False)
+        self.state.assign()
+        self.name_strings(frame)
 
     def name_strings(self, frame):
         strings, self.strings = self.strings, []

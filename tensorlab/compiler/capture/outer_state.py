@@ -105,6 +105,7 @@ class OuterState:
         self.functions = collections.defaultdict(list)  # code: Things, until it is executed
         self.reads_all = False  # attributes may be read whose names are not in the code
         self.reads_registered = False  # so may those that modules have registered
+        self.assigns = False  # executed code assigns attributes
         self.hidden_call = self.hidden_caller = None
 
     # ------------------------------------------------------------ reaching objects
@@ -276,7 +277,9 @@ class OuterState:
         reason = refusal_of_module(name)
         if reason is not None and not is_of_tensorlab(name):
             self.refuse(f"uses the module {name}, which {reason}")
-        elif not is_of_tensorlab(name):  # tensorlab's own modules are trusted
+        elif self.assigns or not is_of_tensorlab(
+            name
+        ):  # what tensorlab's modules have is trusted to stay
             self.reach_attributes(thing)
 
     def reach_attributes(self, thing, attributes=None):
@@ -303,10 +306,22 @@ class OuterState:
             )
         )
 
+    def assign(self):
+        """Take note that executed code assigns attributes: those of tensorlab's modules and classes might be meant."""
+        if not self.assigns:
+            self.assigns = True
+            for thing in list(self.things.values()):
+                if thing.kind == "namespace" and thing.before is None:
+                    self.reach_attributes(thing)
+
     def follow_attribute(self, thing, name):
-        if thing.before is not None and name in thing.before:
+        if thing.kind == "namespace" and is_of_tensorlab(thing.value.__name__):
+            value = thing.before[name]
+            if isinstance(value, (type, types.ModuleType)):
+                self.follow(thing, name, value, thing.source.attribute(name))
+        elif thing.before is not None and name in thing.before:
             self.follow(thing, name, thing.before[name], thing.source.attribute(name))
-        elif name in thing.slots:
+        else:
             value = thing.copy.get(name, MISSING)
             source = Source("slot", thing.source, thing.slots[name], f"{thing.source.text}.{name}")
             self.follow(thing, name, value, source)
@@ -352,11 +367,7 @@ class OuterState:
         if self.hidden_call and self.hidden_caller:
             yield f"may call {self.hidden_call} by {self.hidden_caller}, where it can't be seen"
         for thing in self.things.values() if self.reads_all else ():
-            if (
-                thing.kind == "namespace"
-                and thing.before is not None
-                and not is_library(thing.value.__name__)
-            ):
+            if thing.kind == "namespace" and not is_trusted(thing.value.__name__):
                 yield f"reads attributes by names that it computes, maybe of the module {thing.source.text}"
 
     def changes(self):
@@ -375,6 +386,11 @@ class OuterState:
                     f"changes attributes of {text}, which comes from outside: {', '.join(names)}"
                 )
                 yield reason, names
+
+
+def is_trusted(module):
+    """Is what this module has taken for constant: that of tensorlab, and of Python's library?"""
+    return is_of_tensorlab(module) or is_library(module)
 
 
 def has_slot(descriptor, value):

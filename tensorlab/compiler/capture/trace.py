@@ -114,8 +114,8 @@ def is_same_node(x, y, numbers):
 
 
 def is_same_argument(x, y, numbers):
-    if isinstance(x, Node) or isinstance(y, Node):
-        return isinstance(x, Node) and isinstance(y, Node) and numbers[x] == numbers[y]
+    if isinstance(x, Node):
+        return isinstance(y, Node) and numbers[x] == numbers[y]
     if isinstance(x, (tuple, list)):
         return (
             type(x) is type(y)

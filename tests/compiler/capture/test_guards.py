@@ -127,6 +127,8 @@ def test_arguments_count_by_number_and_name():
     assert not keyword.guards.check((ones(2),), {"a": 1})
     assert not keyword.guards.check((ones(2),), {"a": 1, "b": 2, "c": 3})
     assert not keyword.guards.check((ones(2),), {"a": 1, "b": 3})
+    given = {"a": 1, "b": 2}
+    assert keyword.guards.check((ones(2),), given)
     assert not keyword.guards.check((ones(2),), None)
 
 
@@ -528,9 +530,11 @@ def test_an_attribute_that_was_missing_counts_where_code_may_notice():
     thing.other = 2
     assert not tried.guards.check((ones(2),), None)
     tagged = ones(2)
+    plain = traced(lambda x: x * 2, ones(2))
     trace = traced(lambda x: x * getattr(x, "tag", 3), ones(2))
     assert trace.guards.check((tagged,), None)
     tagged.tag = 4
+    assert plain.guards.check((tagged,), None)
     assert not trace.guards.check((tagged,), None)
     with_tag = traced(lambda x: x * x.tag, tagged)
     assert not with_tag.guards.check((ones(2),), None)
@@ -610,6 +614,66 @@ def test_what_classes_hold_counts():
     Scaled.rates.pop()
     assert trace.guards.check((ones(2),), None)
     Scaled.__call__.__defaults__[0].append(1)
+    assert not trace.guards.check((ones(2),), None)
+
+
+class Decorating(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        return False
+
+
+def test_a_cell_behind_a_wrapper_of_pythons_library_counts():
+    value = 2
+
+    @Decorating()
+    def scaled(x):
+        return x * value
+
+    trace = traced(lambda x: scaled(x), ones(2))
+    value = 3
+    assert not trace.guards.check((ones(2),), None)
+
+
+def make_scaling(value):
+    def scaling(x):
+        return x * value
+
+    def put(new):
+        nonlocal value
+        value = new
+
+    return scaling, put
+
+
+(FIRST, _), (SECOND, PUT) = make_scaling(2), make_scaling(3)
+
+
+def calling_the_second(x):
+    return SECOND(x)
+
+
+def test_a_function_counts_whose_code_has_run_as_another_function():
+    trace = traced(lambda x: calling_the_second(FIRST(x)), ones(2))
+    PUT(4)
+    assert not trace.guards.check((ones(2),), None)
+    PUT(3)
+    assert trace.guards.check((ones(2),), None)
+
+
+def test_base_classes_count_without_any_object():
+    class Base:
+        @staticmethod
+        def scaled(x):
+            return x * 2
+
+    class Derived(Base):
+        pass
+
+    trace = traced(lambda x: Derived.scaled(x), ones(2))
+    Base.scaled = staticmethod(lambda x: x * 3)
     assert not trace.guards.check((ones(2),), None)
 
 

@@ -522,6 +522,27 @@ def sets_on_a_class(x):
     return x
 
 
+def sets_on_a_class_of_tensorlab(x):
+    nn.Identity.seen = nn.Identity()(x)  # here
+    return x
+
+
+def sets_on_a_module_of_tensorlab(x):
+    torch.nn.seen = x  # here
+    return x
+
+
+def sets_late_on_a_class_of_tensorlab(x):
+    nn.Identity()
+    sets_on_a_class_of_tensorlab(x)
+    return x
+
+
+def sets_by_name_on_a_class_of_tensorlab(x):
+    setattr(nn.Identity, "se" + "en", x)
+    return x
+
+
 def sets_on_a_function(x):
     lambdas.calls = x  # here
     return x
@@ -798,6 +819,9 @@ REFUSED = [
     (sets_by_name, "changes attributes of CONFIG"),
     (sets_in_the_dict, "changes attributes of CONFIG"),
     (sets_on_a_class, "changes attributes of Config"),
+    (sets_on_a_class_of_tensorlab, "changes attributes of nn.Identity"),
+    (sets_on_a_module_of_tensorlab, "changes attributes of "),
+    (sets_by_name_on_a_class_of_tensorlab, "changes attributes of nn.Identity"),
     (sets_on_a_function, "changes attributes of lambdas"),
     (sets_on_a_module, "changes attributes of types"),
     (changes_a_default, "changes changes_a_default.__defaults__[0]"),
@@ -869,6 +893,9 @@ def restored():
     SLOTTED.__init__()
     Config.scale = 2.0
     vars(lambdas).clear()
+    vars(nn).pop("seen", None)
+    if "seen" in vars(nn.Identity):
+        del nn.Identity.seen
     vars(types).pop("seen", None)
     changes_a_default.__defaults__[0].clear()
     OUTER.requires_grad_(False)
@@ -963,6 +990,11 @@ def test_without_a_frame_of_the_users_there_is_no_place():
 def test_the_reason_is_a_sentence_about_the_function():
     reason = record(returns_a_list_twice, (OUTER,))[1].reason
     assert reason == "returns the same list in two places"
+
+
+def test_an_attribute_that_is_assigned_late_is_refused(restored):
+    outcome = record(sets_late_on_a_class_of_tensorlab, (OUTER,))[1]
+    assert "changes attributes of nn.Identity" in outcome.reason
 
 
 def test_an_attribute_that_is_named_late_is_refused():

@@ -189,6 +189,26 @@ def test_traces_agree_up_to_the_first_value_that_differs():
     assert small.same_prefix(traced(branching, torch.tensor([0.5, 0.5]))) == 1
 
 
+def test_numbers_that_python_has_computed_agree_by_value():
+    def function(x, word):
+        return x * (len(word) / 3 + 0.1) + 1 if x.sum() > 0 else x * (len(word) / 3 + 0.1)
+
+    plain, other = (traced(lambda x: function(x, "ab"), torch.tensor([v])) for v in (1.0, -1.0))
+    assert plain.same_prefix(plain) == 1
+    again, more = (traced(function, torch.tensor([v]), "ab") for v in (1.0, 2.0))
+    assert again.same_prefix(more) == 1
+    assert other.same_prefix(more) is None
+
+
+def test_a_history_with_many_paths_is_walked_once():
+    def function(x):
+        for _ in range(60):
+            x = x + x
+        return x
+
+    traced(function, torch.ones(2, requires_grad=True))
+
+
 def test_traces_that_take_other_inputs_do_not_agree():
     def function(x, y, z):
         return y + z if x.sum() > 0 else z + y
