@@ -677,6 +677,16 @@ def test_base_classes_count_without_any_object():
     assert not trace.guards.check((ones(2),), None)
 
 
+def test_the_class_of_an_object_without_a_dict_counts():
+    class Other:
+        __slots__ = ("size", "x")
+
+    batch = Batch(2, ones(2))
+    trace = traced(lambda x: x * batch.size, ones(2))
+    batch.__class__ = Other
+    assert not trace.guards.check((ones(2),), None)
+
+
 def test_a_relative_import_finds_its_package(monkeypatch):
     scope = {"__name__": "tests.compiler.capture.inner", "__package__": "tests.compiler.capture"}
     exec("def function(x):\n    from .programs import SETTING\n    return x * len(SETTING)", scope)
