@@ -78,7 +78,7 @@ class HowOften(Exercise):
     | `x * k` | `k` is 1, True, 1.0, 1, True, 1.0 |
     | `x * zero` | `zero` is 0.0, -0.0, 0.0, -0.0 |
     | `x + x` | `s`, `s.t()`, `s[:2]`, `s`, where `s` is `torch.ones(4, 4)` |
-    | `complain(x)` prints if the sum is negative, and returns `x + 1` | the sign alternates, six calls, plus first |
+    | `complain(x)` prints if the sum is negative; returns `x + 1` | alternating signs, six calls, plus first |
     | `x * table['rate']` | the rate is 2, 2, 3, 3, 2, 2 |
     """
 
