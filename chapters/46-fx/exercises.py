@@ -172,11 +172,13 @@ class WhatIsLeft(Exercise):
             expect(said, fate_of(line), f"what becomes of {line}")
 
 
-def random_program(rng):
-    """A function of two tensors that calls a few functions in a random order."""
-    steps = [
-        rng.choice([torch.relu, torch.tanh, torch.neg, torch.sin]) for _ in range(rng.randint(3, 7))
-    ]
+FUNCTIONS = [torch.relu, torch.tanh, torch.neg, torch.sin]
+
+
+def random_program(rng, repeated):
+    """A function of two tensors that calls each of FUNCTIONS, one of them repeatedly, in a random order."""
+    steps = [*FUNCTIONS, repeated, *rng.choices(FUNCTIONS, k=rng.randint(0, 3))]
+    rng.shuffle(steps)
 
     def f(x, y):
         for step in steps:
@@ -279,9 +281,9 @@ class Swap(Exercise):
 
     def check(swap):
         rng = random.Random()
-        for _ in range(6):
-            f, steps = random_program(rng)
-            old, new = rng.choice(steps), rng.choice([torch.exp, torch.cos, torch.abs])
+        for old in FUNCTIONS:
+            f, steps = random_program(rng, repeated=old)
+            new = rng.choice([torch.exp, torch.cos, torch.abs])
             gm = fx.symbolic_trace(f)
             before = shape_of(gm.graph)
             methods = [node.target for node in gm.graph.nodes if node.op == "call_method"]

@@ -25,10 +25,12 @@ from tensorlab.ops.filling import zero_
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Differentiation:
     """The plans of forward and backward, and how they fit together; the .pxd says what the fields are."""
 
-    def __init__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs,
+    def __cinit__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs,
                  partial):
         self.partial = partial
         self.forward, self.backward, self.results, self.inputs = forward, backward, results, inputs

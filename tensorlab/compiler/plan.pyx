@@ -44,12 +44,14 @@ cdef void run_range(void* context, ssize begin, ssize end) noexcept nogil:
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Slot:
     """The place of a value, among the arguments of a step."""
 
     cdef readonly int index
 
-    def __init__(self, int index):
+    def __cinit__(self, int index):
         self.index = index
 
     def __repr__(self):
@@ -73,6 +75,8 @@ cdef inline TensorBase as_tensor(object value):
 
 
 # ---------------------------------------------------------------- steps
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Step:
     """What a plan does next."""
 
@@ -86,6 +90,8 @@ cdef class Step:
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class KernelStep(Step):
     """A call of generated code.
 
@@ -105,7 +111,7 @@ cdef class KernelStep(Step):
     cdef int64_t* numbers
     cdef ssize count, grain
 
-    def __init__(self, str name, address, inputs, outputs, likes, numbers, ssize count, ssize grain, *, dead=()):
+    def __cinit__(self, str name, address, inputs, outputs, likes, numbers, ssize count, ssize grain, *, dead=()):
         cdef int i
         self.name, self.reads, self.writes, self.likes = name, tuple(inputs), tuple(outputs), tuple(likes)
         if len(self.reads) + len(self.writes) > MAX_TENSORS:
@@ -155,6 +161,8 @@ cdef class KernelStep(Step):
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class CallStep(Step):
     """A call of an op.
 
@@ -173,7 +181,7 @@ cdef class CallStep(Step):
     cdef bint has_short_cut                 # dispatch has one for small operands
     cdef bint[MAX_ARGUMENTS] nested         # which arguments are lists or tuples with slots in them
 
-    def __init__(self, Op op not None, arguments, int output, *, TensorBase like=None, bint grad_enabled=False, dead=()):
+    def __cinit__(self, Op op not None, arguments, int output, *, TensorBase like=None, bint grad_enabled=False, dead=()):
         self.op, self.arguments, self.output, self.like = op, tuple(arguments), output, like
         self.grad_enabled, self.reads, self.writes, self.dead = grad_enabled, tuple(slots_in(arguments)), (output,), tuple(dead)
         self.has_short_cut = op.is_pointwise and op.arity <= 2 and not op.writes
@@ -251,6 +259,8 @@ cdef int check_layout(str name, TensorBase x, TensorBase like) except -1:
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class ItemStep(Step):
     """One of the results of a call that has several. `like`: as for CallStep."""
 
@@ -258,7 +268,7 @@ cdef class ItemStep(Step):
     cdef readonly int index
     cdef int results, output
 
-    def __init__(self, int results, int index, int output, *, TensorBase like=None, dead=()):
+    def __cinit__(self, int results, int index, int output, *, TensorBase like=None, dead=()):
         self.results, self.index, self.output, self.like = results, index, output, like
         self.reads, self.writes, self.dead = (results,), (output,), tuple(dead)
 
@@ -274,6 +284,8 @@ cdef class ItemStep(Step):
 
 # ---------------------------------------------------------------- the plan
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Plan:
     """Steps to run.
 
@@ -286,7 +298,7 @@ cdef class Plan:
     records : bool, whether autograd records the calls, each as its step's `grad_enabled` says; else none is recorded
     """
 
-    def __init__(self, int inputs, int slots, steps, outputs, *, bint records=False):
+    def __cinit__(self, int inputs, int slots, steps, outputs, *, bint records=False):
         self.inputs, self.slots, self.steps, self.outputs, self.records = inputs, slots, list(steps), tuple(outputs), records
         self.check_slots()
 

@@ -24,6 +24,8 @@ def replays_are_off():
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Entry:
     """A recording that can be replayed.
 
@@ -44,7 +46,7 @@ cdef class Entry:
     cdef Differentiation plans
     cdef int direct             # the result is this output
 
-    def __init__(self, trace, program):
+    def __cinit__(self, trace, program):
         self.trace, self.program, self.paths = trace, program, 1
         self.match = trace.guards.match
         direct = None if trace.draws_random else getattr(program, "direct", None)
@@ -54,13 +56,15 @@ cdef class Entry:
 
 
 @cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class Replay:
     """Calls of one function. `long_way(args, kwargs)` takes those that are more than a match and a plan."""
 
     cdef readonly list entries
     cdef object long_way
 
-    def __init__(self, long_way):
+    def __cinit__(self, long_way):
         self.entries, self.long_way = [], long_way
 
     def __call__(self, tuple args not None, dict kwargs not None):

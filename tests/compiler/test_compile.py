@@ -1,9 +1,11 @@
 """compile: what a compiled function gives is what the function gives, whatever changes between its calls."""
 
 import copy
+import gc
 import math
 import pickle
 import threading
+import time
 import warnings
 from typing import NamedTuple
 
@@ -942,3 +944,31 @@ def test_without_a_compiler_the_ops_run_one_by_one(monkeypatch):
     assert equal(first, (x * 7.25).tanh() - 0.125)
     assert equal(g(x), first)
     assert g.compiled.counts["replayed"] == 1
+
+
+def test_callbacks_of_the_garbage_collector_are_no_part_of_a_call():
+    """They can run anywhere: those of hypothesis look at the clock."""
+    seen = []
+
+    def callback(phase, info):
+        seen.append(time.perf_counter())
+
+    @torch.compile(fullgraph=True)
+    def f(x):
+        for _ in range(20):
+            cycle = [x]
+            cycle.append(cycle)
+        return x + 1
+
+    before = gc.get_threshold()
+    gc.callbacks.append(callback)
+    gc.set_threshold(5)
+    try:
+        assert torch.equal(f(torch.ones(3)), torch.full((3,), 2.0))
+        assert gc.isenabled()
+        seen.clear()
+        [[] for _ in range(100)]
+        assert seen  # the collector runs again
+    finally:
+        gc.callbacks.remove(callback)
+        gc.set_threshold(*before)

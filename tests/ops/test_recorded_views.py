@@ -145,7 +145,10 @@ def replay(calls, known):
 
 
 def flat(result):
-    return [result] if isinstance(result, tensorlab.Tensor) else list(result)
+    """The tensors of a result: none, if the op has read a value for Python."""
+    if isinstance(result, tensorlab.Tensor):
+        return [result]
+    return list(result) if isinstance(result, (tuple, list)) else []
 
 
 def matrix():

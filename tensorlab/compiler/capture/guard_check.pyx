@@ -212,7 +212,7 @@ cdef class GuardCheck:
     cdef readonly int failed        # the record that disagreed last; below 0: see WORDS in guards.py
     cdef readonly int failed_entry  # and which of its entries, or -1
 
-    def __init__(self, list records, int slot_count, ssize argument_count, list inputs, list distinct, list groups,
+    def __cinit__(self, list records, int slot_count, ssize argument_count, list inputs, list distinct, list groups,
                  list strangers):
         cdef ThreadState* state = thread_state()
         cdef ssize entries = 0, numbers = 0, i

@@ -104,7 +104,7 @@ class Recording:
         before = modes()
         _thread.recording = self
         try:
-            with self.observer, self.recorder:
+            with without_collections(), self.observer, self.recorder:
                 result = self.function(*self.args, **self.kwargs)
         finally:
             _thread.recording = None
@@ -304,6 +304,18 @@ def extra_records(modules):
     if "tensorlab.optim.optimizer" in modules:
         for hooks in (ALL_BEFORE, ALL_AFTER):
             yield "entries", hooks, [], "no hooks are registered for all optimizers"
+
+
+@contextlib.contextmanager
+def without_collections():
+    """Put off the cyclic garbage collector, whose finalizers and callbacks are no part of the recorded call."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def place_of(frame):

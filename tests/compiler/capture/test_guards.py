@@ -4,6 +4,7 @@ import collections
 import contextlib
 import functools
 import gc
+import importlib
 import sys
 import types
 import weakref
@@ -688,6 +689,7 @@ def test_the_class_of_an_object_without_a_dict_counts():
 
 
 def test_a_relative_import_finds_its_package(monkeypatch):
+    importlib.import_module("tests.compiler.capture.programs")
     scope = {"__name__": "tests.compiler.capture.inner", "__package__": "tests.compiler.capture"}
     exec("def function(x):\n    from .programs import SETTING\n    return x * len(SETTING)", scope)
     trace = traced(scope["function"], ones(2))
