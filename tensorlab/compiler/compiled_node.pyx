@@ -31,7 +31,7 @@ cdef class Differentiation:
     """The plans of forward and backward, and how they fit together; the .pxd says what the fields are."""
 
     def __cinit__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs,
-                 partial):
+                  partial):
         self.partial = partial
         self.forward, self.backward, self.results, self.inputs = forward, backward, results, inputs
         self.followed, self.likes, self.places = tuple(followed), tuple(likes), tuple(places)

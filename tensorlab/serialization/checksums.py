@@ -17,7 +17,9 @@ POLYNOMIAL = 0xEDB88320  # x^32 is the rest of it
 def combined(first, second, length):
     """Return the checksum of two pieces, of which the second has so many bytes."""
     if length < 0:
-        raise ValueError(f"combined: the length of the second piece is a number of bytes, not {length}")
+        raise ValueError(
+            f"combined: the length of the second piece is a number of bytes, not {length}"
+        )
     return multiply(power_of_x(8 * length), first) ^ second
 
 

@@ -4,6 +4,8 @@ import copy
 import gc
 import math
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -972,3 +974,15 @@ def test_callbacks_of_the_garbage_collector_are_no_part_of_a_call():
     finally:
         gc.callbacks.remove(callback)
         gc.set_threshold(*before)
+
+
+def test_the_first_matrix_product_of_a_process_loads_its_library_and_is_recorded():
+    program = """
+import tensorlab, sys
+before = set(sys.modules)
+f = tensorlab.compile(lambda x: x @ x, fullgraph=True)
+x = tensorlab.ones(300, 300)
+assert tensorlab.equal(f(x), x @ x)
+assert "scipy" in set(sys.modules) - before
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

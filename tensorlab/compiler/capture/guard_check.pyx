@@ -213,7 +213,7 @@ cdef class GuardCheck:
     cdef readonly int failed_entry  # and which of its entries, or -1
 
     def __cinit__(self, list records, int slot_count, ssize argument_count, list inputs, list distinct, list groups,
-                 list strangers):
+                  list strangers):
         cdef ThreadState* state = thread_state()
         cdef ssize entries = 0, numbers = 0, i
         for record in records:

@@ -56,14 +56,16 @@ class CallRecorder(Layer):
         if not self.is_looking:
             return op(*arguments)
         grad_enabled = is_grad_enabled()
+        observer = self.recording.observer
+        observer.ignored += 1  # a first matrix product loads a library, which is no effect
         try:
             result = op(*arguments)
+            self.note(op, arguments, result, grad_enabled, user_frame(sys._getframe(1)))
         except BaseException as error:
             self.recording.refuse(f"lets {op.name} raise {type(error).__name__}", sys._getframe(1))
             raise
-        self.recording.observer.ignored += 1
-        self.note(op, arguments, result, grad_enabled, user_frame(sys._getframe(1)))
-        self.recording.observer.ignored -= 1
+        finally:
+            observer.ignored -= 1
         return result
 
     def note(self, op, arguments, result, grad_enabled, frame):

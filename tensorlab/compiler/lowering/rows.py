@@ -32,7 +32,7 @@ from tensorlab.compiler.lowering.values import (
 BLOCK = 4096  # elements of a buffer
 MOST_BLOCKS = 4096
 MOST_REDUCTIONS = 16  # each has a buffer on the stack
-WORDS = re.compile(r"[A-Za-z_]\w*")
+WORDS = re.compile(r"\b[A-Za-z_]\w*")  # not the x1 of 0x1.8p-3
 
 
 class RowLoops:

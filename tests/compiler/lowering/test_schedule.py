@@ -267,3 +267,17 @@ def test_folds_are_functions_that_are_called_and_other_helpers_are_part_of_the_l
 def test_helpers_stand_before_those_that_call_them():
     (kernel,) = check(lambda x, y: x.lcm(y), tensorlab.arange(9), tensorlab.arange(1, 10))
     assert kernel.source.index("int64_t gcd_int64(") < kernel.source.index("int64_t lcm_int64(")
+
+
+def test_a_constant_of_a_row_is_not_taken_for_a_value_of_an_element():
+    """In C a number such as 1.5 is 0x1.8p+0, and x1 is the second load."""
+
+    def function(x, y):
+        total = (x * y).sum(1, keepdim=True)
+        return x + y, total + 1.5
+
+    inputs = tensorlab.randn(8, 32), tensorlab.randn(8, 32)
+    got, steps = compiled(function, *inputs)
+    assert len(steps) == 1
+    for one, other in pairs(got, function(*inputs)):
+        assert tensorlab.allclose(one, other)
