@@ -986,3 +986,25 @@ assert tensorlab.equal(f(x), x @ x)
 assert "scipy" in set(sys.modules) - before
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: a.max(0),
+        lambda a: {"best": a.topk(2)},
+        lambda a: (a * 2).sort(),
+        lambda a: a.mode(),
+    ],
+)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_results_with_names_keep_their_class(f, requires_grad):
+    a = torch.randn(4, 5, requires_grad=requires_grad)
+    g = torch.compile(f, fullgraph=True)
+    g(a)
+    found, expected = g(a), f(a)
+    assert equal(found, expected)
+    if type(found) is not dict:
+        assert type(found).__name__ == type(expected).__name__
+        assert torch.equal(found.values, expected.values)
+    assert g.compiled.counts["replayed"] == 1

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tensorlab._core.modes import is_grad_enabled
 from tensorlab.autograd.grad_mode import set_grad_enabled
+from tensorlab.compiler.capture.trace import NamedResult
 from tensorlab.fx.graph import Graph
 
 
@@ -76,6 +77,8 @@ def map_slots(structure, function):
     """Apply a function to every Slot of a nested structure."""
     if isinstance(structure, Slot):
         return function(structure)
+    if isinstance(structure, NamedResult):
+        return structure.kind(map_slots(structure.parts, function))
     if isinstance(structure, (tuple, list)):
         made = [map_slots(one, function) for one in structure]
         return type(structure)(*made) if hasattr(structure, "_fields") else type(structure)(made)
