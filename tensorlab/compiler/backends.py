@@ -6,9 +6,10 @@
 a function      of (GraphModule, example inputs), which returns a function of as many tensors that gives a tuple
 """
 
-from ..fx import GraphModule
+from ..fx import GraphModule, Node
 from .build import nodes_in
 from .cannot_compile import CannotCompile
+from .joint.results import rebuilt
 from .program import ByCalls, Settings, functional_of, inputs_with_grad, make_program
 
 __all__ = ["find", "list_backends", "register_backend"]
@@ -88,16 +89,7 @@ class UserProgram:
 
     def finish(self, inputs, outputs):
         values = dict(zip(self.results, self.call(*inputs), strict=True))
-        return fill(self.structure, values)
-
-
-def fill(structure, values):
-    """A nested structure with the values of its nodes."""
-    if isinstance(structure, (tuple, list)):
-        return type(structure)([fill(one, values) for one in structure])
-    if isinstance(structure, dict):
-        return {key: fill(one, values) for key, one in structure.items()}
-    return values.get(structure, structure) if hasattr(structure, "graph") else structure
+        return rebuilt(self.structure, Node, values.__getitem__)
 
 
 BACKENDS = {

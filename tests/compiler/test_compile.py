@@ -1,5 +1,6 @@
 """compile: what a compiled function gives is what the function gives, whatever changes between its calls."""
 
+import collections
 import copy
 import gc
 import math
@@ -1005,6 +1006,21 @@ def test_results_with_names_keep_their_class(f, requires_grad):
     found, expected = g(a), f(a)
     assert equal(found, expected)
     if type(found) is not dict:
-        assert type(found).__name__ == type(expected).__name__
+        assert type(found) is type(expected)
         assert torch.equal(found.values, expected.values)
     assert g.compiled.counts["replayed"] == 1
+
+
+def test_a_backend_of_ones_own_gives_back_what_the_function_returns():
+    Pair = collections.namedtuple("Pair", "first second")
+
+    def f(a):
+        return Pair(a + 1, [a.max(0), {"x": a, "n": 3}])
+
+    g = torch.compile(f, backend=lambda module, examples: module.forward)
+    a = torch.randn(3, 4)
+    g(a)
+    found, expected = g(a), f(a)
+    assert g.compiled.counts["replayed"] == 1
+    assert equal(found, expected)
+    assert type(found.second[0]) is type(expected.second[0])
