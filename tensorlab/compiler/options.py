@@ -8,7 +8,7 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 OPTIONS = {"recompute": bool, "code": bool, "without": (list, tuple)}
 
 
-def settings_for(mode, options):
+def settings_for(mode, options, dynamic=None):
     """Return the Settings of a mode, or of a dict of options.
 
     Every mode prepares plans and their kernels once, and takes new memory for results, so that a later call never
@@ -30,4 +30,4 @@ def settings_for(mode, options):
                 f"compile: the option {name!r} is of type {type(value).__name__}; expected "
                 f"{'a bool' if OPTIONS[name] is bool else 'a list of names'}"
             )
-    return Settings(**(options or {}))
+    return Settings(**(options or {}), dynamic=dynamic)

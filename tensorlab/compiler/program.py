@@ -40,10 +40,12 @@ class Settings:
     code : bool, whether C is generated; else the plans call ops
     recompute : bool, whether backward computes pointwise ops again, which saves memory
     without : names of passes that are left out
+    dynamic : bool or None; False says that a recording for other sizes counts like any other
     """
 
-    def __init__(self, code=True, recompute=False, without=("decompose",)):
+    def __init__(self, code=True, recompute=False, without=("decompose",), dynamic=None):
         self.code, self.recompute, self.without = code, recompute, tuple(without)
+        self.dynamic = dynamic
 
     @property
     def passes(self):
