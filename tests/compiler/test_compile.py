@@ -577,6 +577,25 @@ def test_a_gradient_that_is_wanted_of_some_inputs_only():
         assert equal(*results)
 
 
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager"])
+@pytest.mark.parametrize("view", [lambda a: a.expand(2, *a.shape), lambda a: a.unfold(0, 2, 1)])
+def test_a_result_that_shows_places_twice_has_the_gradients_of_all_its_elements(view, backend):
+    f = lambda a: view(a * 2)
+    g = torch.compile(f, backend=backend)
+    for weigh in (
+        lambda out: torch.arange(float(out.numel())).view(out.shape) * out,
+        lambda out: out,
+    ):
+        found = []
+        for function in (f, g, g):
+            a = x.clone().requires_grad_()
+            weigh(function(a)).sum().backward()
+            found.append(a.grad)
+        assert equal(found[0], found[1])
+        assert equal(found[0], found[2])
+    assert g.compiled.counts["replayed"] == 3
+
+
 def test_only_some_results_are_used():
     f = lambda a: (a.sin(), a.cos(), a.argmax())
     g = torch.compile(f)
