@@ -623,6 +623,17 @@ def test_what_no_used_result_depends_on_gets_no_gradient():
     assert g.compiled.counts["replayed"] == 6
 
 
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager"])
+def test_a_gradient_that_is_always_zero_is_none_if_its_result_is_not_used(backend):
+    """A pass folds it to a constant, which depends on no tangent any more."""
+    f = lambda a, b: (a.sin(), (b * 1).fill_(2.0), a * 3)
+    g = torch.compile(f, backend=backend)
+    for used in (0, 1, 0, 2):
+        a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+        g(a, b)[used].sum().backward()
+        assert (a.grad is None, b.grad is None) == (used == 1, used != 1)
+
+
 def test_gradients_flow_through_written_arguments():
     def f(a, b):
         a.mul_(b)
