@@ -253,6 +253,7 @@ class Differentiable:
     def __init__(self, functional, whole, settings):
         self.functional, self.whole, self.settings = functional, whole, settings
         self.direct = direct_result(functional)
+        self.backward = copy_of(whole.backward)  # before passes fold what depends on a tangent
         self.pieces = make_pieces([whole.forward, whole.backward], settings)
         forward, backward = [piece.plan for piece in self.pieces]
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
@@ -273,7 +274,7 @@ class Differentiable:
 
         `given`: for each tangent whether there is one.
         """
-        graph = self.whole.backward
+        graph = self.backward
         tangents = graph.find_nodes(op="placeholder")[self.whole.saved :]
         missing = {node for node, is_given in zip(tangents, given, strict=True) if not is_given}
         graph = without_tangents(graph, tangents, missing)
@@ -291,6 +292,12 @@ class Differentiable:
 
     def finish(self, inputs, outputs):
         return self.functional.finish(inputs, outputs)
+
+
+def copy_of(graph):
+    copied = Graph()
+    copied.output(copied.graph_copy(graph, {}))
+    return copied
 
 
 def places_of(gradients):

@@ -627,6 +627,25 @@ def test_a_gradient_that_is_wanted_of_some_inputs_only():
         assert equal(*results)
 
 
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager"])
+@pytest.mark.parametrize("view", [lambda a: a.expand(2, *a.shape), lambda a: a.unfold(0, 2, 1)])
+def test_a_result_that_shows_places_twice_has_the_gradients_of_all_its_elements(view, backend):
+    f = lambda a: view(a * 2)
+    g = torch.compile(f, backend=backend)
+    for weigh in (
+        lambda out: torch.arange(float(out.numel())).view(out.shape) * out,
+        lambda out: out,
+    ):
+        found = []
+        for function in (f, g, g):
+            a = x.clone().requires_grad_()
+            weigh(function(a)).sum().backward()
+            found.append(a.grad)
+        assert equal(found[0], found[1])
+        assert equal(found[0], found[2])
+    assert g.compiled.counts["replayed"] == 3
+
+
 def test_only_some_results_are_used():
     f = lambda a: (a.sin(), a.cos(), a.argmax())
     g = torch.compile(f)
@@ -652,6 +671,17 @@ def test_what_no_used_result_depends_on_gets_no_gradient():
             results.append([a.grad, b.grad])
         assert equal(*results), used
     assert g.compiled.counts["replayed"] == 6
+
+
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager"])
+def test_a_gradient_that_is_always_zero_is_none_if_its_result_is_not_used(backend):
+    """A pass folds it to a constant, which depends on no tangent any more."""
+    f = lambda a, b: (a.sin(), (b * 1).fill_(2.0), a * 3)
+    g = torch.compile(f, backend=backend)
+    for used in (0, 1, 0, 2):
+        a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+        g(a, b)[used].sum().backward()
+        assert (a.grad is None, b.grad is None) == (used == 1, used != 1)
 
 
 def test_gradients_flow_through_written_arguments():

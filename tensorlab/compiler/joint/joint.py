@@ -33,9 +33,10 @@ from tensorlab.compiler.joint.interpreter import (
     new_on_meta,
     on_meta,
 )
-from tensorlab.compiler.joint.memory import KEPT
+from tensorlab.compiler.joint.memory import KEPT, is_one_to_one
 from tensorlab.compiler.joint.partition import partition
 from tensorlab.fx.graph import Graph
+from tensorlab.ops.creation import empty_like
 
 VIEW_SCATTER, AS_STRIDED = REGISTRY["view_scatter"], REGISTRY["as_strided"]
 
@@ -52,7 +53,8 @@ class Joint:
     backward : Graph, which takes what was saved, then a tangent for each number in `tangents`; it
         returns a gradient or None for each placeholder of forward
     tangents : list of int, the results of forward that have a gradient. A tangent has the layout of
-        the result; where the program gives none, it is zeros
+        the result, or is dense if elements of the result share a place; where the program gives
+        none, it is zeros
     whole : Graph, the joint graph before partition; it takes placeholders, then tangents, and
         returns results, then gradients
     """
@@ -183,7 +185,7 @@ def trace(graph, wants_grad):
     followed = [i for i, y in enumerate(results) if has_history(y)]
     if not followed:
         return None
-    tangents = [recorder.add_input(on_meta(results[i]), name=f"tangent_{i}") for i in followed]
+    tangents = [recorder.add_input(tangent_of(results[i]), name=f"tangent_{i}") for i in followed]
     with recorder:
         gradients = differentiate(recorder, [results[i] for i in followed], inputs, tangents)
     recorder.graph.output(tuple(recorder.node_of(one) for one in (*results, *gradients)))
@@ -204,6 +206,11 @@ def start(recorder, graph, wants_grad):
 def has_history(y):
     """Whether backward can begin at y. A view that was made without grad mode requires grad, and leads nowhere."""
     return isinstance(y, Tensor) and y.grad_fn is not None
+
+
+def tangent_of(y):
+    """A tensor on meta with the layout of the gradient of y, in which each element has a place of its own."""
+    return on_meta(y) if is_one_to_one(y) else empty_like(on_meta(y))
 
 
 def run_on_meta(graph, inputs, recorder, checks, *, reads_values=False):

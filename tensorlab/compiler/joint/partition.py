@@ -112,8 +112,13 @@ class Cut:
     # ------------------------------------------------------------ recomputing
     def minimize(self, wanted):
         """Choose what is computed again, so that the fewest bytes are saved."""
-        edges, seen, stack = [], set(), list(wanted)
-        edges += [((node, "out"), "sink", inf) for node in wanted]
+        kept = min_cut(self.network(wanted), "source", "sink") - {"sink"}
+        self.recomputed = {node for node, side in kept if side == "in" and is_recomputable(node)}
+
+    def network(self, wanted):
+        """Edges (start, end, capacity); each value is one, from (node, "in") to (node, "out")."""
+        edges = [((node, "out"), "sink", inf) for node in wanted]
+        seen, stack = set(), list(wanted)
         while stack:
             node = stack.pop()
             if node in seen:
@@ -126,8 +131,7 @@ class Cut:
                     stack.append(one)
             else:
                 edges.append(("source", (node, "in"), inf))
-        kept = min_cut(edges, "source", "sink")
-        self.recomputed = {one for one in seen if is_recomputable(one) and (one, "in") in kept}
+        return edges
 
     def price(self, node):
         """Bytes that saving the value keeps alive."""

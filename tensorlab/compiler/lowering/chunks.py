@@ -93,7 +93,9 @@ class ChunkWriter(RowWriter):
                 )
                 for k in kept
             ]
-            lines.append(Loop("i", "0", "n", [*self.written(last.body), *stores]))
+            lines.append(
+                Loop("i", "0", "n", [*self.written(last.body), *stores], is_innermost=True)
+            )
         body = [
             Declare("const int64_t", "first", f"chunk * {BLOCK}"),
             Declare("const int64_t", "n", f"{size} - first < {BLOCK} ? {size} - first : {BLOCK}"),

@@ -63,15 +63,24 @@ class Store:
 
 @dataclass(frozen=True)
 class Loop:
-    """`for (variable = first; variable < last; variable += step)`"""
+    """`for (variable = first; variable < last; variable += step)`
+
+    No iteration of an innermost loop reads what another one stores. Its pragma says so: `restrict`
+    does not hold for gcc's vectorizer, which compares all pointers when the loop begins, and from
+    five operands on leaves it scalar: tanh(x) * sigmoid(x) + x, done twice, took 9 times as long.
+    """
 
     variable: str
     first: str
     last: str
     body: list
     step: str = "1"
+    is_innermost: bool = False
 
     def lines(self):
+        return [*(["#pragma GCC ivdep"] if self.is_innermost else []), *self.statement()]
+
+    def statement(self):
         advance = f"{self.variable}++" if self.step == "1" else f"{self.variable} += {self.step}"
         advance = advance if self.step else ""  # the body moves it
         head = f"int64_t {self.variable} = {self.first}; {self.variable} < {self.last}; {advance}"

@@ -190,7 +190,7 @@ class Writer:
     def innermost(self, first, last):
         usual = self.statements(False)
         if not self.values.guards:
-            return [Loop("i", first, last, usual)]
+            return [Loop("i", first, last, usual, is_innermost=True)]
         exact = self.statements(True)
         return [
             Loop(
@@ -204,8 +204,8 @@ class Writer:
                         f"{last} - start < {BLOCK} ? {last} : start + {BLOCK}",
                     ),
                     Declare("int", "is_unusual", "0"),
-                    Loop("i", "start", "stop", usual),
-                    If("is_unusual", [Loop("i", "start", "stop", exact)]),
+                    Loop("i", "start", "stop", usual, is_innermost=True),
+                    If("is_unusual", [Loop("i", "start", "stop", exact, is_innermost=True)]),
                 ],
                 str(BLOCK),
             )

@@ -121,7 +121,9 @@ class RowWriter:
         if self.length <= BLOCK:
             if buffered:
                 stores = [Store(f"{one[3]}[i]", one[4]) for one in buffered]
-                lines.append(Loop("i", "0", "n", [*self.written(section.body), *stores]))
+                lines.append(
+                    Loop("i", "0", "n", [*self.written(section.body), *stores], is_innermost=True)
+                )
             for _, reduction, name, buffer, _ in section.folds:
                 lines.append(self.fold(reduction, name, direct[name] or buffer, "n"))
             return lines
@@ -129,7 +131,9 @@ class RowWriter:
             stores = [Store(f"{one[3]}[i - start]", one[4]) for one in buffered]
             body = [
                 Declare("const int64_t", "stop", f"n - start < {BLOCK} ? n : start + {BLOCK}"),
-                Loop("i", "start", "stop", [*self.written(section.body), *stores]),
+                Loop(
+                    "i", "start", "stop", [*self.written(section.body), *stores], is_innermost=True
+                ),
             ]
             for _, reduction, name, buffer, _ in buffered:
                 part = self.fold(reduction, f"{name}_part", buffer, "stop - start")
@@ -178,7 +182,9 @@ class RowWriter:
             if k >= len(self.program.row_stores)
         ]
         if stores:
-            lines.append(Loop("i", "0", "n", [*self.written(section.body), *stores]))
+            lines.append(
+                Loop("i", "0", "n", [*self.written(section.body), *stores], is_innermost=True)
+            )
         return lines
 
     # -------------------------------------------------------------------------------------------- the kernel

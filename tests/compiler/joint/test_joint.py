@@ -61,6 +61,18 @@ def test_a_tangent_has_the_layout_of_its_result():
     assert tangent.meta["val"].stride() == (1, 4)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: x.expand(2, 3, 4), lambda x: x.unfold(1, 2, 1), lambda x: x[None].expand(5, 3, 4)],
+)
+def test_a_tangent_has_a_place_for_each_of_its_elements(view):
+    """Where the result shows a place several times: a gradient written there would lose some of it."""
+    one = made(lambda x, y, z: view(x * 2))
+    tangent = one.backward.find_nodes(op="placeholder")[-1].meta["val"]
+    assert tangent.shape == view(X).shape
+    assert tangent.is_contiguous()
+
+
 def test_writes_to_an_input_carry_its_new_history():
     def program(x, y, z):
         z.mul_(x)

@@ -190,6 +190,23 @@ def test_sizes_and_lines_are_in_the_comments():
     assert "[10, 3]" in kernel.source
 
 
+def test_compilers_are_told_that_innermost_loops_are_independent():
+    """Or gcc compares the pointers of each pair of operands, and makes no vectors from five on."""
+
+    def saving(x, y):
+        return x.tanh(), x.sigmoid() + y, x.tanh() * y, (x * y).exp()
+
+    one, other = (3, 50), (50,)
+    softmax = lambda x, y: ((x * 2).softmax(-1), y * 2)
+    for function, shapes in ((saving, (one, one)), (saving, (one, other)), (softmax, (one, other))):
+        steps = check(function, *map(tensorlab.randn, shapes))
+        lines = [line.strip() for step in steps for line in step.source.splitlines()]
+        loops = [k for k, line in enumerate(lines) if line.startswith("for (int64_t i = ")]
+        told = [k + 1 for k, line in enumerate(lines) if line == "#pragma GCC ivdep"]
+        assert loops
+        assert told == loops
+
+
 def test_a_kernel_has_at_most_64_ops_and_24_tensors():
     def long(x):
         for _ in range(50):
