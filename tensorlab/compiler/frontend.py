@@ -7,7 +7,6 @@ without `compile`, and whatever can't be recorded is simply run.
 
 import functools
 import inspect
-import os
 import threading
 import warnings
 import weakref
@@ -19,6 +18,7 @@ from . import backends
 from .cannot_compile import CannotCompile
 from .capture import Refusal, is_compiling, record
 from .logs import log
+from .passes.running import checks_passes
 from .replay import Entry, Replay, replays_are_off, turn_replays_off
 from .tree import Unseen
 
@@ -143,11 +143,11 @@ class Compiled:
         state = get_rng_state()  # some passes run ops to see what they give
         with self.lock:
             try:
-                self.keep(trace, unseen)
+                self.keep(trace, unseen, trace.guards.match(args, kwargs))
             except CannotCompile as error:
                 self.refuse(Refusal(error.reason, *self.place_of(error.where)))
             except Exception as error:
-                if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
+                if self.fullgraph or checks_passes():
                     raise
                 reason = f"was recorded, but its backend raised {type(error).__name__}: {error}"
                 self.refuse(Refusal(reason, *self.place_of(None)))
@@ -155,13 +155,16 @@ class Compiled:
                 set_rng_state(state)
         return result
 
-    def keep(self, trace, unseen):
-        """Make a program of a trace, or a branch of an earlier one that looked at other values."""
+    def keep(self, trace, unseen, inputs):
+        """Make a program of a trace, or a branch of an earlier one that looked at other values.
+
+        `inputs`: the tensors of the call, or None if they are no longer what they were before it.
+        """
         if unseen is not None and unseen.trace.same_prefix(trace) is not None:
             self.backend.extend(unseen.program, trace)
             unseen.paths += 1
         else:
-            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings)))
+            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings, inputs)))
             if len(self.entries) > RECORDINGS + SIZES:
                 self.dropped += self.entries.pop().calls
 
