@@ -16,7 +16,8 @@ import pytest
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.compiler import frontend, toolchain
+from tensorlab.compiler import frontend, logs, program, toolchain
+from tensorlab.compiler.cannot_compile import CannotCompile
 
 F = nn.functional
 
@@ -1103,3 +1104,57 @@ def test_a_backend_of_ones_own_gives_back_what_the_function_returns():
     assert g.compiled.counts["replayed"] == 1
     assert equal(found, expected)
     assert type(found.second[0]) is type(expected.second[0])
+
+
+def test_a_branch_that_was_not_seen_draws_what_the_program_draws():
+    """The replay has drawn numbers before it finds that it doesn't know the branch."""
+
+    def f(a, limit):
+        noise = torch.rand(3)
+        if bool(a.sum() > limit):
+            return a + noise
+        return a - noise
+
+    g = torch.compile(f)
+    calls = [1.0, 1.0, 9.0, 9.0, 1.0]
+    torch.manual_seed(5)
+    expected = [f(torch.ones(3), torch.tensor(limit)) for limit in calls]
+    torch.manual_seed(5)
+    assert equal([g(torch.ones(3), torch.tensor(limit)) for limit in calls], expected)
+    assert g.compiled.counts == {"replayed": 3, "recorded": 2, "as Python": 0}
+
+
+def test_the_option_recompute_saves_less():
+    def f(a):
+        for _ in range(4):
+            a = (a * 2).sigmoid()
+        return a
+
+    a = torch.randn(5, requires_grad=True)
+    saved = []
+    for recompute in (False, True):
+        g = torch.compile(f, options={"recompute": recompute})
+        g(a)
+        assert equal(
+            torch.autograd.grad(g(a).sum(), a), torch.autograd.grad(f(a).sum(), a)
+        )  # fmt: skip
+        (entry,) = g.compiled.entries
+        saved.append(len(entry.program.plans.forward.outputs))
+    assert saved[0] > saved[1]
+
+
+def test_without_a_backward_graph_autograd_records_the_calls(monkeypatch, capsys):
+    def joint(*given):
+        raise CannotCompile("no formula")
+
+    monkeypatch.setattr(program, "joint", joint)
+    logs.set_logs("graph")
+    a = torch.randn(5, requires_grad=True)
+    g = torch.compile(lambda a: (a * 2).exp())
+    try:
+        g(a)
+    finally:
+        logs.set_logs()
+    assert "backward is not compiled: no formula" in capsys.readouterr().err
+    assert equal(torch.autograd.grad(g(a).sum(), a), torch.autograd.grad((a * 2).exp().sum(), a))
+    assert g.compiled.counts["replayed"] == 1

@@ -482,6 +482,23 @@ def assigns_a_global(x):
     return x * COUNTER
 
 
+def reads_the_counter():
+    return COUNTER
+
+
+def assigns_a_global_between_reads(x):
+    global COUNTER
+    x = x * COUNTER
+    COUNTER = COUNTER + 1  # here
+    return x * reads_the_counter()
+
+
+def renames_an_attribute(x):
+    CONFIG.other = CONFIG.parts  # here
+    del CONFIG.parts
+    return x
+
+
 def appends(x):
     WORDS.append("z")
     return x
@@ -811,6 +828,8 @@ def resizes_by_a_table(x):
 OUTSIDE = "comes from outside"
 REFUSED = [
     (assigns_a_global, "assigns the global COUNTER"),
+    (assigns_a_global_between_reads, "assigns the global COUNTER"),
+    (renames_an_attribute, "changes attributes of CONFIG"),
     (appends, f"changes WORDS, which {OUTSIDE}"),
     (keeps_in_a_table, f"changes TABLE, which {OUTSIDE}"),
     (sets_an_attribute, "changes attributes of CONFIG"),
