@@ -106,7 +106,7 @@ class Guards:
         return f"no longer true: {lines[entry] if 0 <= entry < len(lines) else self.texts[failed]}"
 
     def is_resized(self, args, kwargs=None):
-        """Whether all that is different now are sizes and strides of tensors."""
+        """Whether nothing but sizes and strides of tensors is different now."""
         return self.checker.is_resized(args, kwargs)
 
     # ------------------------------------------------------------ records
