@@ -1158,3 +1158,17 @@ def test_without_a_backward_graph_autograd_records_the_calls(monkeypatch, capsys
     assert "backward is not compiled: no formula" in capsys.readouterr().err
     assert equal(torch.autograd.grad(g(a).sum(), a), torch.autograd.grad((a * 2).exp().sum(), a))
     assert g.compiled.counts["replayed"] == 1
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic", "area"])
+def test_resizing_is_recorded_with_its_tables(mode):
+    a = torch.randn(1, 2, 6, 6, requires_grad=True)
+
+    def f(a):
+        return F.interpolate(a * 2, scale_factor=2, mode=mode)
+
+    g = torch.compile(f, fullgraph=True)
+    g(a)
+    assert equal(g(a), f(a))
+    assert g.compiled.counts["replayed"] == 1
+    assert torch.allclose(*(torch.autograd.grad(one(a).sum(), a)[0] for one in (f, g)))
