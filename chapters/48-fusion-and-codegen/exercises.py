@@ -234,8 +234,8 @@ LEGAL = [  # reads, group, may it be one step? And what to think of
         False,
         "The dict may be in any order.",
     ),
-    ({"a": [], "b": [], "c": ["b"], "d": ["a", "c"]}, "abd", False, "Look at all its steps."),
-    ({"a": [], "b": ["a"], "c": ["b"], "d": ["a", "c"]}, "abd", False, "Look at all its steps."),
+    ({"a": [], "b": [], "c": ["b"], "d": ["a", "c"]}, "dba", False, "Look at all its steps."),
+    ({"a": [], "b": ["a"], "c": ["b"], "d": ["a", "c"]}, "dba", False, "Look at all its steps."),
     ({"a": [], "b": ["a"], "c": ["b"], "d": ["c"]}, "abcd", True, "There's no outside."),
     ({"a": []}, "a", True, "It's one step already."),
 ]
@@ -395,7 +395,7 @@ GRAPHS = [  # reads, what can be fused, what to think of
         "{a, d} is right by itself, and {b, c} is. Are they right together?",
     ),
     ({"c": ["b"], "b": ["a"], "a": []}, "abc", "The dict may be in any order."),
-    ({"a": [], "b": ["a"], "c": ["b"], "d": ["c"]}, "abd", ""),
+    ({"a": [], "b": ["a"], "c": ["b"], "d": ["c"]}, "dba", ""),
     ({"a": []}, "", ""),
     ({"a": [], "b": ["a"]}, "", ""),
 ]
