@@ -69,8 +69,9 @@ cdef class CompiledFunctionBackward(Node):
         cdef tuple places = plans.places
         cdef int i, number
         if task.create_graph:
-            raise GradientError("compile: a compiled function cannot be differentiated twice (create_graph=True); call the "
-                                "function itself, or wrap it in compiler.disable")
+            raise GradientError("compile: a compiled function cannot be differentiated twice "
+                                "(create_graph=True); call the function itself, or wrap it in "
+                                "compiler.disable")
         if self.saved is None:
             raise already_released(self.label())
         for one in self.saved:

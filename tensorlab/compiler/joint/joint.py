@@ -177,7 +177,7 @@ class JointRecorder(Recorder):
 
 # ---------------------------------------------------------------- the trace
 def trace(graph, wants_grad):
-    """The functional joint graph, the results that have tangents, and the number of results; or None."""
+    """The functional joint graph, which results have tangents, how many results there are; or None."""
     recorder = JointRecorder()
     inputs, checks = start(recorder, graph, wants_grad)
     with recorder:
@@ -185,7 +185,10 @@ def trace(graph, wants_grad):
     followed = [i for i, y in enumerate(results) if has_history(y)]
     if not followed:
         return None
-    tangents = [recorder.add_input(tangent_of(results[i]), name=f"tangent_{i}") for i in followed]
+    tangents = [
+        recorder.add_input(tangent_of(results[i]), name=f"tangent_{i}")  # on meta
+        for i in followed
+    ]
     with recorder:
         gradients = differentiate(recorder, [results[i] for i in followed], inputs, tangents)
     recorder.graph.output(tuple(recorder.node_of(one) for one in (*results, *gradients)))

@@ -68,12 +68,12 @@ class Network:
 
 
 def min_cut(edges, source, sink):
-    """The places on the sink's side of a cheapest cut: of all cheapest ones, the one nearest to the sink.
+    """The places on the sink's side of a cheapest cut; of several, the one nearest to the sink.
 
     Parameters
     ----------
-    edges : list of (start, end, capacity), places of any hashable type; some path from source to
-        sink has a finite one
+    edges : list of (start, end, capacity), places of any hashable type; each path from source
+        to sink has a finite one
 
     Returns
     -------
