@@ -92,6 +92,7 @@ debug: $(READY)
 nightly: oracle build
 	TENSORLAB_REQUIRE_ORACLE=1 $(PY) -m pytest -n $(JOBS) --dist worksteal -m "nightly or not nightly"
 	$(PY) tools/repeat_faults.py 200
+	$(PY) tools/random_programs.py --number 100000
 	$(MAKE) debug
 	$(MAKE) mutants
 

@@ -202,8 +202,13 @@ class Pytest:
     """A pytest that has collected the tests and runs those that it is asked to; see mutants_plugin.py."""
 
     def __init__(self, folder, tests, mutant=-1):
+        self.folder, self.tests, self.mutant = folder, tests, mutant
+        self.start()
+
+    def start(self):
+        folder = self.folder
         with tempfile.NamedTemporaryFile(dir=folder, prefix="switches-", delete=False) as file:
-            file.write(mutant.to_bytes(4, sys.byteorder, signed=True) + bytes(SWITCHES))
+            file.write(self.mutant.to_bytes(4, sys.byteorder, signed=True) + bytes(SWITCHES))
         ours, theirs = os.pipe(), os.pipe()
         environment = {
             **os.environ,
@@ -226,7 +231,7 @@ class Pytest:
                     "mutants_plugin",
                     "-p",
                     "no:cacheprovider",
-                    *tests,
+                    *self.tests,
                 ],
                 cwd=folder,
                 env=environment,
@@ -255,7 +260,11 @@ class Pytest:
             yield answer
             if "end" in answer:
                 return
-        sys.exit(f"pytest went away; see {self.log}")
+        if mutant < 0:
+            sys.exit(f"pytest went away; see {self.log}")
+        self.close()  # some mutants kill more than their own process
+        self.start()
+        yield {"mutant": mutant, "why": "ends pytest", "end": True}
 
     def close(self):
         self.requests.close()

@@ -62,7 +62,9 @@ def compile(
     ----------
     model : function or Module; without it, `compile` returns a decorator
     fullgraph : bool, whether a call that can't be one recording raises `compiler.Unsupported`
-    dynamic : bool or None. Sizes are constants of a recording, whatever this says: another size is another recording
+    dynamic : bool or None. Sizes are constants of a recording: another size is another recording, but of the same
+        kernels, so nothing is compiled for it. Up to 64 of them don't count among the 8 that a function may have;
+        with False, they do
     backend : "tensorlab", "aot_eager", "eager", or a function of (GraphModule, example inputs) that returns a function
     mode : "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"
     options : dict; `recompute` (bool) computes pointwise ops again in backward rather than saving
@@ -91,7 +93,7 @@ def compile(
     >>> tensorlab.equal(gate(x, x), tensorlab.sigmoid(x) * tensorlab.tanh(x))
     True
     """
-    settings = settings_for(mode, options)
+    settings = settings_for(mode, options, dynamic)
     if model is None:
         return lambda given: compile(
             given,
@@ -136,7 +138,7 @@ def is_exporting():
 def compile_in_place(module, *, fullgraph, dynamic, backend, mode, options, disable):
     """What `Module.compile` does."""
     if not disable:
-        compile_module(module, backend, fullgraph, settings_for(mode, options))
+        compile_module(module, backend, fullgraph, settings_for(mode, options, dynamic))
 
 
 Module._compiler = staticmethod(compile_in_place)

@@ -6,10 +6,14 @@
 a function      of (GraphModule, example inputs), which returns a function of as many tensors that gives a tuple
 """
 
-from ..fx import GraphModule
+from dataclasses import replace
+
+from ..fx import GraphModule, Node
 from .build import nodes_in
 from .cannot_compile import CannotCompile
+from .joint.results import rebuilt
 from .program import ByCalls, Settings, functional_of, inputs_with_grad, make_program
+from .tuning import make_fastest
 
 __all__ = ["find", "list_backends", "register_backend"]
 
@@ -20,11 +24,13 @@ class Tensorlab:
     def __init__(self, code):
         self.code = code
 
-    def make(self, trace, settings):
-        """Return the program of a trace; it raises CannotCompile if there is none."""
-        return make_program(
-            trace, Settings(self.code and settings.code, settings.recompute, settings.without)
-        )
+    def make(self, trace, settings, inputs):
+        """Return the program of a trace; it raises CannotCompile if there is none.
+
+        `inputs`: the tensors of the recorded call, or None.
+        """
+        settings = replace(settings, code=self.code and settings.code)
+        return make_fastest(trace, settings.variants, inputs)
 
     def extend(self, program, trace):
         """Add a trace that saw other values than those that the program knows."""
@@ -34,7 +40,7 @@ class Tensorlab:
 class Eager:
     """Calls the ops as they were recorded; what stays is that Python does not run."""
 
-    def make(self, trace, settings):
+    def make(self, trace, settings, inputs):
         if trace.value_reads or trace.grad_assignments:
             return make_program(trace, Settings(code=False))
         return ByCalls(functional_of(trace), inputs_with_grad(trace))
@@ -49,7 +55,7 @@ class UserBackend:
     def __init__(self, function):
         self.function = function
 
-    def make(self, trace, settings):
+    def make(self, trace, settings, inputs):
         if trace.value_reads:
             raise CannotCompile(
                 "looks at values, and a graph for a backend of your own can't have branches"
@@ -88,16 +94,7 @@ class UserProgram:
 
     def finish(self, inputs, outputs):
         values = dict(zip(self.results, self.call(*inputs), strict=True))
-        return fill(self.structure, values)
-
-
-def fill(structure, values):
-    """A nested structure with the values of its nodes."""
-    if isinstance(structure, (tuple, list)):
-        return type(structure)([fill(one, values) for one in structure])
-    if isinstance(structure, dict):
-        return {key: fill(one, values) for key, one in structure.items()}
-    return values.get(structure, structure) if hasattr(structure, "graph") else structure
+        return rebuilt(self.structure, Node, values.__getitem__)
 
 
 BACKENDS = {

@@ -7,7 +7,6 @@ without `compile`, and whatever can't be recorded is simply run.
 
 import functools
 import inspect
-import os
 import threading
 import warnings
 import weakref
@@ -19,6 +18,7 @@ from . import backends
 from .cannot_compile import CannotCompile
 from .capture import Refusal, is_compiling, record
 from .logs import log
+from .passes.running import checks_passes
 from .replay import Entry, Replay, replays_are_off, turn_replays_off
 from .tree import Unseen
 
@@ -26,6 +26,7 @@ __all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"
 
 REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
 RECORDINGS = 8  # of one function, before it is asked whether they are of use
+SIZES = 64  # further ones, for tensors of other sizes
 WORTH = 4  # replays that a branch should bring
 PATHS = 64  # of one recording, for calls that differ in the values that Python looks at
 STANCES = ("default", "force_eager")
@@ -44,6 +45,8 @@ class Compiled:
     replay : Replay, which a call goes to first
     refusals : list of Refusal, why calls could not be recorded
     recorded, as_python : int, calls that were recorded, and that ran as Python without being replayed later
+    resized : int, how many of the recorded ones were recorded for another size of a tensor
+    dropped : int, replays of recordings that are no longer kept
     """
 
     def __init__(self, function, backend, fullgraph, settings, on_break=None):
@@ -56,7 +59,8 @@ class Compiled:
     def clear(self):
         """Forget all recordings."""
         self.replay.entries.clear()
-        self.refusals, self.has_warned, self.recorded, self.as_python = [], False, 0, 0
+        self.refusals, self.has_warned = [], False
+        self.recorded = self.resized = self.as_python = self.dropped = 0
 
     @property
     def name(self):
@@ -74,7 +78,7 @@ class Compiled:
     @property
     def counts(self):
         """How many calls were replayed, recorded, and ran as Python."""
-        replayed = sum(entry.calls for entry in self.entries)
+        replayed = self.dropped + sum(entry.calls for entry in self.entries)
         return {"replayed": replayed, "recorded": self.recorded, "as Python": self.as_python}
 
     # ------------------------------------------------------------ a call
@@ -114,8 +118,9 @@ class Compiled:
         """Run the Python, and keep what it did for later calls."""
         if len(self.refusals) >= REFUSALS:
             return self.run_python(args, kwargs)
-        if self.recorded >= RECORDINGS and (unseen is None or not self.pays_off(unseen)):
-            what = "its guards" if unseen is None else "values that it looks at"
+        resized = unseen is None and self.is_resized(args, kwargs)
+        what = self.keeps_changing(unseen, resized)
+        if what is not None:
             self.warn(
                 f"was recorded {self.recorded} times, as {what} kept changing; other calls run as Python from now "
                 "on. TENSORLAB_LOGS=recompiles shows why"
@@ -132,16 +137,17 @@ class Compiled:
             self.as_python += 1
             return result
         self.recorded += 1
+        self.resized += resized
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
         log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
         state = get_rng_state()  # some passes run ops to see what they give
         with self.lock:
             try:
-                self.keep(trace, unseen)
+                self.keep(trace, unseen, trace.guards.match(args, kwargs))
             except CannotCompile as error:
                 self.refuse(Refusal(error.reason, *self.place_of(error.where)))
             except Exception as error:
-                if self.fullgraph or os.environ.get("TENSORLAB_COMPILE_CHECK"):
+                if self.fullgraph or checks_passes():
                     raise
                 reason = f"was recorded, but its backend raised {type(error).__name__}: {error}"
                 self.refuse(Refusal(reason, *self.place_of(None)))
@@ -149,13 +155,18 @@ class Compiled:
                 set_rng_state(state)
         return result
 
-    def keep(self, trace, unseen):
-        """Make a program of a trace, or a branch of an earlier one that looked at other values."""
+    def keep(self, trace, unseen, inputs):
+        """Make a program of a trace, or a branch of an earlier one that looked at other values.
+
+        `inputs`: the tensors of the call, or None if they are no longer what they were before it.
+        """
         if unseen is not None and unseen.trace.same_prefix(trace) is not None:
             self.backend.extend(unseen.program, trace)
             unseen.paths += 1
         else:
-            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings)))
+            self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings, inputs)))
+            if len(self.entries) > RECORDINGS + SIZES:
+                self.dropped += self.entries.pop().calls
 
     def refuse(self, refusal):
         """Note why a call can't be recorded. A reason that comes again will not go away: it is told, once."""
@@ -183,6 +194,22 @@ class Compiled:
         if not self.has_warned:
             self.has_warned = True
             warnings.warn(f"compile: {self.name} {what}", stacklevel=caller_level())
+
+    def is_resized(self, args, kwargs):
+        """Whether one of the recordings is for a call that differs from this one in the size of a tensor."""
+        if self.settings.dynamic is False:
+            return False
+        return any(entry.trace.guards.is_resized(args, kwargs) for entry in self.entries)
+
+    def keeps_changing(self, unseen, resized):
+        """What changes so often that one more recording is not worth its time; None if it is."""
+        if unseen is not None:
+            is_worth = self.recorded < RECORDINGS or self.pays_off(unseen)
+            return None if is_worth else "values that it looks at"
+        if resized:
+            is_worth = self.resized < SIZES or self.counts["replayed"] >= WORTH * self.recorded
+            return None if is_worth else "the sizes of its tensors"
+        return None if self.recorded - self.resized < RECORDINGS else "its guards"
 
     def pays_off(self, entry):
         """Whether branches of a recording are replayed often enough for another one to be worth its time."""

@@ -8,11 +8,12 @@ MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagrap
 OPTIONS = {"recompute": bool, "code": bool, "without": (list, tuple)}
 
 
-def settings_for(mode, options):
+def settings_for(mode, options, dynamic=None):
     """Return the Settings of a mode, or of a dict of options.
 
     Every mode prepares plans and their kernels once, and takes new memory for results, so that a later call never
-    overwrites them. There are no variants to choose from yet, so "max-autotune" is the same as "default".
+    overwrites them. "max-autotune" makes two programs and keeps the faster one: in one of them softmax and the norms
+    are decomposed and fused, so its results may differ from those of the ops in the last bits.
     """
     if mode is not None and options is not None:
         raise RuntimeError("compile: give either mode or options, not both")
@@ -30,4 +31,5 @@ def settings_for(mode, options):
                 f"compile: the option {name!r} is of type {type(value).__name__}; expected "
                 f"{'a bool' if OPTIONS[name] is bool else 'a list of names'}"
             )
-    return Settings(**(options or {}))
+    tune = mode is not None and mode.startswith("max-autotune")
+    return Settings(**(options or {}), dynamic=dynamic, tune=tune)

@@ -59,11 +59,9 @@ cdef class Slot:
 
 
 cdef inline int put(PyObject** slots, int i, object value) except -1:
-    """Give slot i a value."""
-    cdef PyObject* before = slots[i]
+    """Give slot i a value; each slot gets one once."""
     Py_INCREF(value)
     slots[i] = <PyObject*>value
-    Py_XDECREF(before)
     return 0
 
 
@@ -304,13 +302,17 @@ cdef class Plan:
 
     cdef int check_slots(self) except -1:
         """Raise unless each step finds its slots filled: a run does not look."""
-        cdef set filled = set(range(self.inputs))
+        cdef set filled = set(range(self.inputs)), written = set(filled)
         for one in self.steps:
             if not isinstance(one, Step):
                 raise TypeError(f"Plan: a {type(one).__name__} is not a step: {one!r}")
             empty = set((<Step>one).reads) - filled
             if empty:
                 raise ValueError(f"Plan: slot {min(empty)} is empty when {one!r} reads it")
+            twice = written.intersection((<Step>one).writes)
+            if twice:
+                raise ValueError(f"Plan: {one!r} writes slot {min(twice)}, which has been written before")
+            written.update((<Step>one).writes)
             filled.update((<Step>one).writes)
             filled.difference_update((<Step>one).dead)
         for i in self.outputs:

@@ -12,8 +12,10 @@ outputs)`, which writes what is to be written and returns the result. `make_prog
 import functools
 import itertools
 import warnings
+from dataclasses import dataclass, replace
 
 from ..fx import Graph
+from ..ops.creation import empty_strided
 from ..random import get_rng_state, set_rng_state
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
@@ -26,12 +28,14 @@ from .joint.results import Slot
 from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import PASSES, run_passes
+from .passes.running import checks_passes, interpret
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
 __all__ = ["Settings", "functional_of", "inputs_with_grad", "make_program", "shared_memory"]
 
 
+@dataclass(frozen=True)
 class Settings:
     """What `compile` was told that matters here.
 
@@ -40,10 +44,20 @@ class Settings:
     code : bool, whether C is generated; else the plans call ops
     recompute : bool, whether backward computes pointwise ops again, which saves memory
     without : names of passes that are left out
+    dynamic : bool or None; False says that a recording for other sizes counts like any other
+    tune : bool, whether variants are measured
     """
 
-    def __init__(self, code=True, recompute=False, without=("decompose",)):
-        self.code, self.recompute, self.without = code, recompute, tuple(without)
+    code: bool = True
+    recompute: bool = False
+    without: tuple = ("decompose",)
+    dynamic: bool | None = None
+    tune: bool = False
+
+    @property
+    def variants(self):
+        """The Settings to choose from."""
+        return [self, replace(self, without=())] if self.tune else [self]
 
     @property
     def passes(self):
@@ -51,8 +65,10 @@ class Settings:
         return [name for name in PASSES if name not in self.without]
 
 
-def make_program(trace, settings):
+def make_program(trace, settings, inputs=None):
     """Return the program of a trace.
+
+    `inputs`: the tensors of the recorded call, or None; passes are checked on them where the environment asks for it.
 
     Raises
     ------
@@ -67,7 +83,7 @@ def make_program(trace, settings):
     wants_grad = inputs_with_grad(trace)
     reads = any(is_value_read(node) for node in functional.graph.nodes)
     if not any(wants_grad) or trace.grad_assignments:
-        return Branching(functional, settings) if reads else Straight(functional, settings)
+        return Branching(functional, settings) if reads else Straight(functional, settings, inputs)
     if reads:
         return Branching(functional, settings, wants_grad)
     try:
@@ -78,8 +94,8 @@ def make_program(trace, settings):
         log("graph", f"backward is not compiled: {reason}")
         return ByCalls(functional, wants_grad)
     if whole is None:
-        return Straight(functional, settings)
-    return Differentiable(functional, whole, settings)
+        return Straight(functional, settings, inputs)
+    return Differentiable(functional, whole, settings, inputs)
 
 
 def inputs_with_grad(trace):
@@ -216,9 +232,9 @@ def direct_result(functional):
 class Straight:
     """One plan, without gradients."""
 
-    def __init__(self, functional, settings):
+    def __init__(self, functional, settings, inputs=None):
         self.functional = functional
-        self.pieces = make_pieces([functional.graph], settings)
+        self.pieces = make_pieces([functional.graph], settings, [inputs])
         self.plan, self.direct = self.pieces[0].plan, direct_result(functional)
 
     def compute(self, inputs):
@@ -248,20 +264,25 @@ class ByCalls:
 class Differentiable:
     """Forward and backward as two plans."""
 
-    def __init__(self, functional, whole, settings):
+    def __init__(self, functional, whole, settings, inputs=None):
         self.functional, self.whole, self.settings = functional, whole, settings
         self.direct = direct_result(functional)
         self.backward = copy_of(whole.backward)  # before passes fold what depends on a tangent
-        self.pieces = make_pieces([whole.forward, whole.backward], settings)
-        forward, backward = [piece.plan for piece in self.pieces]
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
+        likes = [node.meta["val"] for node in tangents]
+        examples = [inputs, None]
+        if inputs is not None and checks_passes():
+            examples[1] = [*interpret(whole.forward, inputs)[: -len(inputs)], *ones_of(likes)]
+            del examples[1][: len(nodes_in(output_of(whole.forward))) - whole.saved]
+        self.pieces = make_pieces([whole.forward, whole.backward], settings, examples)
+        forward, backward = [piece.plan for piece in self.pieces]
         gradients = output_of(whole.backward)
         self.plans = Differentiation(
             forward,
             backward,
             len(forward.outputs) - whole.saved,
             whole.tangents,
-            [node.meta["val"] for node in tangents],
+            likes,
             places_of(gradients),
             len(gradients),
             functools.cache(self.backward_for),
@@ -290,6 +311,13 @@ class Differentiable:
 
     def finish(self, inputs, outputs):
         return self.functional.finish(inputs, outputs)
+
+
+def ones_of(likes):
+    """Gradients for trials: ones with the layouts of tensors on meta."""
+    return [
+        empty_strided(tuple(one.shape), one.stride(), dtype=one.dtype).fill_(1) for one in likes
+    ]
 
 
 def copy_of(graph):

@@ -80,7 +80,7 @@ class Compiler(NamedTuple):
         return "ziglang" in self.command
 
 
-loaded: dict[str, dict[str, int]] = {}  # key: {name: address}
+loaded: dict[tuple, dict[str, int]] = {}  # what makes code: {a kernel's source: its address}
 libraries: list[ctypes.CDLL] = []  # ctypes closes none of them, but an object that is kept says so
 
 
@@ -194,31 +194,39 @@ def load(sources):
     kernels = {}
     for source in sources:
         kernels.setdefault(without_comments(source), source)
-    text = "\n".join(kernels.values())
-    names = KERNEL_NAME.findall(text)
-    if not names:
+    if not kernels:
         return {}
-    if len(set(names)) < len(names):
-        double = next(name for name in names if names.count(name) > 1)
+    names = {code: KERNEL_NAME.search(code)[1] for code in kernels}
+    if len(set(names.values())) < len(names):
+        double = next(name for name in names.values() if list(names.values()).count(name) > 1)
         raise ValueError(f"load: two sources that differ have a kernel named {double}")
     compiler = find_compiler()
     flags = flags_for(compiler)
-    key = disk_cache.key_of(
-        text, headers_text(), " ".join([*compiler.command, *flags]), compiler.identity, processor()
-    )
-    if key not in loaded:
-        content = disk_cache.get(key)
-        addresses = None if content is None else addresses_in(content, names)
+    command = " ".join([*compiler.command, *flags])
+    makers = headers_text(), command, compiler.identity, processor()
+    known = loaded.setdefault(makers, {})
+    missing = {code: source for code, source in kernels.items() if code not in known}
+    if missing:
+        text = "\n".join(missing.values())
+        key = disk_cache.key_of("\n".join(missing), *makers)
+        found = library_of(text, [names[code] for code in missing], key, compiler, flags)
+        known.update({code: found[names[code]] for code in missing})
+    return {name: known[code] for code, name in names.items()}
+
+
+def library_of(text, names, key, compiler, flags):
+    """The addresses of the kernels in a text, which is compiled unless the cache has its library."""
+    content = disk_cache.get(key)
+    addresses = None if content is None else addresses_in(content, names)
+    if addresses is None:
+        content = compile_text(text, compiler, flags)
+        addresses = addresses_in(content, names)
         if addresses is None:
-            content = compile_text(text, compiler, flags)
-            addresses = addresses_in(content, names)
-            if addresses is None:
-                raise CompilerFailed(
-                    f"{shlex.join(compiler.command)}: what it made cannot be loaded on this machine"
-                )
-            disk_cache.put(key, content)
-        loaded[key] = addresses
-    return loaded[key]
+            raise CompilerFailed(
+                f"{shlex.join(compiler.command)}: what it made cannot be loaded on this machine"
+            )
+        disk_cache.put(key, content)
+    return addresses
 
 
 def without_comments(source):

@@ -111,7 +111,6 @@ class Tracer(TracerBase):
                     self._autowrap_functions[id(value)] = value
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths = None
-        self.root_module_name = ""
         self.num_calls = {}
 
     # ------------------------------------------------------------ what becomes a node
@@ -257,7 +256,6 @@ class Tracer(TracerBase):
                     f"traced_func_name={self.traced_func_name} doesn't exist in {type(root).__name__}"
                 )
             self.root, function = root, getattr(type(root), self.traced_func_name)
-            self.root_module_name = root._get_name()
             self.submodule_paths = {module: name for name, module in root.named_modules()}
         else:
             self.root, function = Module(), root

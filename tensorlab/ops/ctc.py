@@ -149,7 +149,7 @@ def lengths_of(name, lengths, batch, most):
     wrong = [n for n in numbers if not isinstance(n, int) or not 0 <= n <= most]
     if wrong:
         raise ShapeError(f"ctc_loss: {name} holds {wrong[0]}; expected ints from 0 to {most}")
-    return tensor(numbers, dtype=arange(1).dtype)
+    return tensor(numbers)
 
 
 def padded(targets, lengths, batch):

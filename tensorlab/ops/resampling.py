@@ -9,8 +9,8 @@ import warnings
 
 import numpy as np
 
-from tensorlab._core.arrays import from_numpy
 from tensorlab._core.dtypes import DTYPES
+from tensorlab._core.exchange import tensor
 from tensorlab._core.saved import call_unpacked
 from tensorlab.errors import ShapeError, UnsupportedDType
 from tensorlab.ops.pooling.adaptive import (
@@ -170,7 +170,7 @@ def along(x, dim, size, step, mode, align_corners, antialias, kind):
     if mode in ("nearest", "nearest-exact"):
         shift = kind(0.5 if mode == "nearest-exact" else 0)
         places = np.minimum(np.floor((new + shift) * kind(step)).astype(np.int64), old - 1)
-        return x.index_select(dim, from_numpy(places).to(x.device))
+        return x.index_select(dim, tensor(places).to(x.device))
     middle = new * kind(step) if align_corners else kind(step) * (new + kind(0.5)) - kind(0.5)
     terms = (cubic_terms if mode == "bicubic" else linear_terms)(middle, old)
     return add(x, dim, *terms, kind)
@@ -181,8 +181,8 @@ def weighted_sum(x, dim, places, weights, kind):
     shape = [-1] + [1] * (x.dim() - 1 - dim)
     out = None
     for place, weight in zip(places, weights, strict=True):
-        taken = x.index_select(dim, from_numpy(place).to(x.device))
-        term = taken * from_numpy(weight.astype(kind)).to(x.device).reshape(shape)
+        taken = x.index_select(dim, tensor(place).to(x.device))
+        term = taken * tensor(weight.astype(kind)).to(x.device).reshape(shape)
         out = term if out is None else out + term
     return out
 

@@ -370,7 +370,7 @@ def test_the_scenarios_of_the_chapter_come_out_as_it_says():
     assert found == {
         "the same each time": (1, 0),
         "three sizes": (3, 0),
-        "a new size each time": (8, 16),
+        "a new size each time": (24, 0),
         "a global, there and back": (2, 0),
         "a branch on the sign": (2, 0),
         "a loop of 0 to 4 rounds": (3, 0),

@@ -1,5 +1,6 @@
 """compile: what a compiled function gives is what the function gives, whatever changes between its calls."""
 
+import collections
 import copy
 import gc
 import math
@@ -15,6 +16,8 @@ import pytest
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab.compiler import frontend, logs, program, toolchain
+from tensorlab.compiler.cannot_compile import CannotCompile
 
 F = nn.functional
 
@@ -500,6 +503,54 @@ def test_after_eight_recordings_the_rest_runs_as_python():
     assert g.compiled.counts["recorded"] == 8
     assert equal(g(x, 3), x * 3)
     assert g.compiled.counts["replayed"] == 1
+
+
+def test_sizes_may_change_more_often_than_other_things():
+    g = torch.compile(lambda a, n: (a * n).tanh())
+    for n in (1, 2):
+        for size in range(1, 31):
+            a = torch.randn(size)
+            assert equal(g(a, n), (a * n).tanh())
+    assert g.compiled.counts == {"replayed": 0, "recorded": 60, "as Python": 0}
+    assert g.compiled.resized == 58
+    a = torch.randn(7, 2)  # another number of dimensions is not another size
+    assert equal(g(a, 1), a.tanh())
+    assert g.compiled.resized == 58
+
+
+def test_sizes_that_never_come_again_are_not_recorded_for_ever(monkeypatch):
+    monkeypatch.setattr(frontend, "SIZES", 5)
+    g = torch.compile(lambda a: a * 2)
+    with pytest.warns(UserWarning, match="recorded 6 times, as the sizes of its tensors kept"):
+        [g(torch.ones(size)) for size in range(1, 10)]
+    assert g.compiled.counts == {"replayed": 0, "recorded": 6, "as Python": 3}
+
+
+def test_sizes_that_do_come_again_are_recorded_and_the_oldest_is_dropped(monkeypatch):
+    monkeypatch.setattr(frontend, "SIZES", 5)
+    monkeypatch.setattr(frontend, "RECORDINGS", 2)
+    g = torch.compile(lambda a: a * 2)
+    for size in range(1, 13):
+        for _ in range(10):
+            assert equal(g(torch.ones(size)), torch.full((size,), 2.0))
+    assert g.compiled.counts == {"replayed": 108, "recorded": 12, "as Python": 0}
+    assert len(g.compiled.entries) == 7
+
+
+def test_sizes_count_like_all_else_where_dynamic_is_false():
+    g = torch.compile(lambda a: a * 2, dynamic=False)
+    with pytest.warns(UserWarning, match="recorded 8 times, as its guards kept changing"):
+        [g(torch.ones(size)) for size in range(1, 12)]
+    assert g.compiled.counts["recorded"] == 8
+
+
+def test_another_size_compiles_nothing(monkeypatch):
+    net = nn.Sequential(nn.Linear(6, 9), nn.GELU(), nn.LayerNorm(9))
+    g = torch.compile(lambda x: (net(x) * 2).exp().sum(1))
+    g(torch.randn(5, 6)).sum().backward()
+    monkeypatch.setattr(toolchain, "compile_text", None)
+    x = torch.randn(8, 6)
+    assert equal(g(x), (net(x) * 2).exp().sum(1))
 
 
 def test_an_exception_in_the_middle_is_the_same_one():
@@ -1016,3 +1067,108 @@ assert tensorlab.equal(f(x), x @ x)
 assert "scipy" in set(sys.modules) - before
 """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: a.max(0),
+        lambda a: {"best": a.topk(2)},
+        lambda a: (a * 2).sort(),
+        lambda a: a.mode(),
+    ],
+)
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_results_with_names_keep_their_class(f, requires_grad):
+    a = torch.randn(4, 5, requires_grad=requires_grad)
+    g = torch.compile(f, fullgraph=True)
+    g(a)
+    found, expected = g(a), f(a)
+    assert equal(found, expected)
+    if type(found) is not dict:
+        assert type(found) is type(expected)
+        assert torch.equal(found.values, expected.values)
+    assert g.compiled.counts["replayed"] == 1
+
+
+def test_a_backend_of_ones_own_gives_back_what_the_function_returns():
+    Pair = collections.namedtuple("Pair", "first second")
+
+    def f(a):
+        return Pair(a + 1, [a.max(0), {"x": a, "n": 3}])
+
+    g = torch.compile(f, backend=lambda module, examples: module.forward)
+    a = torch.randn(3, 4)
+    g(a)
+    found, expected = g(a), f(a)
+    assert g.compiled.counts["replayed"] == 1
+    assert equal(found, expected)
+    assert type(found.second[0]) is type(expected.second[0])
+
+
+def test_a_branch_that_was_not_seen_draws_what_the_program_draws():
+    """The replay has drawn numbers before it finds that it doesn't know the branch."""
+
+    def f(a, limit):
+        noise = torch.rand(3)
+        if bool(a.sum() > limit):
+            return a + noise
+        return a - noise
+
+    g = torch.compile(f)
+    calls = [1.0, 1.0, 9.0, 9.0, 1.0]
+    torch.manual_seed(5)
+    expected = [f(torch.ones(3), torch.tensor(limit)) for limit in calls]
+    torch.manual_seed(5)
+    assert equal([g(torch.ones(3), torch.tensor(limit)) for limit in calls], expected)
+    assert g.compiled.counts == {"replayed": 3, "recorded": 2, "as Python": 0}
+
+
+def test_the_option_recompute_saves_less():
+    def f(a):
+        for _ in range(4):
+            a = (a * 2).sigmoid()
+        return a
+
+    a = torch.randn(5, requires_grad=True)
+    saved = []
+    for recompute in (False, True):
+        g = torch.compile(f, options={"recompute": recompute})
+        g(a)
+        assert equal(
+            torch.autograd.grad(g(a).sum(), a), torch.autograd.grad(f(a).sum(), a)
+        )  # fmt: skip
+        (entry,) = g.compiled.entries
+        saved.append(len(entry.program.plans.forward.outputs))
+    assert saved[0] > saved[1]
+
+
+def test_without_a_backward_graph_autograd_records_the_calls(monkeypatch, capsys):
+    def joint(*given):
+        raise CannotCompile("no formula")
+
+    monkeypatch.setattr(program, "joint", joint)
+    logs.set_logs("graph")
+    a = torch.randn(5, requires_grad=True)
+    g = torch.compile(lambda a: (a * 2).exp())
+    try:
+        g(a)
+    finally:
+        logs.set_logs()
+    assert "backward is not compiled: no formula" in capsys.readouterr().err
+    assert equal(torch.autograd.grad(g(a).sum(), a), torch.autograd.grad((a * 2).exp().sum(), a))
+    assert g.compiled.counts["replayed"] == 1
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic", "area"])
+def test_resizing_is_recorded_with_its_tables(mode):
+    a = torch.randn(1, 2, 6, 6, requires_grad=True)
+
+    def f(a):
+        return F.interpolate(a * 2, scale_factor=2, mode=mode)
+
+    g = torch.compile(f, fullgraph=True)
+    g(a)
+    assert equal(g(a), f(a))
+    assert g.compiled.counts["replayed"] == 1
+    assert torch.allclose(*(torch.autograd.grad(one(a).sum(), a)[0] for one in (f, g)))

@@ -198,6 +198,10 @@ def test_a_plan_runs_in_several_threads_at_once():
         (1, 1, [call("neg", Slot(0), output=1)], (1,), "slot 1 is used, and there are 1"),
         (1, 3, [ItemStep(2, 0, 1)], (1,), "slot 2 is empty"),
         (1, 2, ["neg"], (1,), "a str is not a step"),
+        (1, 2, [call("neg", Slot(0), output=1)] * 2, (1,), "writes slot 1, which has been written before"),
+        (1, 2, [call("neg", Slot(0), output=0)], (0,), "writes slot 0, which has been written before"),
+        (1, 3, [call("neg", Slot(0), output=1), call("neg", Slot(1), output=2, dead=(1,)),
+                call("neg", Slot(0), output=1)], (1,), "writes slot 1, which has been written before"),
         (1, 2, [kernel_step(inputs=(5,))], (1,), "slot 5 is empty"),
     ],
 )  # fmt: skip

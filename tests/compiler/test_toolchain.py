@@ -65,9 +65,25 @@ def test_all_kernels_are_compiled_by_one_run(monkeypatch):
 def test_what_was_compiled_before_is_not_compiled_again(monkeypatch):
     first = toolchain.load([source("again")])
     monkeypatch.setattr(toolchain, "run", None)
-    assert toolchain.load([source("again")]) is first
+    assert toolchain.load([source("again")]) == first
+    assert toolchain.load([source("again").replace("{", "{  /* of other sizes */", 1)]) == first
     monkeypatch.setattr(toolchain, "loaded", {})  # as another process
     assert value_at(toolchain.load([source("again")])["again"]) == 107
+
+
+def test_only_kernels_that_are_new_are_compiled(monkeypatch):
+    texts, real = [], toolchain.compile_text
+
+    def compile_text(text, *others):
+        texts.append(text)
+        return real(text, *others)
+
+    monkeypatch.setattr(toolchain, "compile_text", compile_text)
+    first = toolchain.load([source("one", 1)])
+    both = toolchain.load([source("two", 2), source("one", 1)])
+    assert both["one"] == first["one"]
+    assert value_at(both["two"]) == 102
+    assert texts == [source("one", 1), source("two", 2)]
 
 
 def test_no_kernels_need_no_compiler(monkeypatch):

@@ -351,3 +351,22 @@ def test_a_traced_module_is_traced_again():
     again = fx.symbolic_trace(module)
     assert str(again.graph) == str(module.graph)
     assert again.scale is module.scale
+
+
+def pick(x, name):
+    return getattr(x, name)()
+
+
+def test_only_getattr_is_written_with_a_point():
+    """Other functions have names as second arguments, too."""
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    picked = graph.call_function(pick, (x, "neg"))
+    graph.output((picked, graph.call_function(getattr, (x, "shape"))))
+    module = GraphModule({}, graph)
+    y = numbers(tensorlab, 3)
+    negated, shape = module(y)
+    assert tensorlab.equal(negated, -y)
+    assert shape == y.shape
+    assert "x.shape" in module.code
+    assert "x.neg" not in module.code

@@ -380,3 +380,18 @@ def test_rows_of_equal_numbers_have_no_variance(keepdim):
     for x, dims in ((rows, [(1, 2), (1,), (2,)]), (rows.permute(1, 0, 2), [(0, 2), (0,), (2,)])):
         for y, dim in ((y, dim) for y in (x, x.contiguous(), x.double()) for dim in dims):
             assert (y.var(dim, keepdim=keepdim) == 0).all()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_a_gradient_may_lie_further_apart_than_the_result(name, dim):
+    """Rows and columns of both are walked with strides of their own."""
+    function = getattr(tensorlab.nn.functional, name)
+    wide = tensorlab.arange(60.0).reshape(6, 10).sin()
+    results = []
+    for weights in (wide[:, 2:7], wide[:, 2:7].clone(), wide.t()[2:7].clone().t()):
+        x = tensorlab.arange(30.0).reshape(6, 5).cos().requires_grad_()
+        (gradient,) = tensorlab.autograd.grad(function(x, dim), x, weights)
+        results.append(gradient)
+    assert tensorlab.allclose(results[0], results[1])
+    assert tensorlab.allclose(results[2], results[1])

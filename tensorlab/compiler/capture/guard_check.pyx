@@ -207,6 +207,7 @@ cdef class GuardCheck:
     cdef int record_count, distinct_count, group_count, input_count, stranger_count
     cdef ssize argument_count
     cdef bint grad_mode, inference
+    cdef bint of_any_size           # for is_resized
     cdef int default_dtype
     cdef object kept                # what the records point at
     cdef readonly int failed        # the record that disagreed last; below 0: see WORDS in guards.py
@@ -304,6 +305,14 @@ cdef class GuardCheck:
             return None
         return [<object>self.slots[self.inputs[i]] for i in range(self.input_count)]
 
+    def is_resized(self, tuple args not None, kwargs=None):
+        """Would the guards hold if the sizes and strides of tensors did not matter?"""
+        self.of_any_size = True
+        try:
+            return self.agrees(args, kwargs)
+        finally:
+            self.of_any_size = False
+
     cdef bint agrees(self, tuple args, object kwargs) noexcept:
         cdef int i
         self.failed = self.failed_entry = -1
@@ -340,7 +349,7 @@ cdef class GuardCheck:
         if kind == LOOKUPS:
             return self.finds(record, container)
         elif kind == TENSOR:
-            return is_like(container, &self.tensors[record.number])
+            return is_like(container, &self.tensors[record.number], self.of_any_size)
         elif kind == ENTRIES:
             return self.has_entries(record, container)
         elif kind == OBJECT:
@@ -551,7 +560,7 @@ cdef inline bint has_hooks(TensorBase x) noexcept:
     return (x.hooks is not None and len(x.hooks) > 0) or (x.after_hooks is not None and len(x.after_hooks) > 0)
 
 
-cdef inline bint is_like(PyObject* given, TensorRecord* record) noexcept:
+cdef inline bint is_like(PyObject* given, TensorRecord* record, bint of_any_size) noexcept:
     """Is this a tensor of the recorded class, layout and history?"""
     cdef TensorBase x
     cdef int i
@@ -560,7 +569,7 @@ cdef inline bint is_like(PyObject* given, TensorRecord* record) noexcept:
     x = <TensorBase>given
     if x.dtype_ != record.dtype or x.ndim_ != record.ndim:
         return False
-    for i in range(record.ndim):
+    for i in range(0 if of_any_size else record.ndim):
         if x.sizes[i] != record.layout[i] or x.strides[i] != record.layout[record.ndim + i]:
             return False
     return (needs_grad(x) == record.needs_grad and x.wants_grad == record.wants_grad

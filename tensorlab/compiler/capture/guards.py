@@ -105,6 +105,10 @@ class Guards:
         lines = self.lines[failed]
         return f"no longer true: {lines[entry] if 0 <= entry < len(lines) else self.texts[failed]}"
 
+    def is_resized(self, args, kwargs=None):
+        """Whether nothing but sizes and strides of tensors is different now."""
+        return self.checker.is_resized(args, kwargs)
+
     # ------------------------------------------------------------ records
     def add(
         self, kind, container, text, *, key=None, how="anything", expected=None, out=-1, number=0

@@ -13,7 +13,7 @@ from tensorlab.random import default_generator
 
 from .guard_check import same_value
 
-__all__ = ["CannotTrace", "RecordedCall", "Refusal", "Trace", "build"]
+__all__ = ["CannotTrace", "NamedResult", "RecordedCall", "Refusal", "Trace", "build"]
 
 
 class Refusal(NamedTuple):
@@ -25,6 +25,13 @@ class Refusal(NamedTuple):
 
     def __str__(self):
         return f"{self.file}:{self.line}: the function {self.reason}"
+
+
+class NamedResult(NamedTuple):
+    """Stands in a graph for a tuple of `tensorlab.return_types`, whose class fx would not keep."""
+
+    kind: type
+    parts: tuple
 
 
 class CannotTrace(Exception):
@@ -219,6 +226,8 @@ class Builder:
             or kind.__name__ in ("dtype", "device")
         ):
             return value
+        if kind.__module__ == "tensorlab.return_types":
+            return NamedResult(kind, self.output_of(tuple(value), seen))
         is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
         if kind not in (tuple, list, dict) and not is_named:
             name = f"{kind.__module__}.{kind.__qualname__}"

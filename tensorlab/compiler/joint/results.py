@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from tensorlab._core.modes import is_grad_enabled
 from tensorlab.autograd.grad_mode import set_grad_enabled
+from tensorlab.compiler.capture.trace import NamedResult
 from tensorlab.fx.graph import Graph
 
 
@@ -69,18 +70,22 @@ class Functional:
             with set_grad_enabled(value.requires_grad):
                 inputs[i].copy_(value)
         found = {id(one): remake(one, inputs, outputs) for one in self.results}
-        return map_slots(self.structure, lambda one: found[id(self.results[one.position])])
+        return rebuilt(self.structure, Slot, lambda one: found[id(self.results[one.position])])
 
 
-def map_slots(structure, function):
-    """Apply a function to every Slot of a nested structure."""
-    if isinstance(structure, Slot):
+def rebuilt(structure, place, function):
+    """What a function returns: a nested structure with `function(one)` for every `one` of class `place`."""
+    if isinstance(structure, place):
         return function(structure)
-    if isinstance(structure, (tuple, list)):
-        made = [map_slots(one, function) for one in structure]
+    if isinstance(structure, NamedResult):
+        return structure.kind(rebuilt(structure.parts, place, function))
+    if isinstance(structure, tuple):
+        made = [rebuilt(one, place, function) for one in structure]
         return type(structure)(*made) if hasattr(structure, "_fields") else type(structure)(made)
+    if isinstance(structure, list):  # fx has lists of its own
+        return [rebuilt(one, place, function) for one in structure]
     if isinstance(structure, dict):
-        return {key: map_slots(one, function) for key, one in structure.items()}
+        return {key: rebuilt(one, place, function) for key, one in structure.items()}
     return structure
 
 

@@ -19,6 +19,7 @@ from tensorlab.compiler.lowering.c_types import STORED, loaded, stored
 from tensorlab.compiler.lowering.helpers import helpers_for
 from tensorlab.compiler.lowering.index_maps import op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Function, If, Load, Loop, Store
+from tensorlab.compiler.lowering.stages import divide
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import Values, dtype_of, numel_of, shape_of
 
@@ -102,6 +103,10 @@ def with_helpers(text):
         HALF_INCLUDE if "_of_half(" in text or "_of_bfloat(" in text or "_of_float(" in text else ""
     )
     return f"{INCLUDES}{half}\n{helpers}\n{text}"
+
+
+def loops(first, last, stages):
+    return [Loop("i", first, last, stage, is_innermost=True) for stage in stages]
 
 
 class Writer:
@@ -188,28 +193,23 @@ class Writer:
         return Declare(one.kind, one.name, place)
 
     def innermost(self, first, last):
-        usual = self.statements(False)
-        if not self.values.guards:
-            return [Loop("i", first, last, usual, is_innermost=True)]
-        exact = self.statements(True)
-        return [
-            Loop(
-                "start",
-                first,
-                last,
-                [
-                    Declare(
-                        "const int64_t",
-                        "stop",
-                        f"{last} - start < {BLOCK} ? {last} : start + {BLOCK}",
-                    ),
-                    Declare("int", "is_unusual", "0"),
-                    Loop("i", "start", "stop", usual, is_innermost=True),
-                    If("is_unusual", [Loop("i", "start", "stop", exact, is_innermost=True)]),
-                ],
-                str(BLOCK),
-            )
+        stages, arrays = divide(self.statements(False), self.values.costly, BLOCK)
+        if not self.values.guards and len(stages) == 1:
+            return loops(first, last, stages)
+        block = [
+            Declare("const int64_t", "stop", f"{last} - start < {BLOCK} ? {last} : start + {BLOCK}")
         ]
+        if not self.values.guards:
+            block += [*arrays, *loops("start", "stop", stages)]
+        else:
+            exact, _ = divide(self.statements(True), self.values.costly, BLOCK)
+            block += [
+                Declare("int", "is_unusual", "0"),
+                *arrays,
+                *loops("start", "stop", stages),
+                If("is_unusual", loops("start", "stop", exact)),
+            ]
+        return [Loop("start", first, last, block, str(BLOCK))]
 
     def body(self):
         if self.depth <= 1:

@@ -14,13 +14,13 @@ kernel folds these.
 """
 
 import math
-import re
 
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import c_type, is_floating, rounded
 from tensorlab.compiler.lowering.index_maps import NoMap, op_name
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
 from tensorlab.compiler.lowering.reductions import expanded, reduced_dims, reduction_of
+from tensorlab.compiler.lowering.stages import WORDS
 from tensorlab.compiler.lowering.values import (
     Values,
     dtype_of,
@@ -32,7 +32,6 @@ from tensorlab.compiler.lowering.values import (
 BLOCK = 4096  # elements of a buffer
 MOST_BLOCKS = 4096
 MOST_REDUCTIONS = 16  # each has a buffer on the stack
-WORDS = re.compile(r"\b[A-Za-z_]\w*")  # not the x1 of 0x1.8p-3
 
 
 class RowLoops:

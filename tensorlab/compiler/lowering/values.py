@@ -133,6 +133,7 @@ class Values:
         self.guards = []  # variables for which `exact` has another declaration
         self.exact = {}
         self.cost = 0
+        self.costly = set()  # variables that are made by functions of many instructions
 
     def place(self, text):
         """Return the statements to which a declaration belongs whose value is `text`."""
@@ -222,11 +223,17 @@ class Values:
                 text = self.converted_once(text, wanted)
             operands[parameter] = text
         template = expression_of(name, dtype)
-        self.cost += cost_of(name)
-        if not isinstance(template, Guarded):
-            return self.declare(node, self.result(node, spelled(template, dtype, operands)))
-        usual, unless, otherwise = (spelled(part, dtype, operands) for part in template)
+        is_guarded = isinstance(template, Guarded)
+        usual, *others = [
+            spelled(part, dtype, operands) for part in (template if is_guarded else [template])
+        ]
         variable = self.declare(node, self.result(node, usual))
+        self.cost += cost_of(name)
+        if cost_of(name) > 1:
+            self.costly.add(variable)
+        if not is_guarded:
+            return variable
+        unless, otherwise = others
         self.exact[variable] = self.result(node, otherwise)
         self.guards.append(variable)
         self.body.append(Assign("is_unusual", unless, "|="))

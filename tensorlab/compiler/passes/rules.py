@@ -62,7 +62,7 @@ def minus_zero(make, x, y):
     return x if is_number(y, 0) else None
 
 
-@rule("add", reason="x + -0.0 is x; x + 0.0 isn't, as -0.0 + 0.0 is 0.0. Integers have one zero")
+@rule("add", reason="x + -0.0 is x; x + 0.0 isn't: -0.0 + 0.0 is 0.0. Integers have one zero")
 def plus_zero(make, x, y):
     for one, other in ((x, y), (y, x)):
         if isinstance(one, Node) and (

@@ -60,7 +60,7 @@ def run_passes(graph, inputs=None, names=None, check=None):
     if unknown:
         raise ValueError(f"run_passes: {sorted(unknown)} are none of {', '.join(PASSES)}")
     if check is None:
-        check = os.environ.get("TENSORLAB_COMPILE_CHECK", "0") not in ("", "0")
+        check = checks_passes()
     before = interpret(graph, inputs) if check and inputs is not None else None
     counts = {}
     for name in [one for one in PASSES if one in names]:
@@ -73,6 +73,11 @@ def run_passes(graph, inputs=None, names=None, check=None):
 
 
 # ---------------------------------------------------------------- checking
+def checks_passes():
+    """Whether the environment asks for checks."""
+    return os.environ.get("TENSORLAB_COMPILE_CHECK", "0") not in ("", "0")
+
+
 def interpret(graph, inputs):
     """What a graph returns, and what it leaves in its inputs; neither the generator nor the inputs change."""
     state = get_rng_state()

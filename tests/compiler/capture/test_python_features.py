@@ -482,6 +482,23 @@ def assigns_a_global(x):
     return x * COUNTER
 
 
+def reads_the_counter():
+    return COUNTER
+
+
+def assigns_a_global_between_reads(x):
+    global COUNTER
+    x = x * COUNTER
+    COUNTER = COUNTER + 1  # here
+    return x * reads_the_counter()
+
+
+def renames_an_attribute(x):
+    CONFIG.other = CONFIG.parts  # here
+    del CONFIG.parts
+    return x
+
+
 def appends(x):
     WORDS.append("z")
     return x
@@ -804,13 +821,11 @@ def takes_an_object_apart(x):
     return x * len(object().__reduce_ex__(2))  # here
 
 
-def resizes_by_a_table(x):
-    return nn.functional.interpolate(x.view(1, 1, 3), 6, mode="linear")  # here
-
-
 OUTSIDE = "comes from outside"
 REFUSED = [
     (assigns_a_global, "assigns the global COUNTER"),
+    (assigns_a_global_between_reads, "assigns the global COUNTER"),
+    (renames_an_attribute, "changes attributes of CONFIG"),
     (appends, f"changes WORDS, which {OUTSIDE}"),
     (keeps_in_a_table, f"changes TABLE, which {OUTSIDE}"),
     (sets_an_attribute, "changes attributes of CONFIG"),
@@ -873,7 +888,6 @@ REFUSED = [
     (makes_what_is_missing, "uses default_factory"),
     (result_with_fields, "test_python_features.Fields;"),
     (takes_an_object_apart, "calls object.__reduce_ex__"),
-    (resizes_by_a_table, "that no op has made"),
     (backward_to_a_hook, "backward to a tensor that has hooks"),
     (uses_a_set_of_objects, "a set of something else than numbers and strings"),
     (reads_a_module_by_a_computed_name, "by names that it computes, maybe of the module PROGRAMS"),

@@ -49,6 +49,23 @@ def test_the_pass_that_is_wrong_is_named(name, monkeypatch):
     run_passes(graph(), [X], check=False)
 
 
+def test_without_tensors_there_is_nothing_to_check_on(monkeypatch):
+    monkeypatch.setitem(running.PASSES, "simplify", wrong)
+    assert run_passes(graph(), check=True)["simplify"] == 1
+
+
+def test_each_pass_is_compared_with_the_one_before_it():
+    """The first one may round; the others must keep its bits, not those of the ops."""
+
+    def norm(x):
+        return tensorlab.nn.functional.layer_norm(x * 1, (64,))
+
+    x = tensorlab.randn(8, 64)
+    one = graph_of(norm, x)
+    run_passes(one, [x], check=True)
+    assert not tensorlab.equal(running.interpret(one, [x])[0], norm(x))
+
+
 @pytest.mark.parametrize("value, checks", [("1", True), ("0", False), ("", False), (None, False)])
 def test_the_environment_asks_for_the_check(value, checks, monkeypatch):
     monkeypatch.delenv("TENSORLAB_COMPILE_CHECK", raising=False)
