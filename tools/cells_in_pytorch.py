@@ -55,7 +55,8 @@ def reason(error):
         return missing[1] if missing else re.sub("^torch", "tensorlab", error.name)
     if isinstance(error, NameError | AttributeError) and error.name:
         return error.name
-    return f"{type(error).__name__}: {error}".split("\\n")[0]
+    reason = f"{type(error).__name__}: {error}".split("\\n")[0]
+    return reason if len(reason) <= 200 else f"{reason[:200]} ..."
 
 names = {"__name__": "__main__"}
 for cell in json.load(sys.stdin):

@@ -55,9 +55,11 @@ def test_a_cell_runs_in_pytorch_or_says_what_it_asks_for(tmp_path):
         "import os\nos.abort()",
         "assert torch.__version__[0] == '2'",
         "raise ValueError('two\\nlines')",
+        "raise ValueError('x' * 500)",
     ]
     asked = [
         "viz", None, "memory_stats", "viz", "ends the process of PyTorch", None, "ValueError: two",
+        f"ValueError: {'x' * 188} ...",
     ]  # fmt: skip
     assert cells_in_pytorch.run_cells(cells, tmp_path) == asked
 

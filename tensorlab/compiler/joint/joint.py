@@ -177,7 +177,7 @@ class JointRecorder(Recorder):
 
 # ---------------------------------------------------------------- the trace
 def trace(graph, wants_grad):
-    """The functional joint graph, which results have tangents, how many results there are; or None."""
+    """The functional joint graph, the results with tangents, and the number of results; or None."""
     recorder = JointRecorder()
     inputs, checks = start(recorder, graph, wants_grad)
     with recorder:
