@@ -19,8 +19,8 @@ from .backends import list_backends, register_backend
 from .capture import allow_in_graph, assume_constant_result, is_compiling
 from .capture import disable as keep_out
 from .explanation import explain
-from .frontend import Unsupported, compile_function, forget, set_stance
-from .module import OptimizedModule, compile_module
+from .frontend import Unsupported, forget, set_stance
+from .module import OptimizedModule, compile_function_or_modules, compile_module
 from .options import settings_for
 
 __all__ = [
@@ -56,7 +56,8 @@ def compile(
     the same kinds of arguments replay the recording: chains of ops as one loop of generated C, forward and backward. A
     recording is used only while everything that the Python read (arguments, globals, attributes,
     values of tensors that it looked at) is as it was; otherwise the Python runs again. What can't
-    be replayed, such as a `print`, runs as Python, and a warning says where it is.
+    be replayed, such as a `print`, runs as Python, and a warning says where it is; the modules that such a
+    function calls are compiled in its place.
 
     Parameters
     ----------
@@ -110,7 +111,7 @@ def compile(
         return model
     if isinstance(model, Module):
         return OptimizedModule(model, backend, fullgraph, settings)
-    return compile_function(model, backend, fullgraph, settings)
+    return compile_function_or_modules(model, backend, fullgraph, settings)
 
 
 def disable(fn=None, recursive=True, *, reason=None):

@@ -171,6 +171,7 @@ class Compiled:
     def refuse(self, refusal):
         """Note why a call can't be recorded. A reason that comes again will not go away: it is told, once."""
         comes_again = any(one.reason == refusal.reason for one in self.refusals)
+        modules, refusal = refusal.modules, refusal._replace(modules=())
         self.refusals.append(refusal)
         log("breaks", f"{self.name}: {refusal}")
         if comes_again or not refusal.reason.startswith("changes"):
@@ -178,7 +179,7 @@ class Compiled:
                 raise Unsupported(f"compile: {self.name} can't be one graph. {refusal}")
             self.warn(f"runs as Python. {refusal}")
             if self.on_break is not None:
-                self.on_break()
+                self.on_break(modules)
 
     def place_of(self, where):
         """(file, line) of "file:line in function"; without it, of the function itself."""
@@ -237,7 +238,8 @@ every: weakref.WeakSet = weakref.WeakSet()  # each Compiled of the process, for 
 def compile_function(function, backend, fullgraph, settings, on_break=None):
     """Return a function that does what `function` does, recorded and replayed.
 
-    `on_break()` is called when it turns out that calls of the function can't be recorded.
+    `on_break(modules)` is called when it turns out that calls of the function can't be recorded, with the modules
+    that they may call.
     """
     compiled = Compiled(function, backends.find(backend), fullgraph, settings, on_break)
     every.add(compiled)

@@ -1,14 +1,19 @@
 """Modules that are compiled: `compile(model)` wraps one, `model.compile()` changes what a call of it does.
 
 Where the call of a module can't be recorded, the module runs as Python, and the modules that it is
-made of are compiled instead: the graph breaks at the calls of its parts.
+made of are compiled instead: the graph breaks at the calls of its parts. Where the call of a function can't,
+the modules that it calls are.
 """
+
+import itertools
 
 from ..nn.container import ModuleDict, ModuleList
 from ..nn.module import Module
 from .frontend import compile_function
 
-__all__ = ["OptimizedModule", "compile_module"]
+__all__ = ["OptimizedModule", "compile_function_or_modules", "compile_module"]
+
+LISTS = ModuleList, ModuleDict  # which are not called themselves
 
 
 class OptimizedModule(Module):
@@ -51,18 +56,33 @@ def compile_module(module, backend, fullgraph, settings):
 
 
 def compiled_call(module, backend, fullgraph, settings):
-    def compile_parts():
-        for part in parts_of(module):
-            if "_compiled_call_impl" not in part.__dict__:
-                compile_module(part, backend, False, settings)
+    def compile_parts(modules):
+        compile_modules(parts_of(module), backend, settings)
 
     return compile_function(module._call_as_python, backend, fullgraph, settings, compile_parts)
+
+
+def compile_function_or_modules(function, backend, fullgraph, settings):
+    """Compile a function; if its calls can't be recorded, the modules that it calls."""
+
+    def compile_called(modules):
+        parts = [parts_of(one) if isinstance(one, LISTS) else [one] for one in modules]
+        compile_modules(itertools.chain(*parts), backend, settings)
+
+    return compile_function(function, backend, fullgraph, settings, compile_called)
+
+
+def compile_modules(modules, backend, settings):
+    """Compile the calls of modules in place, but for those that are compiled already."""
+    for one in modules:
+        if "_compiled_call_impl" not in one.__dict__ and not isinstance(one, OptimizedModule):
+            compile_module(one, backend, False, settings)
 
 
 def parts_of(module):
     """The modules that a module may call; those in its lists and dicts are among them."""
     for child in module.children():
-        if isinstance(child, (ModuleList, ModuleDict)):
+        if isinstance(child, LISTS):
             yield from parts_of(child)
         else:
             yield child

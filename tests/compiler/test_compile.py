@@ -494,6 +494,32 @@ def test_parts_of_a_module_that_prints_are_compiled():
         assert part._compiled_call_impl.compiled.counts["replayed"] >= 2
 
 
+def test_modules_that_a_function_calls_are_compiled_where_it_prints():
+    net, parts = nn.Sequential(nn.Linear(5, 5), nn.Tanh()), nn.ModuleList([nn.Linear(5, 5)])
+    compiled, unused = torch.compile(nn.Linear(5, 5)), nn.Linear(5, 5)
+
+    @torch.compile
+    def step(a):
+        print("called")
+        return compiled(parts[0](net(a)) * 2).sum()
+
+    expected = step.__wrapped__(x)
+    with pytest.warns(UserWarning, match="step runs as Python"):
+        results = [step(x) for _ in range(7)]  # three of them are tried as a whole
+    assert all(equal(one, expected) for one in results)
+    for one in (net, parts[0]):
+        assert one._compiled_call_impl.compiled.counts == {
+            "replayed": 3,
+            "recorded": 1,
+            "as Python": 0,
+        }
+    assert "_compiled_call_impl" not in vars(net[0])  # it is a part of one that is compiled
+    assert "_compiled_call_impl" not in vars(parts)
+    assert "_compiled_call_impl" not in vars(unused)
+    assert "_compiled_call_impl" not in vars(compiled)
+    assert step.compiled.refusals[0].modules == ()  # it keeps none of them alive
+
+
 def test_after_eight_recordings_the_rest_runs_as_python():
     g = torch.compile(lambda a, n: a * n)
     with pytest.warns(UserWarning, match="was recorded 8 times") as found:

@@ -13,6 +13,7 @@ from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.overrides import active_modes
 from tensorlab._core.recording import has_released
 from tensorlab.nn.hooks import ALL, Hooked
+from tensorlab.nn.module import Module
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 from tensorlab.random import default_generator
 
@@ -145,7 +146,14 @@ class Recording:
                 return self.trace(result)
             except CannotTrace as error:
                 self.conclude(str(error), error.call and error.call.place[:2])
-        return self.refusal
+        return self.refusal._replace(modules=self.modules())
+
+    def modules(self):
+        """The outermost modules among what the call may have used."""
+        found = [thing.value for thing in self.state.things.values()]
+        found = [value for value in found if isinstance(value, Module)]
+        parts = {id(part) for one in found for part in one.modules() if part is not one}
+        return tuple([one for one in found if id(one) not in parts])
 
     def trace(self, result):
         calls = self.recorder.calls

@@ -22,6 +22,7 @@ class Refusal(NamedTuple):
     reason: str
     file: str
     line: int
+    modules: tuple = ()  # of nn, that the call may have called, but for parts of others
 
     def __str__(self):
         return f"{self.file}:{self.line}: the function {self.reason}"
