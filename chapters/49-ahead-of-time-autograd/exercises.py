@@ -43,7 +43,8 @@ class WhatIsSaved(Exercise):
     not counting `x` and `y`? Write a pair: the number in mode "save", and with `recompute`.
 
     The derivative of `tanh`, `exp` and `softmax` reads the result, that of `sin` reads the argument. A product
-    reads both factors. `softmax` is not a pointwise op.
+    reads both factors. `softmax` is not a pointwise op. If backward reads the result of the whole program, this
+    one is saved, too, and counts.
     """
 
     kind = "warm-up"
@@ -62,8 +63,8 @@ class WhatIsSaved(Exercise):
     hints = [
         'In mode "save": which values does each op\'s derivative read? A value that is read twice is saved once.',
         "Inputs aren't counted, and a view isn't saved: its base is.",
-        "With `recompute`: what can be computed from `x` and `y` by pointwise ops alone? Products, softmax and "
-        "random numbers can't be.",
+        "With `recompute`: what can be computed from `x` and `y` by pointwise ops alone? Matrix products, softmax "
+        "and random numbers can't be.",
     ]
     solution = """
         saved = {
@@ -240,9 +241,10 @@ class MoreRules(Exercise):
         }
     """
     hints = [
-        "Write each derivative with the result. If $s$ is the sigmoid of $x$, its derivative is $s (1 - s)$, and "
-        "that of the root $r$ is $1 / (2r)$.",
-        "The derivative of $x / y$ is $1 / y$ for $x$, and for $y$ it is $-x / y^2$, which is $-(x / y) / y$.",
+        "The rule of `tanh` doesn't read `x`, either: $1 - \\tanh^2 x$ is written with the result. Do the same for "
+        "the sigmoid and the root.",
+        "If $s$ is the sigmoid of $x$, its derivative is $s (1 - s)$, and that of the root $r$ is $1 / (2r)$. The "
+        "derivative of $x / y$ is $1 / y$ for $x$, and for $y$ it is $-x / y^2$, which is $-(x / y) / y$.",
         "The result of `relu` is positive exactly where `x` is. `out > 0` of a proxy is a node as well, and a "
         "product with it is 0 where it's false.",
     ]
@@ -492,8 +494,9 @@ class CheapestSet(Exercise):
     """The cheapest set
 
     A graph of forward is given by names. `parents[v]` is the list of values that `v` is computed from, and
-    `price[v]` its bytes. The values in the set `fixed` can't be computed by backward: inputs, products, draws.
-    All others can, if their parents are there. `wanted` is the list of values that backward reads.
+    `price[v]` its bytes. The values in the set `fixed` can't be computed by backward: inputs, matrix products,
+    draws. All others can, if their parents are saved or can be computed. `wanted` is the list of values that
+    backward reads.
 
     Write `cheapest(parents, price, fixed, wanted)`. It returns a set of values to save, from which backward can
     get everything in `wanted`. No set that does may be cheaper. If there are several cheapest ones, return any.
