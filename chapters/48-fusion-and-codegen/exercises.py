@@ -72,7 +72,8 @@ class Traffic(Exercise):
     write, op by op and fused? Count each tensor that a step reads once, and each that it writes. Numbers and
     views cost nothing, and what the program returns must be written. `cumsum` is always a call.
 
-    In the third and the fifth program, `a` is `x * 2`. The third one returns both values.
+    In the third and the fifth program, `a` is `x * 2`. The third one returns both values. In the last one, both
+    operands have the same strides, so neither lies across memory.
 
     Write pairs: `(op by op, fused)`. For `x + 1`, the pair is `(2, 2)`.
     """

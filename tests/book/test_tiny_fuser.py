@@ -114,7 +114,17 @@ def test_the_programs_become_what_the_chapter_says():
     assert (gelu.bytes_eager, gelu.bytes_fused) == (21 * x.nbytes, 2 * x.nbytes)
 
 
+def test_the_programs_have_as_many_stages_as_the_chapter_says():
+    found = {}
+    for name in ("gelu", "side_by_side", "twice", "in_a_row", "row_of_nine"):
+        explanation = torch.compiler.explain(getattr(programs, name))(torch.randn(40, 25))
+        (kernel,) = explanation.pieces[0].kernels
+        found[name] = kernel.source.split("void fused")[1].count("for (int64_t i = ")
+    expected = {"gelu": 1, "side_by_side": 1, "twice": 2, "in_a_row": 9, "row_of_nine": 1}
+    assert found == expected
+
+
 def test_what_was_recorded_names_programs_that_are_there():
     recorded = json.loads((FOLDER / "recorded.json").read_text(encoding="utf-8"))
-    for name in (*recorded["kernels"], *recorded["ratios"]):
+    for name in (*recorded["kernels"], *recorded["ratios"], *recorded["nanoseconds"]):
         assert callable(getattr(programs, name))

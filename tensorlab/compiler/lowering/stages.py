@@ -67,14 +67,16 @@ def is_computed(declaration, made):
 
 
 def places_of(statements, costly):
-    """The stage of each statement: how many costly functions must be over, one after the other."""
+    """The stage of each statement: how many costly functions in a row come before it."""
     places, home, ready = [], {}, {}
     for one in statements:
-        # a store takes a value where it is made; what is computed from a costly one waits for the next stage
+        # a store takes a value where it is made, a computation waits for the stage after it
         known = home if isinstance(one, Store) else ready
-        places.append(max((known[name] for name in names_in(one) if name in known), default=0))
+        needed = [known[name] for name in names_in(one) if name in known]
+        places.append(max(needed, default=0))
         if isinstance(one, Declare):
             home[one.name] = places[-1]
             ready[one.name] = places[-1] + (one.name in costly)
     last = max((home[name] for name in home if name in costly), default=0)
-    return [min(stage, last) for stage in places]  # cheap ops at the end need no stage of their own
+    # cheap ops at the end need no stage of their own
+    return [min(stage, last) for stage in places]
