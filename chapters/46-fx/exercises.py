@@ -60,7 +60,7 @@ class WhatIsLeft(Exercise):
     """
     hints = [
         "Ask for each line: does it do something to `x`, or to a value made of `x`? If not, no proxy hears of it.",
-        "An `if` and a `for` ask for a value now. `a, b = x` says how many items it wants.",
+        "An `if` and a `for` ask for a value now. `a, b = x` asks for exactly two items, and says so.",
         "`torch.rand(2)` has no proxy among its arguments, so it runs while tracing, and the sum holds its result.",
     ]
     solution = """

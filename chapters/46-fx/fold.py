@@ -17,11 +17,13 @@ def folded(conv, norm):
 
 def fold_batch_norms(gm):
     """Fold every batch norm of a GraphModule that follows a convolution; return how many."""
-    count = 0
+    count, targets = 0, [node.target for node in gm.graph.nodes]
     for node in gm.graph.nodes:
         before = node.args[0] if node.op == "call_module" else None
-        if getattr(before, "op", None) != "call_module" or len(before.users) > 1:
+        if getattr(before, "op", None) != "call_module":
             continue
+        if len(before.users) > 1 or targets.count(before.target) > 1:
+            continue  # others use its result, or its weights
         conv, norm = gm.get_submodule(before.target), gm.get_submodule(node.target)
         if isinstance(conv, torch.nn.Conv2d) and isinstance(norm, torch.nn.BatchNorm2d):
             gm.set_submodule(before.target, folded(conv, norm))

@@ -78,7 +78,7 @@ class HowOften(Exercise):
     | `x * k` | `k` is 1, True, 1.0, 1, True, 1.0 |
     | `x * zero` | `zero` is 0.0, -0.0, 0.0, -0.0 |
     | `x + x` | `s`, `s.t()`, `s[:2]`, `s`, where `s` is `torch.ones(4, 4)` |
-    | `complain(x)` prints if the sum is negative; returns `x + 1` | alternating signs, six calls, plus first |
+    | `complain(x)` prints if the sum is negative | `x`, `-x`, `2 * x`, `-2 * x`, `3 * x`, `-3 * x` |
     | `x * table['rate']` | the rate is 2, 2, 3, 3, 2, 2 |
     """
 
@@ -495,9 +495,9 @@ def paths_of(program):
 class TreeOfBranches(Exercise):
     """A tree of branches
 
-    A recording is now a path: a list of pairs `(question, value)`, and a result. The function asked these
-    questions in this order, and saw these values. The next question depends only on the values before.
-    Write two functions.
+    Here, a recording has a path and a result. The path is a list of pairs `(question, value)`: the function
+    asked these questions in this order, and saw these values. Which question comes next depends only on the
+    values seen so far. Write two functions.
 
     - `add(tree, path, result)` adds a recording to `tree`, a dict that is empty at first. How you use it is
       up to you.

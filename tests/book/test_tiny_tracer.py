@@ -58,3 +58,16 @@ def test_a_convolution_that_others_use_is_left_alone():
             return self.norm(y) + y
 
     assert fold.fold_batch_norms(fx.symbolic_trace(Net().eval())) == 0
+
+
+def test_a_convolution_that_is_called_twice_is_left_alone():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv2d(1, 1, 1)
+            self.norms = nn.ModuleList([nn.BatchNorm2d(1), nn.BatchNorm2d(1)])
+
+        def forward(self, x):
+            return self.norms[0](self.conv(x)) + self.norms[1](self.conv(x))
+
+    assert fold.fold_batch_norms(fx.symbolic_trace(Net().eval())) == 0
