@@ -11,6 +11,7 @@ from tensorlab.compiler.lowering.pointwise import WORK_OF_A_THREAD, with_helpers
 from tensorlab.compiler.lowering.reductions import meta_vector
 from tensorlab.compiler.lowering.row_kernels import RowWriter
 from tensorlab.compiler.lowering.rows import BLOCK, RowProgram
+from tensorlab.compiler.lowering.stages import waits
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import dtype_of
 
@@ -185,12 +186,15 @@ def writer_of(nodes, outputs):
 
 
 def is_row_group(nodes):
-    """Can these nodes be lowered so, each result an output?"""
+    """Can these nodes be lowered so, each result an output?
+
+    Not with a costly function of another one's result in a pass: that is for the stages of a pointwise kernel.
+    """
     try:
-        writer_of(nodes, nodes)
+        program = writer_of(nodes, nodes).program
     except NoMap:
         return False
-    return True
+    return not any(waits(one.body, program.values.costly) for one in program.passes)
 
 
 def total_dtype(reduction):

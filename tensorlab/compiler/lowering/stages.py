@@ -14,9 +14,9 @@ arrays keep what later stages need.
 
 import re
 
-from tensorlab.compiler.lowering.loop_ir import Declare, Store
+from tensorlab.compiler.lowering.loop_ir import Declare, Load, Store
 
-__all__ = ["WORDS", "divide"]
+__all__ = ["WORDS", "divide", "waits"]
 
 WORDS = re.compile(r"\b[A-Za-z_]\w*")  # not the x1 of 0x1.8p-3
 
@@ -56,6 +56,11 @@ def divide(statements, costly, block):
             made[one.name], home[one.name] = one, stage
             present.add((one.name, stage))
     return stages, list(arrays.values())
+
+
+def waits(statements, costly):
+    """Whether a costly function needs the result of another one."""
+    return any(places_of([one for one in statements if not isinstance(one, Load)], costly))
 
 
 def names_in(statement):

@@ -3,6 +3,7 @@
 import pytest
 
 import tensorlab
+from tensorlab.compiler.lowering import Call
 from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Store
 from tensorlab.compiler.lowering.stages import divide
 from tests.compiler.driver import compiled
@@ -67,6 +68,18 @@ def test_a_row_and_broadcast_operands_are_walked_in_stages():
         tensorlab.randn(40, 1),
     )
     assert innermost_loops(kernel) == 3
+
+
+def test_a_chain_is_not_taken_into_a_row_kernel():
+    def chain(x):
+        return x.tanh().exp().sum(1)
+
+    x = tensorlab.randn(30, 40)
+    kernel, call = compiled(chain, x)[1]
+    assert innermost_loops(kernel) == 2
+    assert isinstance(call, Call)
+    (kernel,) = compiled(lambda x: (x.tanh() * x.exp()).sum(1), x)[1]
+    assert "row_sum" in kernel.source
 
 
 def test_slower_functions_that_are_right_for_all_arguments_have_the_same_stages():
