@@ -38,7 +38,7 @@ def save(
     At a path the file is written beside the old one, and takes its place when it is complete on the disk.
     """
     if isinstance(f, (str, os.PathLike)):
-        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        name = os.path.splitext(os.path.basename(os.fspath(f)))[0]
         pickled = dumps(obj)  # before anything is opened
         with replacing(f) as file:
             write(Writer(file, name, is_ours=True), *pickled)

@@ -352,3 +352,22 @@ def test_what_is_available_is_counted_in_kibibytes(monkeypatch):
     memory_file.check_available(70_000 << 10)
     with pytest.raises(OSError, match="no memory for 71,680,001 bytes.*: 71,680,000 are available"):
         memory_file.check_available((70_000 << 10) + 1)
+
+
+def test_without_files_in_memory_a_temporary_file_is_used(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    file = memory_file.MemoryFile.of_size(1000)
+    file.map[:3] = b"abc"
+    assert os.pread(file.descriptor, 4, 0) == b"abc\0"
+    assert os.fstat(file.descriptor).st_size == 1000
+
+
+def test_where_nothing_can_be_shared_tensors_are_copied(monkeypatch):
+    registered = []
+    monkeypatch.setattr("tensorlab.multiprocessing.reductions.CAN_SHARE", False)
+    monkeypatch.setattr(ForkingPickler, "register", lambda *given: registered.append(given))
+    mp.reductions.init_reductions()
+    assert registered == []
+    monkeypatch.setattr("tensorlab.ops.sharing.CAN_SHARE", False)
+    with pytest.raises(RuntimeError, match="this system can't send memory to other processes"):
+        tensorlab.ones(3).share_memory_()

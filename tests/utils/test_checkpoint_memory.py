@@ -250,6 +250,26 @@ def test_a_long_list_of_differences_is_cut():
     assert "12 more differ." in text
 
 
+def test_a_list_that_is_just_short_enough_is_shown_whole():
+    def eight(n):
+        def f(x):
+            x = x[:n]
+            for _ in range(8):
+                x = x.sin()
+            return x
+
+        return f
+
+    text = message(eight(2), eight(1))
+    assert text.count("Saved tensor") == 8
+    assert "more differ" not in text
+
+
+def test_the_older_way_warns_of_inputs_without_gradients():
+    with pytest.warns(UserWarning, match="none of the inputs requires grad"):
+        checkpoint(lambda x: x * 2, T.ones(2), use_reentrant=True)
+
+
 def test_debug_shows_which_lines_saved_what():
     def first(x):
         return x.exp().sin() * x

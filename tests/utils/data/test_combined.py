@@ -174,6 +174,9 @@ def test_each_process_gets_its_part(count, shuffle, drop_last):
             sampler = its_data.DistributedSampler(range(count), 4, rank, shuffle, 3, drop_last)
             sampler.set_epoch(2)
             found.append((len(sampler), list(sampler), sampler.total_size))
+            found.append((sampler.epoch, sampler.drop_last, sampler.seed))
+            fresh = its_data.DistributedSampler(range(count), 4, rank, shuffle, 3, drop_last)
+            found.append((fresh.epoch, list(fresh)))
         return found
 
     if drop_last and count < 4:
