@@ -384,3 +384,17 @@ def test_what_cannot_be_drawn_is_refused():
         viz.program(module, most_nodes=2)
     with pytest.raises(ValueError, match="draws 1 to 2 nodes"):
         FxGraphDrawer(module, "x", most_nodes=2)
+
+
+def test_a_convolution_that_is_called_twice_is_not_folded():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(2, 2, 3, padding=1), nn.BatchNorm2d(2)
+            self.norm.running_mean += 3
+
+        def forward(self, x):
+            return self.conv(self.norm(self.conv(x)))
+
+    net, x = Net().eval(), tensorlab.randn(1, 2, 4, 4)
+    assert tensorlab.allclose(fuse(net)(x), net(x))

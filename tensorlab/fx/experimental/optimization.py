@@ -1,5 +1,6 @@
 """Passes that make a trained model faster: batch norms go into the convolutions before them, dropouts go away."""
 
+import collections
 import copy
 
 from tensorlab.fx._symbolic_trace import symbolic_trace
@@ -17,6 +18,8 @@ _PAIRS = {(Conv1d, BatchNorm1d), (Conv2d, BatchNorm2d), (Conv3d, BatchNorm3d)}
 def fuse(model, inplace=False, no_trace=False):
     """Return a model whose batch norms are part of the convolutions before them.
 
+    A convolution that is called in several places stays as it is.
+
     Parameters
     ----------
     model : Module, in evaluation mode
@@ -29,12 +32,17 @@ def fuse(model, inplace=False, no_trace=False):
     """
     model = model if inplace else copy.deepcopy(model)
     traced = model if no_trace else symbolic_trace(model)
+    calls = collections.Counter(
+        id(traced.get_submodule(node.target)) for node in traced.graph.find_nodes(op="call_module")
+    )
     for node in traced.graph.nodes:
         before = node.args[0] if node.op == "call_module" and len(node.args) == 1 else None
         if getattr(before, "op", None) != "call_module" or len(before.users) > 1:
             continue
         conv, norm = (traced.get_submodule(one.target) for one in (before, node))
         if (type(conv), type(norm)) not in _PAIRS or not norm.track_running_stats:
+            continue
+        if calls[id(conv)] > 1:  # elsewhere its result doesn't go through this norm
             continue
         traced.set_submodule(before.target, fuse_conv_bn_eval(conv, norm))
         node.replace_all_uses_with(before)
