@@ -62,6 +62,8 @@ def test_forward_and_backward_are_two_graphs():
     found = torch.compiler.explain(net)(torch.ones(3, 4))
     assert found.graph_count == 2
     assert found.name == "Sequential"
+    assert any(line.startswith("self.0.weight: Parameter") for line in found.guards)
+    assert not any("__self__" in line for line in found.guards)
     assert "tanh_backward" in str(found.graphs[1]) or "tanh" in str(found.graphs[1])
 
 

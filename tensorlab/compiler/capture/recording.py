@@ -4,6 +4,7 @@ import contextlib
 import gc
 import sys
 import threading
+import types
 
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.exchange import VALUE_READS
@@ -119,6 +120,9 @@ class Recording:
         return result
 
     def reach_roots(self):
+        if isinstance(self.function, types.MethodType):
+            owner = self.function.__self__
+            self.state.reach(owner, Source.constant(owner, "self"))  # its name in the texts
         self.state.reach(self.function, Source.constant(self.function, name_of(self.function)))
         for index, value in enumerate(self.args):
             self.state.reach(value, Source("argument", None, index, f"args[{index}]"), False)
