@@ -18,7 +18,7 @@ from statistics import geometric_mean, median
 import tensorlab
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from tests.compiler.test_training_programs import networks
+from tests.compiler.test_training_programs import modules_alive, networks
 from tests.programs import PROGRAMS
 
 STEPS = 20
@@ -27,7 +27,7 @@ STEPS = 20
 def with_models_compiled(name):
     """A step of the program, and the Compiled of each of its networks."""
     gc.collect()
-    before = {id(one) for one in gc.get_objects() if issubclass(type(one), tensorlab.nn.Module)}
+    before = {id(one) for one in modules_alive()}
     step = PROGRAMS[name](tensorlab)
     models = networks(before)
     for one in models:
