@@ -21,6 +21,7 @@ __all__ = [
 
 MOST = 10_000  # processes; more is a mistake that would take the machine down
 PATIENCE = 30  # seconds between SIGTERM and SIGKILL, unless join is told
+ATTEMPTS = 10  # to interrupt a process whose parent is gone
 
 
 class ProcessException(Exception):
@@ -163,7 +164,17 @@ def join_all(processes, seconds):
 
 def run(fn, number, args, connection):
     """Call the function; the whole life of a process. A traceback is sent back."""
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    interrupted = threading.Event()
+
+    def interrupt(*given):
+        interrupted.set()
+        signal.default_int_handler(*given)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+    else:
+        interrupted.set()  # what the program does with the signal is its own affair
+    threading.Thread(target=end_with_parent, args=(interrupted,), daemon=True).start()
     try:
         fn(number, *args)
     except KeyboardInterrupt:
@@ -173,10 +184,17 @@ def run(fn, number, args, connection):
         sys.exit(1)
 
 
-def end_with_parent():
-    """Interrupt this process when the one that started it is gone."""
+def end_with_parent(interrupted):
+    """Interrupt this process when the one that started it is gone.
+
+    A signal that comes just before a call that waits is not noticed until that call is over, so it's sent until
+    it has been.
+    """
     multiprocessing.parent_process().join()
-    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(ATTEMPTS):
+        os.kill(os.getpid(), signal.SIGINT)
+        if interrupted.wait(1):
+            return
 
 
 def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):

@@ -6,12 +6,14 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 import tensorlab
 from tensorlab import multiprocessing as mp
+from tensorlab.multiprocessing import spawning
 
 needs_fork = pytest.mark.skipif("fork" not in mp.get_all_start_methods(), reason="needs fork")
 LONG = 60  # seconds: more than any machine needs
@@ -196,6 +198,7 @@ def test_no_processes_is_fine():
 PROGRAM = """
 import os, time
 from tensorlab import multiprocessing as mp
+from tensorlab.multiprocessing import spawning
 def hang(number):
     os.write(1, b"%d\\n" % os.getpid())
     time.sleep(60)
@@ -219,6 +222,30 @@ def test_processes_end_with_their_program():
         assert time.monotonic() < end
         time.sleep(0.02)
     program.stdout.close()
+
+
+def test_a_signal_that_is_not_noticed_is_sent_again(monkeypatch):
+    """It may come just before a call that waits."""
+    interrupted, sent = threading.Event(), []
+
+    def kill(pid, number):
+        sent.append((pid, number))
+        if len(sent) == 2:
+            interrupted.set()
+
+    class Gone:
+        def join(self):
+            pass
+
+    monkeypatch.setattr(spawning.os, "kill", kill)
+    monkeypatch.setattr(spawning.multiprocessing, "parent_process", Gone)
+    monkeypatch.setattr(interrupted, "wait", lambda seconds: interrupted.is_set())
+    spawning.end_with_parent(interrupted)
+    assert sent == [(os.getpid(), signal.SIGINT)] * 2
+    interrupted.clear()
+    monkeypatch.setattr(spawning.os, "kill", lambda *given: sent.append(given))
+    spawning.end_with_parent(interrupted)  # it is not tried for ever
+    assert len(sent) == 2 + spawning.ATTEMPTS
 
 
 def is_zombie(pid):
