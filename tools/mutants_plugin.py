@@ -93,6 +93,9 @@ class Server:
             with open("/proc/self/statm") as file:
                 used = int(file.read().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (ROOM, resource.RLIM_INFINITY)
+            )  # in memory, too
             status = self.run(request)
         finally:
             self.answers.flush()
