@@ -244,7 +244,7 @@ def test_a_signal_that_is_not_noticed_is_sent_again(monkeypatch):
     assert sent == [(os.getpid(), signal.SIGINT)] * 2
     interrupted.clear()
     monkeypatch.setattr(spawning.os, "kill", lambda *given: sent.append(given))
-    spawning.end_with_parent(interrupted)  # it is not tried for ever
+    spawning.end_with_parent(interrupted)  # it gives up in the end
     assert len(sent) == 2 + spawning.ATTEMPTS
 
 

@@ -235,32 +235,26 @@ def test_the_message_says_which_tensor_differs_and_how():
     assert "Saved tensor 0" not in text
 
 
+def sines(count, n):
+    """A function that saves `count` tensors of n numbers."""
+
+    def f(x):
+        x = x[:n]
+        for _ in range(count):
+            x = x.sin()
+        return x
+
+    return f
+
+
 def test_a_long_list_of_differences_is_cut():
-    def many(n):
-        def f(x):
-            x = x[:n]
-            for _ in range(20):
-                x = x.sin()
-            return x
-
-        return f
-
-    text = message(many(2), many(1))
+    text = message(sines(20, 2), sines(20, 1))
     assert text.count("Saved tensor") == 8
     assert "12 more differ." in text
 
 
 def test_a_list_that_is_just_short_enough_is_shown_whole():
-    def eight(n):
-        def f(x):
-            x = x[:n]
-            for _ in range(8):
-                x = x.sin()
-            return x
-
-        return f
-
-    text = message(eight(2), eight(1))
+    text = message(sines(8, 2), sines(8, 1))
     assert text.count("Saved tensor") == 8
     assert "more differ" not in text
 
