@@ -207,7 +207,6 @@ cdef class GuardCheck:
     cdef int record_count, distinct_count, group_count, input_count, stranger_count
     cdef ssize argument_count
     cdef bint grad_mode, inference
-    cdef bint of_any_size           # for is_resized
     cdef int default_dtype
     cdef object kept                # what the records point at
     cdef readonly int failed        # the record that disagreed last; below 0: see WORDS in guards.py
@@ -307,13 +306,9 @@ cdef class GuardCheck:
 
     def is_resized(self, tuple args not None, kwargs=None):
         """Would the guards hold if the sizes and strides of tensors did not matter?"""
-        self.of_any_size = True
-        try:
-            return self.agrees(args, kwargs)
-        finally:
-            self.of_any_size = False
+        return self.agrees(args, kwargs, True)
 
-    cdef bint agrees(self, tuple args, object kwargs) noexcept:
+    cdef bint agrees(self, tuple args, object kwargs, bint of_any_size=False) noexcept:
         cdef int i
         self.failed = self.failed_entry = -1
         if PyTuple_GET_SIZE(args) != self.argument_count:
@@ -324,7 +319,7 @@ cdef class GuardCheck:
             self.failed = -2
             return False
         for i in range(self.record_count):
-            if not self.holds(&self.records[i], args, kwargs):
+            if not self.holds(&self.records[i], args, kwargs, of_any_size):
                 self.failed = i
                 return False
         if not self.are_distinct():
@@ -341,7 +336,7 @@ cdef class GuardCheck:
                 and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == 0)
                 and default_float() == self.default_dtype and not is_meta_by_default() and not are_modes_anywhere())
 
-    cdef bint holds(self, Record* record, tuple args, object kwargs) noexcept:
+    cdef bint holds(self, Record* record, tuple args, object kwargs, bint of_any_size) noexcept:
         """Fetch what a record is about, and compare it."""
         cdef PyObject* container = record.container if record.slot < 0 else self.slots[record.slot]
         cdef PyObject* found
@@ -349,7 +344,7 @@ cdef class GuardCheck:
         if kind == LOOKUPS:
             return self.finds(record, container)
         elif kind == TENSOR:
-            return is_like(container, &self.tensors[record.number], self.of_any_size)
+            return is_like(container, &self.tensors[record.number], of_any_size)
         elif kind == ENTRIES:
             return self.has_entries(record, container)
         elif kind == OBJECT:

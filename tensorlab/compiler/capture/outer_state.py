@@ -277,9 +277,7 @@ class OuterState:
         reason = refusal_of_module(name)
         if reason is not None and not is_of_tensorlab(name):
             self.refuse(f"uses the module {name}, which {reason}")
-        elif self.assigns or not is_of_tensorlab(
-            name
-        ):  # what tensorlab's modules have is trusted to stay
+        elif self.assigns or not is_of_tensorlab(name):  # whose own modules are trusted to stay
             self.reach_attributes(thing)
 
     def reach_attributes(self, thing, attributes=None):
