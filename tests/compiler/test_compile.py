@@ -22,12 +22,7 @@ from tensorlab.compiler.cannot_compile import CannotCompile
 F = nn.functional
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch.compiler.reset()
-    yield
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def equal(x, y):

@@ -12,10 +12,7 @@ PARTS = ["chunk", "sort", "dropout", "int(", "cat(", "mean(", "softmax", "layer_
 WRITES = ["a.add_", "b.mul_", "a[1] =", "a.t()[0].zero_", "b.copy_"]
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    yield
-    tensorlab.compiler.reset()
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 @pytest.mark.parametrize("first", range(0, 120, 20))

@@ -13,12 +13,7 @@ from tensorlab.compiler.program import Settings
 F = nn.functional
 
 
-@pytest.fixture(autouse=True)
-def fresh():
-    torch.manual_seed(0)
-    torch.compiler.reset()
-    yield
-    torch.compiler.reset()
+pytestmark = pytest.mark.usefixtures("fresh")
 
 
 def made(monkeypatch, times):

@@ -1,9 +1,11 @@
 """The loop IR: what a kernel does, as a few kinds of statement that print as C99.
 
-    Declare     const float x0 = in0[i];          a value: an element that is loaded, what an op
-    computes Assign      total_1 += mul_2;                 an accumulator's next value Store
-    out0[i] = mul_2; Loop        for (int64_t i = begin; i < end; i++) { ... } If          if
-    (is_unusual) { ... } Function    the kernel, with the ABI of plan.pyx
+    Declare     const float x0 = in0[i];    a value: an element that is loaded, what an op computes
+    Assign      total_1 += mul_2;           an accumulator's next value
+    Store       out0[i] = mul_2;
+    Loop        for (int64_t i = begin; i < end; i++) { ... }
+    If          if (is_unusual) { ... }
+    Function    the kernel, with the ABI of plan.pyx
 
 Expressions are C text: they are built once, from the table in expressions.py, and nothing takes them
 apart again.
