@@ -69,8 +69,7 @@ def compile(
     backend : "tensorlab", "aot_eager", "eager", or a function of (GraphModule, example inputs) that returns a function
     mode : "default", "reduce-overhead", "max-autotune" or "max-autotune-no-cudagraphs"
     options : dict; `recompute` (bool) computes pointwise ops again in backward rather than saving
-    them, `code` (bool) says
-        whether C is generated, `without` names passes that are left out
+        them, `code` (bool) says whether C is generated, `without` names passes that are left out
     disable : bool, whether to return `model` as it is
 
     Returns

@@ -79,9 +79,8 @@ class Module(Hooked, Stateful):
 
     training: bool
     dump_patches = False
-    _compiler: staticmethod | None = (
-        None  # function of (module, ...); tensorlab.compiler, which lies above, gives it
-    )
+    # function of (module, ...); tensorlab.compiler, which lies above, gives it
+    _compiler: staticmethod | None = None
     _version = 1  # of the layout of the state dict, for subclasses that change theirs
 
     def __init__(self):
