@@ -245,6 +245,7 @@ def test_segments_in_use_are_few():
     for batch in batches:
         del batch
     assert 1 <= len(batches.workers[0].receiver.segments) <= 4
+    assert not batches.workers[0].receiver.held
     batches.close()
 
 
