@@ -351,6 +351,15 @@ def test_an_error_says_what_the_file_does(what, message):
         tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
 
 
+def test_a_hundred_tuples_in_each_other_are_read():
+    deep = tensorlab.load(in_a_file(b"\x80\x02)" + b"\x85" * 99 + b"."))
+    for _ in range(99):
+        (deep,) = deep
+    assert deep == ()
+    with pytest.raises(FileFormatError, match="deeper than 100"):
+        tensorlab.load(in_a_file(b"\x80\x02)" + b"\x85" * 100 + b"."))
+
+
 class Callable:
     def __call__(self):
         pytest.fail("an object of an allowed class was called")
