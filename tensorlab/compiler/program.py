@@ -9,6 +9,7 @@ Each has `compute(inputs)`, which writes to no tensor of the program, and `finis
 outputs)`, which writes what is to be written and returns the result. `make_program` chooses.
 """
 
+import contextlib
 import functools
 import itertools
 import warnings
@@ -95,7 +96,11 @@ def make_program(trace, settings, inputs=None):
         return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings, inputs)
-    return Differentiable(functional, whole, settings, inputs)
+    program = Differentiable(functional, whole, settings, inputs)
+    if settings.code and not settings.tune and not any(one.kernels for one in program.pieces):
+        with contextlib.suppress(CannotCompile):  # nothing was fused: the ops' own nodes have less to do
+            return ByCalls(functional, wants_grad)
+    return program
 
 
 def inputs_with_grad(trace):
@@ -222,11 +227,18 @@ def warn_once(error):
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
 def direct_result(functional):
-    """The number of the plan's output that is the whole result of a call; None if there is more to do."""
-    if functional.writes or not isinstance(functional.structure, Slot):
+    """The number of the plan's output that is the whole result of a call, or a tuple of numbers if that is a tuple.
+
+    None if there is more to do.
+    """
+    structure, is_tuple = functional.structure, type(functional.structure) is tuple
+    slots = structure if is_tuple else (structure,)
+    if functional.writes or not all(isinstance(one, Slot) for one in slots):
         return None
-    (result,) = functional.results
-    return result.index if result.kind == "made" and not result.views else None
+    results = [functional.results[one.position] for one in slots]
+    if any(one.kind != "made" or one.views for one in results):
+        return None
+    return tuple([one.index for one in results]) if is_tuple else results[0].index
 
 
 class Straight:
@@ -251,7 +263,7 @@ class ByCalls:
 
     def __init__(self, functional, wants_grad):
         check_histories(functional, wants_grad)
-        self.functional = functional
+        self.functional, self.direct = functional, direct_result(functional)
         self.plan = build_plan(functional.graph, records=True)
 
     def compute(self, inputs):

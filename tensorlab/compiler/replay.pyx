@@ -9,6 +9,8 @@ from tensorlab._core.modes cimport active_layers
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
 from tensorlab.compiler.plan cimport Plan
 
+from tensorlab.random import get_rng_state, set_rng_state
+
 cdef bint off = False
 
 
@@ -44,15 +46,33 @@ cdef class Entry:
     # one of these two, if its calls go the short way:
     cdef Plan plan
     cdef Differentiation plans
-    cdef int direct             # the result is this output
+    cdef int direct             # the result is this output,
+    cdef tuple several          # or these, as a tuple
+    cdef bint draws_random
 
     def __cinit__(self, trace, program):
         self.trace, self.program, self.paths = trace, program, 1
-        self.match = trace.guards.match
-        direct = None if trace.draws_random else getattr(program, "direct", None)
+        self.match, self.draws_random = trace.guards.match, trace.draws_random
+        direct = getattr(program, "direct", None)
         if direct is not None:
-            self.direct = direct
+            if isinstance(direct, tuple):
+                self.several = direct
+            else:
+                self.direct = direct
             self.plan, self.plans = getattr(program, "plan", None), getattr(program, "plans", None)
+
+    cdef object compute(self, list inputs):
+        """What a call returns. If there is an error, it has written nothing, and has drawn no random numbers."""
+        cdef object state = get_rng_state() if self.draws_random else None
+        cdef list outputs
+        try:
+            outputs = run_forward(self.plans, inputs) if self.plan is None else self.plan.execute(inputs)
+        except Exception:
+            if state is not None:
+                set_rng_state(state)
+            raise
+        self.calls += 1
+        return outputs[self.direct] if self.several is None else tuple([outputs[i] for i in self.several])
 
 
 @cython.final
@@ -78,10 +98,7 @@ cdef class Replay:
                 inputs = entry.match(args, kwargs)
                 if inputs is not None:
                     try:
-                        result = (run_forward(entry.plans, <list?>inputs) if entry.plan is None
-                                  else entry.plan.execute(<list?>inputs))[entry.direct]
-                    except Exception:       # nothing has been written
+                        return entry.compute(<list?>inputs)
+                    except Exception:
                         break               # the long way finds the error that the program expects
-                    entry.calls += 1
-                    return result
         return self.long_way(args, kwargs)
