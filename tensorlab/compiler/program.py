@@ -221,21 +221,34 @@ def warn_once(error):
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
-def direct_result(functional):
-    """The number of the plan's output that is the whole result of a call; None if there is more to do."""
-    if functional.writes or not isinstance(functional.structure, Slot):
+def direct_results(functional):
+    """The number of the plan's output that is the result of a call, or a tuple of them if that is a tuple.
+
+    None if `functional.finish` has more to do than to take them.
+    """
+    structure = functional.structure
+    slots = structure if type(structure) is tuple else (structure,)
+    if not all(isinstance(one, Slot) for one in slots):
         return None
-    (result,) = functional.results
-    return result.index if result.kind == "made" and not result.views else None
+    results = [functional.results[one.position] for one in slots]
+    if any(one.kind != "made" or one.views for one in results):
+        return None
+    numbers = tuple([one.index for one in results])
+    return numbers if type(structure) is tuple else numbers[0]
 
 
-class Straight:
-    """One plan, without gradients."""
+class OnePlan:
+    """A program that is one plan; `plan` is set by those that inherit it.
 
-    def __init__(self, functional, settings, inputs=None):
+    Attributes
+    ----------
+    direct : what `direct_results` gives
+    written : numbers of the inputs that are written over when the plan has run
+    """
+
+    def __init__(self, functional):
         self.functional = functional
-        self.pieces = make_pieces([functional.graph], settings, [inputs])
-        self.plan, self.direct = self.pieces[0].plan, direct_result(functional)
+        self.direct, self.written = direct_results(functional), functional.written
 
     def compute(self, inputs):
         return self.plan.run(inputs)
@@ -244,21 +257,24 @@ class Straight:
         return self.functional.finish(inputs, outputs)
 
 
-class ByCalls:
+class Straight(OnePlan):
+    """One plan, without gradients."""
+
+    def __init__(self, functional, settings, inputs=None):
+        super().__init__(functional)
+        self.pieces = make_pieces([functional.graph], settings, [inputs])
+        self.plan = self.pieces[0].plan
+
+
+class ByCalls(OnePlan):
     """The calls of the graph, recorded by autograd one by one."""
 
     pieces = ()
 
     def __init__(self, functional, wants_grad):
         check_histories(functional, wants_grad)
-        self.functional = functional
+        super().__init__(functional)
         self.plan = build_plan(functional.graph, records=True)
-
-    def compute(self, inputs):
-        return self.plan.run(inputs)
-
-    def finish(self, inputs, outputs):
-        return self.functional.finish(inputs, outputs)
 
 
 class Differentiable:
@@ -266,7 +282,7 @@ class Differentiable:
 
     def __init__(self, functional, whole, settings, inputs=None):
         self.functional, self.whole, self.settings = functional, whole, settings
-        self.direct = direct_result(functional)
+        self.direct, self.written = direct_results(functional), functional.written
         self.backward = copy_of(whole.backward)  # before passes fold what depends on a tangent
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
         likes = [node.meta["val"] for node in tangents]
