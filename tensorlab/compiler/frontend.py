@@ -20,7 +20,7 @@ from .logs import log
 from .passes.running import checks_passes
 from .replay import Entry, Replay, replays_are_off, turn_replays_off
 
-__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
+__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "replay_for", "set_stance"]
 
 REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
 RECORDINGS = 8  # of one function, before it is asked whether they are of use
@@ -51,7 +51,7 @@ class Compiled:
         self.function, self.backend, self.on_break = function, backend, on_break
         self.fullgraph, self.settings = fullgraph, settings
         self.lock = threading.RLock()
-        self.replay = Replay(function, self.record, self.failed)
+        self.replay = Replay(self)
         self.clear()
 
     def clear(self):
@@ -206,21 +206,26 @@ def caller_level():
 every: weakref.WeakSet = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
-def compile_function(function, backend, fullgraph, settings, on_break=None):
-    """Return a function that does what `function` does, recorded and replayed.
+def replay_for(function, backend, fullgraph, settings, on_break=None):
+    """Return a Replay, whose calls do what those of `function` do, recorded and replayed.
 
     `on_break(modules)` is called when it turns out that calls of the function can't be recorded, with the modules
     that they may call.
     """
     compiled = Compiled(function, backends.find(backend), fullgraph, settings, on_break)
     every.add(compiled)
-    replay = compiled.replay
+    return compiled.replay
+
+
+def compile_function(function, *how):
+    """The same as a function, with the name and the docstring of `function`."""
+    replay = replay_for(function, *how)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        return replay(args, kwargs)
+        return replay(*args, **kwargs)
 
-    wrapper.compiled = compiled
+    wrapper.compiled = replay.compiled
     return wrapper
 
 

@@ -92,29 +92,23 @@ cdef class Entry:
 cdef class Replay:
     """Calls of one function.
 
-    Parameters
-    ----------
-    function : callable
-    record : function(args, kwargs, Entry or None), which takes a call that nothing fits; the entry is one that knows the call
-        but for a value that Python looked at
-    failed : function(args, kwargs, exception), which takes a call whose replay raised an error
-
     Attributes
     ----------
+    compiled : Compiled, which knows the function, and takes calls that nothing fits and those whose replay raises an error
     entries : list of Entry; the newest first, but for those that came to the front as they were used
     as_python : int, calls that ran as Python without being replayed later
     """
 
+    cdef readonly object compiled
     cdef readonly list entries
     cdef public long as_python
-    cdef object function, record, failed
     cdef int misses             # calls in a row that nothing fitted, since nothing is recorded any more
     cdef int rest, longest      # how many of the next calls run as Python at once, and how many did so after the last miss
 
-    def __cinit__(self, function, record, failed):
-        self.entries, self.function, self.record, self.failed = [], function, record, failed
+    def __cinit__(self, compiled):
+        self.compiled, self.entries = compiled, []
 
-    def __call__(self, tuple args not None, dict kwargs not None):
+    def __call__(self, *args, **kwargs):
         cdef Generator generator = None
         cdef Entry entry, unseen = None
         cdef Place place
@@ -122,7 +116,7 @@ cdef class Replay:
         cdef int i = 0
         # a recorder is a layer, and takes in the calls inside
         if off or (active_layers and (entered_layers() or is_compiling())):
-            return self.function(*args, **kwargs)
+            return self.compiled.function(*args, **kwargs)
         if self.rest:
             self.rest -= 1
             return self.run_python(args, kwargs)
@@ -143,19 +137,19 @@ cdef class Replay:
                 if entry.draws_random:
                     return_to(generator, &place)
                 if not isinstance(error, Unseen):
-                    return self.failed(args, kwargs, error)
+                    return self.compiled.failed(args, kwargs, error)
                 if unseen is None:
                     unseen = entry
                 continue
             entry.calls += 1
             self.misses = self.longest = 0
             return entry.finish(inputs, outputs)
-        return self.record(args, kwargs, unseen)
+        return self.compiled.record(args, kwargs, unseen)
 
     def run_python(self, tuple args not None, dict kwargs not None):
         """Call the function itself."""
         self.as_python += 1
-        return self.function(*args, **kwargs)
+        return self.compiled.function(*args, **kwargs)
 
     def miss(self, tuple args not None, dict kwargs not None):
         """A call that nothing fits, and that is not recorded either: it runs as Python.
