@@ -87,7 +87,7 @@ class Compiled:
     def failed(self, args, kwargs, error):
         """A call whose replay raised an error: Python raises the one that the program expects, with its own lines."""
         log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
-        return self.replay.run_python(args, kwargs)
+        return self.replay.miss(args, kwargs)
 
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):

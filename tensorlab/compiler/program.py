@@ -95,7 +95,18 @@ def make_program(trace, settings, inputs=None):
         return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings, inputs)
-    return Differentiable(functional, whole, settings, inputs)
+    program = Differentiable(functional, whole, settings, inputs)
+    if is_one_op(functional, program.pieces):
+        try:
+            return ByCalls(functional, wants_grad, program.pieces[:1])
+        except LostHistory:
+            pass
+    return program
+
+
+def is_one_op(functional, pieces):
+    """Whether forward is a call of one op and nothing was generated: autograd does that with less effort than two plans."""
+    return len(calls_of(functional.graph)) == 1 and not any(piece.kernels for piece in pieces)
 
 
 def inputs_with_grad(trace):
@@ -269,11 +280,10 @@ class Straight(OnePlan):
 class ByCalls(OnePlan):
     """The calls of the graph, recorded by autograd one by one."""
 
-    pieces = ()
-
-    def __init__(self, functional, wants_grad):
+    def __init__(self, functional, wants_grad, pieces=()):
         check_histories(functional, wants_grad)
         super().__init__(functional)
+        self.pieces = pieces
         self.plan = build_plan(functional.graph, records=True)
 
 
@@ -362,7 +372,7 @@ class Branching:
         check_histories(functional, self.wants_grad)
         changed, end = add_path(self.root, functional.graph, self.inputs)
         self.ends[end] = functional
-        graphs = [graph_of(branch, self.inputs) for branch in changed]
+        graphs = [graph_of(branch) for branch in changed]
         if any(self.wants_grad):
             plans = [build_plan(graph, records=True) for graph in graphs]
         else:
