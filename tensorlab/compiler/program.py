@@ -105,7 +105,7 @@ def make_program(trace, settings, inputs=None):
 
 
 def is_one_op(functional, pieces):
-    """Whether forward is a call of one op and nothing was generated: autograd does that with less effort than two plans."""
+    """Whether forward is a call of one op and nothing was generated: autograd does that with less effort than plans."""
     return len(calls_of(functional.graph)) == 1 and not any(piece.kernels for piece in pieces)
 
 
