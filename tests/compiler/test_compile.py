@@ -725,6 +725,93 @@ def test_gradients_flow_through_written_arguments():
     assert equal(found, expected)
 
 
+# views that are made without grad mode, of a tensor that is computed from what requires grad
+VIEWS_WITHOUT_GRAD = {
+    "of a result of an op": lambda b: [b[1:]],
+    "of a view": lambda b: [b[1:][1:]],
+    "one of several": lambda b: [b.chunk(2)[1]],
+    "with its base": lambda b: [b[1:], b],
+    "two": lambda b: [b[1:], b[:2]],
+    "of no history": lambda b: [b.detach()[1:]],
+    "and no longer followed": lambda b: [b[1:].detach()],
+    "of what is computed there": lambda b: [(b + 1)[1:]],
+}
+
+
+@pytest.mark.parametrize("backend", ["tensorlab", "aot_eager", "eager"])
+@pytest.mark.parametrize("name", VIEWS_WITHOUT_GRAD)
+def test_a_view_made_under_no_grad_requires_grad_as_its_base_does(name, backend):
+    def f(a):
+        b = a * 2
+        with torch.no_grad():
+            return VIEWS_WITHOUT_GRAD[name](b)
+
+    def g(a):
+        b = a.sort()[0]
+        with torch.no_grad():
+            views = VIEWS_WITHOUT_GRAD[name](b)
+        return [*views, views[0].view(-1), views[0] * 3]
+
+    for function in (f, g):
+        facts = []
+        compiled = torch.compile(function, backend=backend)
+        compiled(torch.arange(4.0, requires_grad=True))
+        for one in (function, compiled):
+            a = torch.arange(4.0, requires_grad=True)
+            results = one(a)
+            for out in results:
+                if out.requires_grad:
+                    out.sum().backward(retain_graph=True)
+            assert not any(out.grad is not None for out in results if out.is_leaf)
+            facts.append(
+                (a.grad if a.grad is None else a.grad.tolist(),)
+                + tuple(
+                    (out.tolist(), out.requires_grad, out.is_leaf, out.grad_fn is None)
+                    for out in results
+                )
+            )
+        assert facts[0] == facts[1]
+        assert compiled.compiled.counts["replayed"] == 1
+
+
+def test_a_view_of_what_gets_its_history_by_a_write_is_returned_with_its_base():
+    def f(a):
+        b = torch.zeros(4)
+        b.add_(a)
+        with torch.no_grad():
+            return b[1:]
+
+    g = torch.compile(f)
+    for _ in range(2):
+        out = g(torch.ones(4, requires_grad=True))
+        assert (out.tolist(), out.requires_grad, out.is_leaf) == ([1, 1, 1], True, True)
+    assert g.compiled.counts["replayed"] == 1
+
+
+def without_grad(f, a):
+    with torch.no_grad():
+        return f(a)
+
+
+@pytest.mark.parametrize(
+    ("f", "requires_grad"),
+    [
+        (lambda a: without_grad(lambda a: (a * 2)[1:], a), True),
+        (lambda a: without_grad(lambda a: (a * 2).detach()[1:], a), True),
+        (lambda a: (a * 2)[1:], True),
+        (lambda a: without_grad(lambda b: b.detach(), a * 2), True),
+        (lambda a: without_grad(lambda b: b[1:], a * 2), False),
+    ],
+)
+def test_other_views_are_returned_as_they_are(f, requires_grad):
+    g, a = torch.compile(f), torch.ones(3, requires_grad=requires_grad)
+    g(a)
+    assert equal(g(a), f(a))
+    assert g.compiled.counts["replayed"] == 1
+    (entry,) = g.compiled.entries
+    assert [one.views for one in entry.program.functional.results] == [()]
+
+
 def test_a_compiled_function_refuses_to_be_differentiated_twice():
     g = torch.compile(lambda a: a.sin())
     for _ in range(2):
