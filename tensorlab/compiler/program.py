@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ..fx import Graph
 from ..ops.creation import empty_strided
-from ..random import get_rng_state, set_rng_state
+from ..random import default_generator, get_rng_state, set_rng_state
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
@@ -29,6 +29,7 @@ from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import PASSES, run_passes
 from .passes.running import checks_passes, interpret
+from .second_order import SecondOrder
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
@@ -95,7 +96,7 @@ def make_program(trace, settings, inputs=None):
         return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings, inputs)
-    program = Differentiable(functional, whole, settings, inputs)
+    program = Differentiable(functional, whole, wants_grad, settings, inputs, trace.generators)
     if is_one_op(functional, program.pieces):
         try:
             return ByCalls(functional, wants_grad, program.pieces[:1])
@@ -290,7 +291,7 @@ class ByCalls(OnePlan):
 class Differentiable:
     """Forward and backward as two plans."""
 
-    def __init__(self, functional, whole, settings, inputs=None):
+    def __init__(self, functional, whole, wants_grad, settings, inputs=None, generators=()):
         self.functional, self.whole, self.settings = functional, whole, settings
         self.direct, self.written = direct_results(functional), functional.written
         self.backward = copy_of(whole.backward)  # before passes fold what depends on a tangent
@@ -312,6 +313,8 @@ class Differentiable:
             places_of(gradients),
             len(gradients),
             functools.cache(self.backward_for),
+            functools.cache(lambda: SecondOrder(functional, whole.tangents, wants_grad, generators)),
+            default_generator in generators,
         )
 
     def backward_for(self, given):
