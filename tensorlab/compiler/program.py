@@ -97,7 +97,7 @@ def make_program(trace, settings, inputs=None):
     if whole is None:
         return Straight(functional, settings, inputs)
     program = Differentiable(functional, whole, wants_grad, settings, inputs, trace.generators)
-    if is_one_op(functional, program.pieces):
+    if settings.code and not settings.tune and is_one_op(functional, program.pieces):
         try:
             return ByCalls(functional, wants_grad, program.pieces[:1])
         except LostHistory:
@@ -313,7 +313,9 @@ class Differentiable:
             places_of(gradients),
             len(gradients),
             functools.cache(self.backward_for),
-            functools.cache(lambda: SecondOrder(functional, whole.tangents, wants_grad, generators)),
+            functools.cache(
+                lambda: SecondOrder(functional, whole.tangents, wants_grad, generators)
+            ),
             default_generator in generators,
         )
 

@@ -263,9 +263,18 @@ def test_one_op_is_recorded_by_autograd_itself():
     assert call.forward.compiled.counts["replayed"] == 1
 
 
-@pytest.mark.parametrize("f", [lambda a: a.exp(), lambda a: F.linear(a, a).sum(0)])
-def test_more_than_one_op_or_a_generated_loop_is_a_program_of_two_plans(f):
-    g, a = torch.compile(f), torch.randn(3, 3, requires_grad=True)
+@pytest.mark.parametrize(
+    ("f", "how"),
+    [
+        (lambda a: a.exp(), {}),
+        (lambda a: F.linear(F.linear(a, a), a), {}),
+        (lambda a: F.linear(a, a), {"backend": "aot_eager"}),
+        (lambda a: F.linear(a, a), {"options": {"code": False}}),
+        (lambda a: F.linear(a, a), {"mode": "max-autotune"}),  # which compares plans
+    ],
+)
+def test_more_than_one_op_or_a_generated_loop_is_a_program_of_two_plans(f, how):
+    g, a = torch.compile(f, **how), torch.randn(3, 3, requires_grad=True)
     g(a)
     (entry,) = g.compiled.entries
     assert type(entry.program) is Differentiable
