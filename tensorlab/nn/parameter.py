@@ -154,10 +154,8 @@ class _Uninitialized:
         return f"<{type(self).__name__}>"
 
     def __deepcopy__(self, memo):
-        if id(self) not in memo:
-            data = self.data
-            memo[id(self)] = type(self)(self.requires_grad, data.device, data.dtype)
-        return memo[id(self)]
+        data = self.data
+        return type(self)(self.requires_grad, data.device, data.dtype)
 
     def __reduce_ex__(self, protocol):
         data = self.data

@@ -265,8 +265,9 @@ def test_training_takes_the_same_steps(recompute):
         assert torch.allclose(a, b, atol=1e-5)
 
 
+@pytest.mark.parametrize("code", [True, False])
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop"])
-def test_a_whole_training_step_can_be_one_recording(name):
+def test_a_whole_training_step_can_be_one_recording(name, code):
     data, labels = torch.randn(8, 6), torch.randint(0, 3, (8,))
 
     def train(compiled):
@@ -281,13 +282,15 @@ def test_a_whole_training_step_can_be_one_recording(name):
             optimizer.step()
             return loss
 
-        call = torch.compile(step) if compiled else step
+        call = torch.compile(step, options={"code": code}) if compiled else step
         losses = [call(data, labels).item() for _ in range(10)]
         gradients = [one.grad for one in net.parameters()]
         return losses, [one.detach() for one in net.parameters()], gradients, call
 
     mine, others = train(True), train(False)
-    assert equal(mine[:3], others[:3])
+    # in generated code the sums of the bias's gradients have another order
+    tolerance = 1e-5 if code else 0
+    torch.testing.assert_close(mine[:3], others[:3], rtol=tolerance, atol=tolerance / 100)
     assert mine[3].compiled.counts["replayed"] >= 6
 
 

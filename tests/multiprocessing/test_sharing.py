@@ -345,6 +345,13 @@ def test_without_fallocate_a_file_has_its_size_too(monkeypatch):
     os.close(file)
 
 
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system lacks posix_fallocate")
+def test_the_bytes_of_a_new_file_are_there():
+    file = memory_file.new_file(1 << 20)
+    assert os.fstat(file).st_blocks * 512 >= 1 << 20  # with ftruncate there would be none
+    os.close(file)
+
+
 def test_what_is_available_is_counted_in_kibibytes(monkeypatch):
     facts = "MemTotal: 999999999 kB\nMemAvailable:  70000 kB\n"
     monkeypatch.setattr(memory_file, "open", lambda *a, **k: io.StringIO(facts), raising=False)

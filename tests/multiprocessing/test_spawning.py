@@ -1,5 +1,6 @@
 """spawn: processes that all succeed, and what is raised when one fails."""
 
+import contextlib
 import multiprocessing
 import os
 import pickle
@@ -222,6 +223,24 @@ def test_processes_end_with_their_program():
         assert time.monotonic() < end
         time.sleep(0.02)
     program.stdout.close()
+
+
+def test_a_signal_interrupts_the_function_and_is_noticed(monkeypatch):
+    seen, done = [], []
+    monkeypatch.setattr(spawning, "end_with_parent", seen.append)
+
+    def function(number):
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append(number)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):
+            spawning.run(function, 7, (), None)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done == []
+    assert seen[0].is_set()
 
 
 def test_a_signal_that_is_not_noticed_is_sent_again(monkeypatch):

@@ -179,6 +179,17 @@ def test_a_layer_starts_computes_and_differentiates_as_in_pytorch(name, args, kw
         assert_same_values(our_part.grad, their_part.grad, 1e-4)
 
 
+@pytest.mark.parametrize("axes", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["Constant", "Zero", "Reflection", "Replication", "Circular"])
+def test_one_number_pads_all_sides(kind, axes):
+    layer, value = getattr(nn, f"{kind}Pad{axes}d"), (1.5,) if kind == "Constant" else ()
+    one, each = layer(2, *value), layer((2,) * 2 * axes, *value)
+    assert one.padding == each.padding
+    x = tensorlab.randn((2, 3) + (5,) * axes)
+    assert one(x).shape == (2, 3) + (9,) * axes
+    assert tensorlab.equal(one(x), each(x))
+
+
 @pytest.mark.parametrize(("name", "args", "kwargs", "shape"), LAYERS, ids=str)
 def test_a_layer_prints_as_in_pytorch(name, args, kwargs, shape):
     assert repr(build(tensorlab, name, args, kwargs)) == repr(

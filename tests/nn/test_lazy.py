@@ -102,6 +102,15 @@ def test_copies_pickles_and_conversions_stay_lazy():
         assert not twin.requires_grad
 
 
+@pytest.mark.parametrize("kind", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_what_has_no_shape_yet_is_empty_and_is_copied_once(kind):
+    x = kind()
+    assert x.data.numel() == 0
+    both = copy.deepcopy([x, x])
+    assert type(both[0]) is kind
+    assert both[0] is both[1] is not x
+
+
 def test_an_uninitialized_parameter_refuses_to_compute_and_says_why():
     torch = require_torch()
     for T in (tensorlab, torch):

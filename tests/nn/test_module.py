@@ -220,6 +220,13 @@ def test_requires_grad_reaches_every_parameter():
     assert not any(parameter.requires_grad for parameter in model.parameters())
 
 
+def test_gradients_that_are_parts_of_one_tensor_become_zero():
+    module, whole = nn.Linear(2, 3), tensorlab.ones(9)
+    module.weight.grad, module.bias.grad = whole[:6].view(3, 2), whole[6:]
+    module.zero_grad(set_to_none=False)
+    assert whole.tolist() == [0] * 9
+
+
 @pytest.mark.parametrize("create_graph", [False, True])
 def test_zero_grad_forgets_gradients_or_fills_them(create_graph):
     module = nn.Linear(2, 1)

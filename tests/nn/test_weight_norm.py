@@ -70,3 +70,9 @@ def test_it_warns_that_there_is_a_newer_one():
         nn.utils.weight_norm(nn.Linear(2, 3))
     newer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
     newer.load_state_dict(nn.utils.weight_norm(nn.Linear(2, 3)).state_dict())
+
+
+def test_the_warning_names_the_line_that_calls():
+    with pytest.warns(FutureWarning, match="parametrizations.weight_norm") as told:
+        nn.utils.weight_norm(nn.Linear(2, 3))
+    assert told[0].filename == __file__

@@ -351,6 +351,15 @@ def test_an_error_says_what_the_file_does(what, message):
         tensorlab.load(in_a_file(b"\x80\x02" + ODD[what]))
 
 
+def test_a_hundred_tuples_in_each_other_are_read():
+    deep = tensorlab.load(in_a_file(b"\x80\x02)" + b"\x85" * 99 + b"."))
+    for _ in range(99):
+        (deep,) = deep
+    assert deep == ()
+    with pytest.raises(FileFormatError, match="deeper than 100"):
+        tensorlab.load(in_a_file(b"\x80\x02)" + b"\x85" * 100 + b"."))
+
+
 class Callable:
     def __call__(self):
         pytest.fail("an object of an allowed class was called")
@@ -363,6 +372,47 @@ def test_what_a_file_makes_is_not_called():
         assert isinstance(tensorlab.load(in_a_file(b"\x80\x02" + made + b".")), Callable)
         with pytest.raises(UnsafeGlobal, match="calls .*Callable.*which is not allowed"):
             tensorlab.load(in_a_file(b"\x80\x02" + made + b")R."))
+
+
+class Settings:
+    """What a program may allow; its attributes are set one by one."""
+
+
+class Width(Settings):
+    """The same with a method of its own for them."""
+
+    def __setstate__(self, state):
+        self.width = 2 * state["width"]
+
+
+@pytest.mark.parametrize("kind", [Settings, Width])
+def test_attributes_are_set_only_on_what_is_allowed(kind):
+    attributes = b"}" + text("width") + b"K\x03sb."
+    pickled = b"\x80\x02" + name(__name__, kind.__name__) + b")\x81" + attributes
+    with tensorlab.serialization.safe_globals([kind]):
+        assert tensorlab.load(in_a_file(pickled)).width == (6 if kind is Width else 3)
+        for other in ("a list", "a dict"):
+            start = b"\x80\x02" + {"a list": b"]", "a dict": b"}"}[other]
+            with pytest.raises(FileFormatError, match=f"the file changes {other}"):
+                tensorlab.load(in_a_file(start + attributes))
+
+
+def test_a_tensor_can_be_given_attributes():
+    pickled = tensor_of(0, [2], [1])[:-1] + b"}" + text("note") + b"K\x03sb."
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", pickled)
+        out.writestr("x/data/0", bytes(16))
+    file.seek(0)
+    found = tensorlab.load(file)
+    assert (found.tolist(), found.note) == ([0, 0], 3)
+
+
+def test_a_name_is_written_once():
+    data, _ = dumps([tensorlab.float32] * 5 + [tensorlab.ones(1), tensorlab.ones(2)])
+    assert [data.count(one) for one in (b"float32", b"FloatStorage", b"_rebuild_tensor_v2")] == [
+        1
+    ] * 3
 
 
 def test_a_header_with_another_name_is_refused():

@@ -200,6 +200,20 @@ def test_the_call_to_the_system_is_right(tmp_path):
         assert begin(file.fileno(), -1, 1 << 16, writing.SYNC_FILE_RANGE_WRITE) == -1
 
 
+class FullAtTheEnd(io.BytesIO):
+    """A file on a disk that has no room for the directory of a zip file."""
+
+    def write(self, data):
+        if bytes(data[:4]) == b"PK\1\2":
+            raise OSError(28, "No space left on device")
+        return super().write(data)
+
+
+def test_a_directory_that_can_not_be_written_is_an_error():
+    with pytest.raises(OSError, match="No space left"):
+        tensorlab.save([tensorlab.ones(3)], FullAtTheEnd())
+
+
 def test_a_pipe_is_written_from_front_to_back():
     value, (out, into) = large(), os.pipe()
     found = []

@@ -1,6 +1,7 @@
 """Guards: what has to be as it was for a trace to hold, as records that C checks."""
 
 from tensorlab._core.device import device
+from tensorlab._core.tensor import TensorBase
 
 from .guard_check import MISSING, GuardCheck, storage_of
 from .kinds import dict_of, is_of_tensorlab
@@ -225,8 +226,10 @@ class Guards:
             self.emit(thing)
 
     def emit_arguments(self, args, kwargs):
-        for index, value in enumerate(args):
-            self.fetch("argument", None, None, value, f"args[{index}]", index)
+        """Tensors first: of the recordings for many sizes, all but one are ruled out by a look at them."""
+        is_other = [not isinstance(value, TensorBase) for value in args]
+        for index in sorted(range(len(args)), key=is_other.__getitem__):
+            self.fetch("argument", None, None, args[index], f"args[{index}]", index)
         slot = self.new_slot("kwargs")
         if kwargs:
             self.add("keyword", None, "kwargs is given", how="type", expected=dict, out=slot)

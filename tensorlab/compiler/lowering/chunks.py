@@ -11,6 +11,7 @@ from tensorlab.compiler.lowering.pointwise import WORK_OF_A_THREAD, with_helpers
 from tensorlab.compiler.lowering.reductions import meta_vector
 from tensorlab.compiler.lowering.row_kernels import RowWriter
 from tensorlab.compiler.lowering.rows import BLOCK, RowProgram
+from tensorlab.compiler.lowering.side_by_side import KEPT, SideBySideWriter, rows_side_by_side
 from tensorlab.compiler.lowering.stages import waits
 from tensorlab.compiler.lowering.steps import Kernel
 from tensorlab.compiler.lowering.values import dtype_of
@@ -44,7 +45,7 @@ class ChunkWriter(RowWriter):
         is_deep = len(program.passes) != 2 or any(
             levels[node] for node, *_ in program.element_stores
         )
-        if is_deep or any(form[1] not in (0, 1) for form in self.forms):
+        if is_deep or any(form[1] not in (0, 1) for form in self.forms):  # also rows across memory
             raise NoMap
 
     def kernels(self, name):
@@ -181,8 +182,14 @@ def row_kernels(name, nodes, outputs):
 def writer_of(nodes, outputs):
     """Choose how a group is written, without doing it."""
     program = RowProgram(nodes, outputs)
-    is_long = program.loops.rows == 1 and program.loops.length > 2 * BLOCK
-    return (ChunkWriter if is_long else RowWriter)(program)
+    if program.loops.rows == 1 and program.loops.length > 2 * BLOCK:
+        return ChunkWriter(program)
+    writer = RowWriter(program)
+    if block := rows_side_by_side(writer):
+        return SideBySideWriter(RowProgram(nodes, outputs, KEPT // block), block)
+    if writer.runs_across_memory:
+        raise NoMap  # the eager kernels go through such rows in tiles
+    return writer
 
 
 def is_row_group(nodes):

@@ -41,6 +41,15 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """A new variable for what an earlier loop has put into a buffer."""
+
+    kind: str
+    name: str
+    buffer: str
+
+
+@dataclass(frozen=True)
 class Assign:
     """A variable that changes: an accumulator or an index."""
 

@@ -4,7 +4,16 @@ import math
 
 from tensorlab.compiler.lowering.c_types import STORED, c_type, loaded, stored
 from tensorlab.compiler.lowering.index_maps import NoMap, merge_all, op_name
-from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Function, If, Load, Loop, Store
+from tensorlab.compiler.lowering.loop_ir import (
+    Assign,
+    Declare,
+    Function,
+    If,
+    Kept,
+    Load,
+    Loop,
+    Store,
+)
 from tensorlab.compiler.lowering.pointwise import WORK_OF_A_THREAD, with_helpers
 from tensorlab.compiler.lowering.rows import BLOCK, MOST_BLOCKS
 from tensorlab.compiler.lowering.steps import Kernel
@@ -40,9 +49,14 @@ class RowWriter:
             (tuple(column[k] for _, column in outer), inner[0][1][k], form[-1])
             for k, form in enumerate(forms)
         ]
-        for outer_factors, step, _ in self.forms[: len(self.accesses)]:
-            if step > 1 and min((factor for factor in outer_factors if factor), default=2) < step:
-                raise NoMap  # rows that run across memory are for the eager kernels
+
+    @property
+    def runs_across_memory(self):
+        """Whether the rows of an operand lie closer to each other than the elements of one."""
+        return any(
+            step > 1 and min((factor for factor in outer if factor), default=2) < step
+            for outer, step, _ in self.forms[: len(self.accesses)]
+        )
 
     # -------------------------------------------------------------------------------------------- operands
     def number(self, name, value):
@@ -60,13 +74,17 @@ class RowWriter:
             lines.append(Declare(f"{STORED[dtype_of(node)]} *restrict", f"out{k}", place))
         return lines
 
+    def name_of(self, k):
+        """Return the name of the pointer of load or store number k."""
+        return f"p{k}" if k < len(self.accesses) else f"q{k - len(self.accesses)}"
+
     def pointers(self):
         """Pointers to where an operand's row begins."""
         lines = []
         for k, (factors, step, offset) in enumerate(self.forms):
             is_store = k >= len(self.accesses)
             j = k - len(self.accesses)
-            name = f"q{j}" if is_store else f"p{k}"
+            name = self.name_of(k)
             node = self.outputs[j] if is_store else self.accesses[k].node
             terms = [f"out{j}" if is_store else f"in{self.inputs.index(node)}"]
             if offset:
@@ -86,21 +104,23 @@ class RowWriter:
             return f"{name}[0]"
         return f"{name}[i * {self.strides[name]}]" if name in self.strides else f"{name}[i]"
 
+    def kept(self, buffer):
+        """Return the element of a buffer that belongs to an element of the row."""
+        return f"{buffer}[i]"
+
     def written(self, statements):
         """Statements with their loads spelled out."""
-        return [
-            Declare(
-                one.kind,
-                one.name,
-                loaded(
-                    self.element(f"p{one.access}", one.access),
-                    dtype_of(self.accesses[one.access].node),
-                ),
+        return [self.spelled_out(one) for one in statements]
+
+    def spelled_out(self, one):
+        if isinstance(one, Kept):
+            return Declare(one.kind, one.name, self.kept(one.buffer))
+        if isinstance(one, Load):
+            place = self.element(f"p{one.access}", one.access)
+            return Declare(
+                one.kind, one.name, loaded(place, dtype_of(self.accesses[one.access].node))
             )
-            if isinstance(one, Load)
-            else one
-            for one in statements
-        ]
+        return one
 
     # -------------------------------------------------------------------------------------------- passes
     def direct(self, one, body):
@@ -209,14 +229,16 @@ class RowWriter:
             *counters,
         ]
         body = [*head, Loop("row", "begin", "end", row)]
+        return [self.kernel(name, body, math.prod(self.sizes), self.length)]
+
+    def kernel(self, name, body, count, elements):
+        """The kernel of these statements, with `count` indices, of so many elements each."""
         made = ", ".join(op_name(node) for node in self.outputs)
         comment = f"Makes {made} of rows of {list(shape_of(self.outputs[0]))}."
-        function = Function(name, [comment], body)
-        rows = math.prod(self.sizes)
-        cost = (self.values.cost + len(self.stores)) * self.length
+        source = with_helpers(Function(name, [comment], body).text())
+        cost = (self.values.cost + len(self.stores)) * elements
         grain = max(1, WORK_OF_A_THREAD // max(cost, 1))
-        source = with_helpers(function.text())
-        return [Kernel(name, self.inputs, self.outputs, self.numbers, rows, grain, source)]
+        return Kernel(name, self.inputs, self.outputs, self.numbers, count, grain, source)
 
     def next_row(self, d, sizes):
         """Count the outer loops up: the last one first, with carry."""

@@ -18,7 +18,7 @@ import math
 from tensorlab.compiler.lowering import index_maps
 from tensorlab.compiler.lowering.c_types import c_type, is_floating, rounded
 from tensorlab.compiler.lowering.index_maps import NoMap, op_name
-from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Load
+from tensorlab.compiler.lowering.loop_ir import Assign, Declare, Kept, Load
 from tensorlab.compiler.lowering.reductions import expanded, reduced_dims, reduction_of
 from tensorlab.compiler.lowering.stages import WORDS
 from tensorlab.compiler.lowering.values import (
@@ -97,9 +97,8 @@ class RowValues(Values):
     def make(self, node, index_map):
         if (node, index_map) in self.buffers:
             name = self.new_name("kept")
-            self.body.append(
-                Declare(f"const {c_type(dtype_of(node))}", name, self.buffers[node, index_map])
-            )
+            kind = f"const {c_type(dtype_of(node))}"
+            self.body.append(Kept(kind, name, self.buffers[node, index_map]))
             return name
         if node in self.totals:
             if index_map != self.row_loops.row_map(shape_of(node)):
@@ -129,7 +128,7 @@ class Pass:
 
 
 class RowProgram:
-    """What a row kernel does, before its loops are written.
+    """What a row kernel does, before its loops are written. Rows of more than `most_kept` elements leave no buffers.
 
     Raises
     ------
@@ -137,9 +136,9 @@ class RowProgram:
         If the nodes cannot be one row kernel.
     """
 
-    def __init__(self, nodes, outputs):
+    def __init__(self, nodes, outputs, most_kept=BLOCK):
         shape, dims = next(found for found in map(reduced_dims, nodes) if found)
-        self.outputs = outputs
+        self.outputs, self.most_kept = outputs, most_kept
         self.expansions = {node: one for node in nodes if (one := expanded(node)) is not None}
         self.members = Members(nodes)
         self.levels, self.reductions = {}, {}
@@ -218,9 +217,9 @@ class RowProgram:
             name = result
         values.totals[node] = name
         same_type = reduction.dtype == dtype_of(reduction.source)
-        if self.loops.length <= BLOCK and same_type and not is_load:
+        if self.loops.length <= self.most_kept and same_type and not is_load:
             key = (reduction.source, self.loops.whole_map(shape_of(reduction.source)))
-            values.buffers[key] = f"{buffer}[i]"
+            values.buffers[key] = buffer
 
     def last(self):
         """The pass that writes outputs."""

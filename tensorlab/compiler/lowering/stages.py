@@ -14,7 +14,7 @@ arrays keep what later stages need.
 
 import re
 
-from tensorlab.compiler.lowering.loop_ir import Declare, Load, Store
+from tensorlab.compiler.lowering.loop_ir import Declare, Kept, Load, Store
 
 __all__ = ["WORDS", "divide", "waits"]
 
@@ -60,7 +60,7 @@ def divide(statements, costly, block):
 
 def waits(statements, costly):
     """Whether a costly function needs the result of another one."""
-    return any(places_of([one for one in statements if not isinstance(one, Load)], costly))
+    return any(places_of([one for one in statements if not isinstance(one, Load | Kept)], costly))
 
 
 def names_in(statement):

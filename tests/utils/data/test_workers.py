@@ -245,6 +245,7 @@ def test_segments_in_use_are_few():
     for batch in batches:
         del batch
     assert 1 <= len(batches.workers[0].receiver.segments) <= 4
+    assert not batches.workers[0].receiver.held
     batches.close()
 
 
@@ -256,9 +257,11 @@ def test_of_a_large_table_only_the_row_travels():
     assert len(rows[3].untyped_storage()) < 600_000
 
 
-def test_a_tensor_with_a_graph_is_refused():
+@pytest.mark.parametrize("part", [slice(None), slice(1)])
+def test_a_tensor_with_a_graph_is_refused(part):
     weight = tensorlab.ones(2, requires_grad=True)
-    loader = data.DataLoader(range(2), num_workers=1, collate_fn=lambda samples: weight * 2)
+    collate = lambda samples: (weight * 2)[part]
+    loader = data.DataLoader(range(2), num_workers=1, collate_fn=collate)
     with pytest.raises(RuntimeError, match=r"its graph stays here; detach\(\)"):
         next(iter(loader))
 
