@@ -1,6 +1,7 @@
 """Replay: which recording a call finds, what a replay leaves behind, and when a function is left alone."""
 
 import copy
+import threading
 
 import pytest
 from tensorlab._core.op import REGISTRY
@@ -9,6 +10,7 @@ from tensorlab.compiler.plan import CallStep, ItemStep, Plan, Slot
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab._core.recorder import Counter
 from tensorlab.compiler.program import ByCalls, Differentiable
 
 F = nn.functional
@@ -94,6 +96,31 @@ def test_a_stance_counts_no_calls(given_up):
             given_up(torch.ones(2), 3)
     assert given_up.compiled.counts == before
     assert is_replayed(given_up, 3)
+
+
+def test_a_layer_of_another_thread_does_not_matter():
+    g, a = torch.compile(lambda a: a * 2), torch.ones(2)
+    g(a)
+    entered, done = threading.Event(), threading.Event()
+
+    def hold_a_layer():
+        with Counter():
+            entered.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold_a_layer)
+    thread.start()
+    try:
+        assert entered.wait(10)
+        g(a)
+        assert g.compiled.counts == {"replayed": 1, "recorded": 1, "as Python": 0}
+    finally:
+        done.set()
+        thread.join()
+    with Counter() as counter:
+        g(a)
+    assert counter.counts == {"mul": 1}
+    assert g.compiled.counts == {"replayed": 1, "recorded": 1, "as Python": 0}
 
 
 def test_replays_that_fail_take_a_rest_too():
