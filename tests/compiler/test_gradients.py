@@ -172,6 +172,19 @@ def test_a_view_made_under_no_grad_requires_grad_as_its_base_does(name, backend)
         assert compiled.compiled.counts["replayed"] == 1
 
 
+def test_a_view_made_under_no_grad_of_a_view_made_before():
+    def f(a):
+        part = (a * 2)[1:]
+        with torch.no_grad():
+            return part[1:]
+
+    g = torch.compile(f)
+    for _ in range(2):
+        out = g(torch.ones(4, requires_grad=True))
+        assert (out.tolist(), out.requires_grad, out.is_leaf) == ([2, 2], True, True)
+    assert g.compiled.counts["replayed"] == 1
+
+
 def test_a_view_of_what_gets_its_history_by_a_write_is_returned_with_its_base():
     def f(a):
         b = torch.zeros(4)

@@ -290,14 +290,17 @@ def test_one_op_is_recorded_by_autograd_itself():
     assert call.forward.compiled.counts["replayed"] == 1
 
 
+WEIGHT = torch.randn(3, 3)
+
+
 @pytest.mark.parametrize(
     ("f", "how"),
     [
         (lambda a: a.exp(), {}),
-        (lambda a: F.linear(F.linear(a, a), a), {}),
-        (lambda a: F.linear(a, a), {"backend": "aot_eager"}),
-        (lambda a: F.linear(a, a), {"options": {"code": False}}),
-        (lambda a: F.linear(a, a), {"mode": "max-autotune"}),  # which compares plans
+        (lambda a: F.linear(F.linear(a, WEIGHT), WEIGHT), {}),
+        (lambda a: F.linear(a, WEIGHT), {"backend": "aot_eager"}),
+        (lambda a: F.linear(a, WEIGHT), {"options": {"code": False}}),
+        (lambda a: F.linear(a, WEIGHT), {"mode": "max-autotune"}),  # which compares plans
     ],
 )
 def test_more_than_one_op_or_a_generated_loop_is_a_program_of_two_plans(f, how):

@@ -227,6 +227,17 @@ def test_a_call_lets_go_of_its_inputs_when_backward_has_run():
     assert torch.live_tensors() == before
 
 
+def test_a_call_keeps_its_inputs_as_they_are():
+    g = torch.compile(lambda a: (a * 2).sin())
+    a = torch.ones(2, requires_grad=True)
+    g(a)
+    out = g(a).sum()
+    before = torch.live_tensors()
+    for _ in range(3):
+        torch.autograd.grad(out, a, create_graph=True)
+        assert torch.live_tensors() == before
+
+
 def test_a_long_chain_of_calls_is_freed():
     g = torch.compile(lambda a: (a * 0.5).sin())
     a = torch.ones(2, requires_grad=True)
