@@ -89,6 +89,16 @@ def test_reset_ends_a_rest(given_up):
     assert given_up.compiled.counts == {"replayed": 1, "recorded": 1, "as Python": 0}
 
 
+@pytest.mark.parametrize(("misses", "rest"), [(16, 0), (17, 1)])
+def test_after_a_reset_all_begins_anew(given_up, misses, rest):
+    for n in range(100, 130):
+        given_up(torch.ones(2), n)
+    torch.compiler.reset()
+    with pytest.warns(UserWarning, match="recorded 8 times"):
+        [given_up(torch.ones(2), n) for n in range(8 + misses)]
+    assert [is_replayed(given_up, 3) for _ in range(2)] == [False] * rest + [True] * (2 - rest)
+
+
 def test_a_stance_counts_no_calls(given_up):
     before = given_up.compiled.counts
     with torch.compiler.set_stance("force_eager"):
@@ -154,7 +164,7 @@ def test_what_a_failed_replay_has_drawn_is_drawn_again(drawn_before):
     table, good, bad = torch.randn(4, 3), torch.tensor([1, 2]), torch.tensor([1, 9])
 
     def f(i):
-        noise = torch.randn(5)
+        noise = torch.randn(5, dtype=torch.float64).float() + torch.rand(700)[:5]
         return F.embedding(i, table) + noise[:3]
 
     g, found = torch.compile(f), []
@@ -168,6 +178,23 @@ def test_what_a_failed_replay_has_drawn_is_drawn_again(drawn_before):
     for mine, other in zip(*found, strict=True):
         assert torch.equal(mine, other)
     assert g.compiled.counts == {"replayed": 0, "recorded": 1, "as Python": 1}
+
+
+def test_a_normal_number_that_waits_is_still_there_when_a_branch_is_not_known():
+    def f(a):
+        noise = torch.randn(3, dtype=torch.float64)
+        if a.sum() > 0:
+            return a + noise
+        return a - noise
+
+    g, found = torch.compile(f), []
+    g(torch.ones(3, dtype=torch.float64))
+    for function in (f, g):
+        torch.manual_seed(3)
+        torch.randn(1, dtype=torch.float64)
+        found.append(function(-torch.ones(3, dtype=torch.float64)))
+    assert torch.equal(*found)
+    assert g.compiled.counts == {"replayed": 0, "recorded": 2, "as Python": 0}
 
 
 def test_a_replay_draws_the_next_numbers():
