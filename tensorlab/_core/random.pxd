@@ -22,6 +22,15 @@ cdef class Generator:
     cdef double spare
     cdef int reseed(self, uint64_t seed) except -1
 
+cdef struct Place:                      # in a stream: what `draw` changes
+    uint32_t words[STATE_WORDS]
+    int next, left
+    bint has_spare
+    double spare
+
+cdef void note_place(Generator generator, Place* place) noexcept
+cdef void return_to(Generator generator, const Place* place) noexcept
+
 cpdef Generator default_generator()
 cdef Generator generator_or_default(object given, str where)
 

@@ -252,6 +252,21 @@ cdef class Generator:
         return f"Generator(device='cpu', initial_seed={self.seed_})"
 
 
+cdef void note_place(Generator generator, Place* place) noexcept:
+    """Write down where a stream is; quicker than `get_state`."""
+    memcpy(place.words, generator.words, sizeof(place.words))
+    place.next, place.left = generator.next, generator.left
+    place.has_spare, place.spare = generator.has_spare, generator.spare
+
+
+cdef void return_to(Generator generator, const Place* place) noexcept:
+    """Take a stream back to where it was."""
+    memcpy(generator.words, place.words, sizeof(place.words))
+    temper_words(generator.words, generator.outputs)
+    generator.next, generator.left = place.next, place.left
+    generator.has_spare, generator.spare = place.has_spare, place.spare
+
+
 cdef bytes state_of(Generator self):
     """The state as PyTorch lays it out."""
     cdef SavedState saved

@@ -2,8 +2,13 @@
 
 What an `autograd.Function` would do in Python is here in C, as a small network runs a few ops only. The inputs need gradients
 as they did when the function was recorded, which its guards have checked.
+
+The plan of backward has no history. Where backward is to be differentiated itself (`create_graph`), forward runs once more, op by
+op and recorded, from the same inputs and the same random numbers. So a node keeps the inputs, and where the generator was.
 """
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 
 from tensorlab._core.accumulate_grad cimport set_edges
 from tensorlab._core.graph cimport (
@@ -15,11 +20,11 @@ from tensorlab._core.graph cimport (
     set_sequence_number,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.saved cimport SavedTensor, free_saved, save_tensor
+from tensorlab._core.random cimport Place, default_generator, note_place, return_to
+from tensorlab._core.saved cimport SavedTensor, check_saved_tensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport TensorBase, alias, empty_strided_tensor
 from tensorlab.compiler.plan cimport Plan
 
-from tensorlab.errors import GradientError
 from tensorlab.ops.copying import copy_
 from tensorlab.ops.filling import zero_
 
@@ -31,8 +36,8 @@ cdef class Differentiation:
     """The plans of forward and backward, and how they fit together; the .pxd says what the fields are."""
 
     def __cinit__(self, Plan forward not None, Plan backward not None, int results, followed, likes, places, int inputs,
-                  partial):
-        self.partial = partial
+                  partial, second_order, bint draws_random):
+        self.partial, self.second_order, self.draws_random = partial, second_order, draws_random
         self.forward, self.backward, self.results, self.inputs = forward, backward, results, inputs
         self.followed, self.likes, self.places = tuple(followed), tuple(likes), tuple(places)
         if len(self.followed) != len(self.likes) or len(self.places) != len(backward.outputs):
@@ -52,9 +57,27 @@ cdef class Differentiation:
 @cython.final
 @cython.binding(False)
 cdef class CompiledFunctionBackward(Node):
-    """The node of one call. `saved` is a list of SavedTensors, or None when backward has freed them."""
+    """The node of one call. `saved` holds SavedTensors, and last a list of the inputs; None when backward has freed them."""
 
     cdef Differentiation plans
+    cdef unsigned long* versions    # of the inputs, at the time of the call
+    cdef bytes place                # of the default generator, before the call; None if it draws nothing
+
+    def __dealloc__(self):
+        PyMem_Free(self.versions)
+
+    cdef int keep_inputs(self, list inputs) except -1:
+        """Keep what a second forward would need; `saved` is a list by now."""
+        cdef TensorBase x
+        cdef int i
+        self.saved.append(inputs)
+        self.versions = <unsigned long*>PyMem_Malloc((len(inputs) + 1) * sizeof(unsigned long))
+        if self.versions == NULL:
+            raise MemoryError()
+        for i in range(<int>len(inputs)):
+            x = <TensorBase>inputs[i]
+            self.versions[i] = 0 if x.counter is None else x.counter.value
+        return 0
 
     cdef int release_saved(self) except -1:
         if self.saved is not None:
@@ -64,28 +87,47 @@ cdef class CompiledFunctionBackward(Node):
 
     cdef tuple apply(self, object grad, GraphTask task):
         cdef Differentiation plans = self.plans
-        cdef list inputs = [], given = [], gradients = [None] * plans.inputs
+        cdef list inputs = [], given = [], tangents = [], gradients = [None] * plans.inputs
         cdef Plan plan = plans.backward
         cdef tuple places = plans.places
         cdef int i, number
-        if task.create_graph:
-            raise GradientError("compile: a compiled function cannot be differentiated twice "
-                                "(create_graph=True); call the function itself, or wrap it in "
-                                "compiler.disable")
         if self.saved is None:
             raise already_released(self.label())
-        for one in self.saved:
-            inputs.append((<SavedTensor>one).restore(self))
-        for i in range(<int>len(plans.followed)):
-            number = plans.followed[i]
+        for number in plans.followed:
             one = grad if self.output_count == 1 else (None if grad is None else grad[number])
+            tangents.append(one)
             given.append(one is not None)
-            inputs.append(fit(one, <TensorBase>plans.likes[i]))
+        if task.create_graph:
+            return self.differentiably(tangents)
+        for i in range(<int>len(self.saved) - 1):
+            inputs.append((<SavedTensor>self.saved[i]).restore(self))
+        for i in range(<int>len(tangents)):
+            inputs.append(fit(tangents[i], <TensorBase>plans.likes[i]))
         if False in given:                  # results that the program has not used
             plan, places = plans.partial(tuple(given))
         for number, one in zip(places, plan.execute(inputs)):
             gradients[number] = one
         return tuple(gradients)
+
+    cdef tuple differentiably(self, list tangents):
+        """The gradients with a history of their own, from a forward that is recorded."""
+        cdef Place now
+        cdef TensorBase x
+        cdef list inputs = self.saved[len(self.saved) - 1]
+        cdef int i
+        again = self.plans.second_order()
+        for i in again.needed:
+            x = <TensorBase>inputs[i]
+            if x.counter is not None:
+                check_saved_tensor(x, self.versions[i], False, False, self)
+        if self.place is None:
+            return again.gradients(inputs, tangents)
+        note_place(default_generator(), &now)
+        try:
+            return_to(default_generator(), <const Place*>PyBytes_AS_STRING(self.place))
+            return again.gradients(inputs, tangents)
+        finally:
+            return_to(default_generator(), &now)
 
 
 cdef TensorBase fit(object grad, TensorBase like):
@@ -104,13 +146,19 @@ cdef TensorBase fit(object grad, TensorBase like):
 
 cdef list run_forward(Differentiation plans, list inputs):
     cdef CompiledFunctionBackward node
-    cdef list outputs = plans.forward.execute(inputs), results = outputs[:plans.results], metadata
+    cdef list outputs, results, metadata
     cdef TensorBase out
+    cdef bytes place = None
     cdef int i
+    if plans.draws_random:
+        place = PyBytes_FromStringAndSize(NULL, sizeof(Place))
+        note_place(default_generator(), <Place*>PyBytes_AS_STRING(place))
+    outputs = plans.forward.execute(inputs)
+    results = outputs[:plans.results]
     if not thread_state().grad_enabled:
         return results
     node = CompiledFunctionBackward.__new__(CompiledFunctionBackward)
-    node.plans = plans
+    node.plans, node.place = plans, place
     set_edges(node, inputs)
     set_sequence_number(node)
     metadata = [None] * plans.results
@@ -123,6 +171,7 @@ cdef list run_forward(Differentiation plans, list inputs):
     for i in plans.followed:
         set_history(<TensorBase>results[i], node, i)
     node.saved = [save(node, one, results, outputs) for one in outputs[plans.results:]]
+    node.keep_inputs(inputs)
     return results
 
 

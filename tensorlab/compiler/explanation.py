@@ -46,13 +46,13 @@ def explain(f, *, backend="tensorlab", mode=None, options=None):
 
     def explain_call(*args, **kwargs):
         compiled = Compiled(function, find(backend), False, settings_for(mode, options))
-        result = compiled.replay(args, kwargs)
+        result = compiled.replay(*args, **kwargs)
         while not compiled.counts["replayed"] and compiled.recorded + compiled.as_python < ATTEMPTS:
-            compiled.replay(args, kwargs)
+            compiled.replay(*args, **kwargs)
         times = None
         if compiled.counts["replayed"]:
             eager = [seconds(lambda: function(*args, **kwargs)) for _ in range(ROUNDS)]
-            fused = [seconds(lambda: compiled.replay(args, kwargs)) for _ in range(ROUNDS)]
+            fused = [seconds(lambda: compiled.replay(*args, **kwargs)) for _ in range(ROUNDS)]
             times = statistics.median(eager), statistics.median(fused)
         return Explanation(compiled, result, times)
 

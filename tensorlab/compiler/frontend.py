@@ -11,18 +11,16 @@ import threading
 import warnings
 import weakref
 
-from .._core.layers import entered_layers
 from ..nn.module import Module
 from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
-from .capture import Refusal, is_compiling, record
+from .capture import Refusal, record
 from .logs import log
 from .passes.running import checks_passes
 from .replay import Entry, Replay, replays_are_off, turn_replays_off
-from .tree import Unseen
 
-__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "set_stance"]
+__all__ = ["Compiled", "Unsupported", "compile_function", "forget", "replay_for", "set_stance"]
 
 REFUSALS = 3  # of one function, until its calls run as Python; what a first call sets up may hold afterwards
 RECORDINGS = 8  # of one function, before it is asked whether they are of use
@@ -53,14 +51,14 @@ class Compiled:
         self.function, self.backend, self.on_break = function, backend, on_break
         self.fullgraph, self.settings = fullgraph, settings
         self.lock = threading.RLock()
-        self.replay = Replay(self.long_way)
+        self.replay = Replay(self)
         self.clear()
 
     def clear(self):
         """Forget all recordings."""
-        self.replay.entries.clear()
+        self.replay.clear()
         self.refusals, self.has_warned = [], False
-        self.recorded = self.resized = self.as_python = self.dropped = 0
+        self.recorded = self.resized = self.dropped = 0
 
     @property
     def name(self):
@@ -72,8 +70,12 @@ class Compiled:
 
     @property
     def entries(self):
-        """The recordings, the newest first."""
+        """The recordings, the newest first, but for those that came to the front as they were used."""
         return self.replay.entries
+
+    @property
+    def as_python(self):
+        return self.replay.as_python
 
     @property
     def counts(self):
@@ -82,42 +84,16 @@ class Compiled:
         return {"replayed": replayed, "recorded": self.recorded, "as Python": self.as_python}
 
     # ------------------------------------------------------------ a call
-    def long_way(self, args, kwargs):
-        """A call that needs more than the guards and the plan of a recording."""
-        if replays_are_off() or is_compiling() or entered_layers():
-            return self.function(*args, **kwargs)
-        unseen = None
-        for entry in self.entries:
-            inputs = entry.trace.guards.match(args, kwargs)
-            if inputs is None:
-                continue
-            state = get_rng_state() if entry.trace.draws_random else None
-            try:
-                outputs = entry.program.compute(inputs)
-            except Unseen:
-                unseen = unseen or entry
-            except Exception as error:
-                what = f"{type(error).__name__}: {error}"
-                log("recompiles", f"{self.name}: a replay raised {what}")
-                # Nothing has been written. Python raises the error that the program expects,
-                # with its own lines.
-                restore(state)
-                return self.run_python(args, kwargs)
-            else:
-                entry.calls += 1
-                return entry.program.finish(inputs, outputs)
-            restore(state)
-        return self.record(args, kwargs, unseen)
-
-    def run_python(self, args, kwargs):
-        self.as_python += 1
-        return self.function(*args, **kwargs)
+    def failed(self, args, kwargs, error):
+        """A call whose replay raised an error: Python raises the one that the program expects, with its own lines."""
+        log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
+        return self.replay.miss(args, kwargs)
 
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):
         """Run the Python, and keep what it did for later calls."""
         if len(self.refusals) >= REFUSALS:
-            return self.run_python(args, kwargs)
+            return self.replay.miss(args, kwargs)
         resized = unseen is None and self.is_resized(args, kwargs)
         what = self.keeps_changing(unseen, resized)
         if what is not None:
@@ -125,7 +101,7 @@ class Compiled:
                 f"was recorded {self.recorded} times, as {what} kept changing; other calls run as Python from now "
                 "on. TENSORLAB_LOGS=recompiles shows why"
             )
-            return self.run_python(args, kwargs)
+            return self.replay.miss(args, kwargs)
         for entry in self.entries if unseen is None else ():
             log(
                 "recompiles",
@@ -134,7 +110,7 @@ class Compiled:
         result, trace = record(self.function, args, kwargs)
         if isinstance(trace, Refusal):
             self.refuse(trace)
-            self.as_python += 1
+            self.replay.as_python += 1
             return result
         self.recorded += 1
         self.resized += resized
@@ -217,11 +193,6 @@ class Compiled:
         return entry.paths < PATHS and entry.calls >= WORTH * entry.paths
 
 
-def restore(state):
-    if state is not None:
-        set_rng_state(state)
-
-
 def caller_level():
     """The stack level of the first frame outside of this package, for warnings."""
     package = __name__.partition(".")[0]
@@ -235,21 +206,26 @@ def caller_level():
 every: weakref.WeakSet = weakref.WeakSet()  # each Compiled of the process, for `forget`
 
 
-def compile_function(function, backend, fullgraph, settings, on_break=None):
-    """Return a function that does what `function` does, recorded and replayed.
+def replay_for(function, backend, fullgraph, settings, on_break=None):
+    """Return a Replay, whose calls do what those of `function` do, recorded and replayed.
 
     `on_break(modules)` is called when it turns out that calls of the function can't be recorded, with the modules
     that they may call.
     """
     compiled = Compiled(function, backends.find(backend), fullgraph, settings, on_break)
     every.add(compiled)
-    replay = compiled.replay
+    return compiled.replay
+
+
+def compile_function(function, *how):
+    """The same as a function, with the name and the docstring of `function`."""
+    replay = replay_for(function, *how)
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        return replay(args, kwargs)
+        return replay(*args, **kwargs)
 
-    wrapper.compiled = compiled
+    wrapper.compiled = replay.compiled
     return wrapper
 
 

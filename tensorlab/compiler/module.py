@@ -9,7 +9,7 @@ import itertools
 
 from ..nn.container import ModuleDict, ModuleList
 from ..nn.module import Module
-from .frontend import compile_function
+from .frontend import compile_function, replay_for
 
 __all__ = ["OptimizedModule", "compile_function_or_modules", "compile_module"]
 
@@ -59,7 +59,7 @@ def compiled_call(module, backend, fullgraph, settings):
     def compile_parts(modules):
         compile_modules(parts_of(module), backend, settings)
 
-    return compile_function(module._call_as_python, backend, fullgraph, settings, compile_parts)
+    return replay_for(module._call_as_python, backend, fullgraph, settings, compile_parts)
 
 
 def compile_function_or_modules(function, backend, fullgraph, settings):

@@ -72,6 +72,11 @@ cdef inline TensorBase as_tensor(object value):
     return <TensorBase>value
 
 
+cdef inline object as_input(object value):
+    """`value`, which a plan is given: a tensor, or the results of a call of another plan, for an ItemStep to take from."""
+    return value if isinstance(value, (tuple, list)) else as_tensor(value)
+
+
 # ---------------------------------------------------------------- steps
 @cython.binding(False)
 @cython.auto_pickle(False)
@@ -289,7 +294,7 @@ cdef class Plan:
 
     Parameters
     ----------
-    inputs : int, how many tensors come in; they are in the first slots
+    inputs : int, how many tensors come in (or tuples of them, the results of one call); they are in the first slots
     slots : int, how many slots there are
     steps : list of Step
     outputs : sequence of slot numbers; what `run` returns
@@ -343,7 +348,7 @@ cdef class Plan:
         grad_mode = set_grad_mode(False)
         try:
             for i in range(self.inputs):
-                put(slots, i, as_tensor(inputs[i]))
+                put(slots, i, as_input(inputs[i]))
             for one in self.steps:
                 step = <Step>one
                 if self.records:

@@ -9,7 +9,6 @@ Each has `compute(inputs)`, which writes to no tensor of the program, and `finis
 outputs)`, which writes what is to be written and returns the result. `make_program` chooses.
 """
 
-import contextlib
 import functools
 import itertools
 import warnings
@@ -17,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from ..fx import Graph
 from ..ops.creation import empty_strided
-from ..random import get_rng_state, set_rng_state
+from ..random import default_generator, get_rng_state, set_rng_state
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
@@ -30,6 +29,7 @@ from .logs import log
 from .lowering.schedule import Call, Kernel, schedule
 from .passes import PASSES, run_passes
 from .passes.running import checks_passes, interpret
+from .second_order import SecondOrder
 from .toolchain import ToolchainError, load
 from .tree import Branch, add_path, graph_of, run_tree
 
@@ -96,11 +96,18 @@ def make_program(trace, settings, inputs=None):
         return ByCalls(functional, wants_grad)
     if whole is None:
         return Straight(functional, settings, inputs)
-    program = Differentiable(functional, whole, settings, inputs)
-    if settings.code and not settings.tune and not any(one.kernels for one in program.pieces):
-        with contextlib.suppress(CannotCompile):  # nothing was fused: the ops' own nodes have less to do
-            return ByCalls(functional, wants_grad)
+    program = Differentiable(functional, whole, wants_grad, settings, inputs, trace.generators)
+    if settings.code and not settings.tune and is_one_op(functional, program.pieces):
+        try:
+            return ByCalls(functional, wants_grad, program.pieces[:1])
+        except LostHistory:
+            pass
     return program
+
+
+def is_one_op(functional, pieces):
+    """Whether forward is a call of one op and nothing was generated: autograd does that with less effort than plans."""
+    return len(calls_of(functional.graph)) == 1 and not any(piece.kernels for piece in pieces)
 
 
 def inputs_with_grad(trace):
@@ -226,59 +233,67 @@ def warn_once(error):
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
-def direct_result(functional):
-    """The number of the plan's output that is the whole result of a call, or a tuple of numbers if that is a tuple.
+def direct_results(functional):
+    """The number of the plan's output that is the result of a call, or a tuple of them if that is a tuple.
 
-    None if there is more to do.
+    None if `functional.finish` has more to do than to take them.
     """
-    structure, is_tuple = functional.structure, type(functional.structure) is tuple
-    slots = structure if is_tuple else (structure,)
-    if functional.writes or not all(isinstance(one, Slot) for one in slots):
+    structure = functional.structure
+    slots = structure if type(structure) is tuple else (structure,)
+    if not all(isinstance(one, Slot) for one in slots):
         return None
     results = [functional.results[one.position] for one in slots]
     if any(one.kind != "made" or one.views for one in results):
         return None
-    return tuple([one.index for one in results]) if is_tuple else results[0].index
+    numbers = tuple([one.index for one in results])
+    return numbers if type(structure) is tuple else numbers[0]
 
 
-class Straight:
+class OnePlan:
+    """A program that is one plan; `plan` is set by those that inherit it.
+
+    Attributes
+    ----------
+    direct : what `direct_results` gives
+    written : numbers of the inputs that are written over when the plan has run
+    """
+
+    def __init__(self, functional):
+        self.functional = functional
+        self.direct, self.written = direct_results(functional), functional.written
+
+    def compute(self, inputs):
+        return self.plan.run(inputs)
+
+    def finish(self, inputs, outputs):
+        return self.functional.finish(inputs, outputs)
+
+
+class Straight(OnePlan):
     """One plan, without gradients."""
 
     def __init__(self, functional, settings, inputs=None):
-        self.functional = functional
+        super().__init__(functional)
         self.pieces = make_pieces([functional.graph], settings, [inputs])
-        self.plan, self.direct = self.pieces[0].plan, direct_result(functional)
-
-    def compute(self, inputs):
-        return self.plan.run(inputs)
-
-    def finish(self, inputs, outputs):
-        return self.functional.finish(inputs, outputs)
+        self.plan = self.pieces[0].plan
 
 
-class ByCalls:
+class ByCalls(OnePlan):
     """The calls of the graph, recorded by autograd one by one."""
 
-    pieces = ()
-
-    def __init__(self, functional, wants_grad):
+    def __init__(self, functional, wants_grad, pieces=()):
         check_histories(functional, wants_grad)
-        self.functional, self.direct = functional, direct_result(functional)
+        super().__init__(functional)
+        self.pieces = pieces
         self.plan = build_plan(functional.graph, records=True)
-
-    def compute(self, inputs):
-        return self.plan.run(inputs)
-
-    def finish(self, inputs, outputs):
-        return self.functional.finish(inputs, outputs)
 
 
 class Differentiable:
     """Forward and backward as two plans."""
 
-    def __init__(self, functional, whole, settings, inputs=None):
+    def __init__(self, functional, whole, wants_grad, settings, inputs=None, generators=()):
         self.functional, self.whole, self.settings = functional, whole, settings
-        self.direct = direct_result(functional)
+        self.direct, self.written = direct_results(functional), functional.written
         self.backward = copy_of(whole.backward)  # before passes fold what depends on a tangent
         tangents = whole.backward.find_nodes(op="placeholder")[whole.saved :]
         likes = [node.meta["val"] for node in tangents]
@@ -298,6 +313,10 @@ class Differentiable:
             places_of(gradients),
             len(gradients),
             functools.cache(self.backward_for),
+            functools.cache(
+                lambda: SecondOrder(functional, whole.tangents, wants_grad, generators)
+            ),
+            default_generator in generators,
         )
 
     def backward_for(self, given):
@@ -358,7 +377,7 @@ class Branching:
         check_histories(functional, self.wants_grad)
         changed, end = add_path(self.root, functional.graph, self.inputs)
         self.ends[end] = functional
-        graphs = [graph_of(branch, self.inputs) for branch in changed]
+        graphs = [graph_of(branch) for branch in changed]
         if any(self.wants_grad):
             plans = [build_plan(graph, records=True) for graph in graphs]
         else:

@@ -1,15 +1,26 @@
-"""The short way of a compiled call: find the recording whose guards hold, run its plan, return the result.
+"""Calls of a compiled function: find the recording whose guards hold, run its program, return the result.
 
-Everything else (recordings, branches, gradients, errors) is the long way, in frontend.py. A call of a tiny function costs about
-as much as its ops, so what happens for every call is here, in C.
+A call of a tiny function costs about as much as its ops, so what happens for every call is here, in C. What is rare (recordings,
+errors) is in frontend.py.
 """
 cimport cython
 
+from tensorlab._core.layers import entered_layers
+
 from tensorlab._core.modes cimport active_layers
+from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
+from tensorlab.compiler.capture.guard_check cimport Matcher
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
+from tensorlab.compiler.joint.write_back cimport write_all
 from tensorlab.compiler.plan cimport Plan
 
-from tensorlab.random import get_rng_state, set_rng_state
+from .capture import is_compiling
+from .tree import Unseen
+
+cdef enum:
+    NEAR = 4                # recordings at the front; one that is used further back comes to the front
+    PATIENCE = 16           # calls in a row that nothing fits, before a function that is not recorded any more takes a rest
+    LONGEST_REST = 64       # calls
 
 cdef bint off = False
 
@@ -42,63 +53,115 @@ cdef class Entry:
     cdef readonly object trace, program
     cdef public int paths
     cdef public long calls
-    cdef object match
-    # one of these two, if its calls go the short way:
+    cdef Matcher guards
+    cdef bint draws_random
+    # of a program that is a plan, or one for forward and one for backward
     cdef Plan plan
     cdef Differentiation plans
-    cdef int direct             # the result is this output,
-    cdef tuple several          # or these, as a tuple
-    cdef bint draws_random
+    cdef tuple written          # the inputs that the last outputs are written to
+    cdef object direct          # the outputs that are the result: a number, or a tuple of them; None if `finish` makes it
 
     def __cinit__(self, trace, program):
         self.trace, self.program, self.paths = trace, program, 1
-        self.match, self.draws_random = trace.guards.match, trace.draws_random
-        direct = getattr(program, "direct", None)
-        if direct is not None:
-            if isinstance(direct, tuple):
-                self.several = direct
-            else:
-                self.direct = direct
-            self.plan, self.plans = getattr(program, "plan", None), getattr(program, "plans", None)
+        self.guards, self.draws_random = trace.guards.checker, trace.draws_random
+        self.plan, self.plans = getattr(program, "plan", None), getattr(program, "plans", None)
+        if self.plan is not None or self.plans is not None:
+            self.direct, self.written = program.direct, program.written
 
     cdef object compute(self, list inputs):
-        """What a call returns. If there is an error, it has written nothing, and has drawn no random numbers."""
-        cdef object state = get_rng_state() if self.draws_random else None
-        cdef list outputs
-        try:
-            outputs = run_forward(self.plans, inputs) if self.plan is None else self.plan.execute(inputs)
-        except Exception:
-            if state is not None:
-                set_rng_state(state)
-            raise
-        self.calls += 1
-        return outputs[self.direct] if self.several is None else tuple([outputs[i] for i in self.several])
+        """What the program makes of the inputs. It writes to no tensor of the caller's."""
+        if self.plans is not None:
+            return run_forward(self.plans, inputs)
+        if self.plan is not None:
+            return self.plan.execute(inputs)
+        return self.program.compute(inputs)
+
+    cdef object finish(self, list inputs, object outputs):
+        """Write what is to be written; returns the result of the call."""
+        if self.direct is None:
+            return self.program.finish(inputs, outputs)
+        write_all(inputs, <list?>outputs, self.written)
+        if type(self.direct) is int:
+            return outputs[self.direct]
+        return tuple([outputs[i] for i in <tuple>self.direct])
 
 
 @cython.final
 @cython.binding(False)
 @cython.auto_pickle(False)
 cdef class Replay:
-    """Calls of one function. `long_way(args, kwargs)` takes those that are more than a match and a plan."""
+    """Calls of one function.
 
+    Attributes
+    ----------
+    compiled : Compiled, which knows the function, and takes calls that nothing fits and those whose replay raises an error
+    entries : list of Entry; the newest first, but for those that came to the front as they were used
+    as_python : int, calls that ran as Python without being replayed later
+    """
+
+    cdef readonly object compiled
     cdef readonly list entries
-    cdef object long_way
+    cdef public long as_python
+    cdef int misses             # calls in a row that nothing fitted, since nothing is recorded any more
+    cdef int rest, longest      # how many of the next calls run as Python at once, and how many did so after the last miss
 
-    def __cinit__(self, long_way):
-        self.entries, self.long_way = [], long_way
+    def __cinit__(self, compiled):
+        self.compiled, self.entries = compiled, []
 
-    def __call__(self, tuple args not None, dict kwargs not None):
-        cdef Entry entry
-        cdef object inputs
-        if not active_layers and not off:   # a recorder is one, and takes in the calls inside
-            for one in self.entries:
-                entry = <Entry>one
-                if entry.plan is None and entry.plans is None:
-                    break
-                inputs = entry.match(args, kwargs)
-                if inputs is not None:
-                    try:
-                        return entry.compute(<list?>inputs)
-                    except Exception:
-                        break               # the long way finds the error that the program expects
-        return self.long_way(args, kwargs)
+    def __call__(self, *args, **kwargs):
+        cdef Generator generator = None
+        cdef Entry entry, unseen = None
+        cdef Place place
+        cdef list inputs
+        cdef int i = 0
+        # a recorder is a layer, and takes in the calls inside
+        if off or (active_layers and (entered_layers() or is_compiling())):
+            return self.compiled.function(*args, **kwargs)
+        if self.rest:
+            self.rest -= 1
+            return self.run_python(args, kwargs)
+        while i < len(self.entries):
+            entry = <Entry>self.entries[i]
+            inputs = entry.guards.inputs_of(args, kwargs)
+            i += 1
+            if inputs is None:
+                continue
+            if i > NEAR:
+                self.entries.insert(0, self.entries.pop(i - 1))
+            if entry.draws_random:
+                generator = default_generator()
+                note_place(generator, &place)
+            try:
+                outputs = entry.compute(inputs)
+            except Exception as error:      # nothing has been written
+                if entry.draws_random:
+                    return_to(generator, &place)
+                if not isinstance(error, Unseen):
+                    return self.compiled.failed(args, kwargs, error)
+                if unseen is None:
+                    unseen = entry
+                continue
+            entry.calls += 1
+            self.misses = self.longest = 0
+            return entry.finish(inputs, outputs)
+        return self.compiled.record(args, kwargs, unseen)
+
+    def run_python(self, tuple args not None, dict kwargs not None):
+        """Call the function itself."""
+        self.as_python += 1
+        return self.compiled.function(*args, **kwargs)
+
+    def miss(self, tuple args not None, dict kwargs not None):
+        """A call that nothing fits, and that is not recorded either: it runs as Python.
+
+        Where this goes on, most of the calls that follow are not even compared with the recordings.
+        """
+        self.misses += 1
+        if self.misses > PATIENCE:
+            self.rest = self.longest = min(2 * self.longest + 1, LONGEST_REST)
+        return self.run_python(args, kwargs)
+
+    def clear(self):
+        """Forget the recordings and the counts."""
+        self.entries.clear()
+        self.as_python = self.misses = self.rest = self.longest = 0

@@ -46,9 +46,10 @@ class Branch:
     read : Node, whose value decides how to go on, or None at the end of a path
     children : dict, exactly(value): Branch
     carried : list of Node of this branch that branches below it take
+    takes : list of Node, what `run` is given: the inputs, and what was carried from above when it was made
     result : what the graph returns, a nested structure with nodes; only at the end
-    run : function(list of tensors) -> list of the values of `carried` and the read one, or of those of `result`; None
-        until `prepare` has made it
+    run : function(list of the values of `takes`) -> list of the values of `carried` and the read one, or of those of
+        `result`; None until the owner of the tree has made it
     """
 
     def __init__(self, parent):
@@ -57,6 +58,7 @@ class Branch:
         self.read = None
         self.children = {}
         self.carried = []
+        self.takes = []
         self.result = None
         self.run = None
 
@@ -114,6 +116,8 @@ def add_path(root, graph, inputs):
         branch = branch.children[key]
     for one in changed:
         carry(one, changed)
+    for one in changed:
+        one.takes = available(one, inputs)
     return changed, branch
 
 
@@ -160,7 +164,7 @@ def carry(branch, changed):
 
 
 def available(branch, inputs):
-    """The values that a branch may take, in the order in which `run_tree` has them."""
+    """The values that a branch may take."""
     chain = []
     while branch.parent is not None:
         branch = branch.parent
@@ -168,10 +172,10 @@ def available(branch, inputs):
     return [*inputs, *(node for above in reversed(chain) for node in above.carried)]
 
 
-def graph_of(branch, inputs):
-    """A Graph of the calls of a branch: it takes what is `available`, and returns what the branch hands on."""
+def graph_of(branch):
+    """A Graph of the calls of a branch: it takes what `branch.takes` says, and returns what the branch hands on."""
     graph, copies = Graph(), {}
-    for node in available(branch, inputs):
+    for node in branch.takes:
         copies[node] = graph.placeholder(node.name)
         copies[node].meta = dict(node.meta)
     for node in (*branch.nodes, *([branch.read] if branch.read else [])):
@@ -189,12 +193,12 @@ def run_tree(root, inputs):
     Unseen
         If a value was read for which nothing has been recorded.
     """
-    values, branch = list(inputs), root
+    values, branch = dict(zip(root.takes, inputs, strict=True)), root
     while branch.read is not None:
-        *carried, read = branch.run(values)
-        values += carried
+        *carried, read = branch.run([values[node] for node in branch.takes])
+        values.update(zip(branch.carried, carried, strict=True))
         below = branch.children.get(exactly(read))
         if below is None:
             raise Unseen
         branch = below
-    return branch.run(values), branch
+    return branch.run([values[node] for node in branch.takes]), branch

@@ -87,12 +87,12 @@ class Hooked:
         False  # True in a module with hooks, or in this class while there are hooks of all modules
     )
     _is_full_backward_hook = None  # which of the two kinds of backward hooks a module has
+    _compiled_call_impl = None  # what a call of a compiled module goes to
 
     def __call__(self, *args, **kwargs):
         if self._is_hooked:
-            compiled = self.__dict__.get("_compiled_call_impl")
-            if compiled is not None:
-                return compiled(*args, **kwargs)
+            if self._compiled_call_impl is not None:
+                return self._compiled_call_impl(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         return self.forward(*args, **kwargs)
 

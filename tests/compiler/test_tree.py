@@ -34,7 +34,7 @@ class Tree:
             self.inputs = graph.find_nodes(op="placeholder")
         changed, _ = add_path(self.root, graph, self.inputs)
         for branch in changed:
-            branch.run = build_plan(graph_of(branch, self.inputs)).run
+            branch.run = build_plan(graph_of(branch)).run
         return changed
 
     def __call__(self, x):
@@ -84,6 +84,26 @@ def test_only_what_changes_is_made_again():
     changed = tree.add(path(2.0, 4.0 + 1))
     assert [branch.read is None for branch in changed] == [True]
     assert tree.root not in changed
+
+
+def test_what_is_carried_for_a_later_path_does_not_disturb_the_first_one():
+    def path_to(value, *taken):
+        """Two numbers are computed before the look at x, and some of them are taken after it."""
+        graph = Graph()
+        x = graph.placeholder("x")
+        made = [graph.call_function(REGISTRY["mul"], (x, n)) for n in (2, 3)]
+        read = graph.call_function(REGISTRY["item"], (x,))
+        read.meta["val"] = value
+        graph.output(
+            tuple([graph.call_function(REGISTRY["neg"], (made[i],)) for i in taken] or [x])
+        )
+        return graph
+
+    tree = Tree()
+    for given in (path_to(1.0, 1), path_to(5.0), path_to(7.0, 0, 1)):
+        tree.add(given)
+    results = [[one.item() for one in tree(tensorlab.tensor(x))] for x in (1.0, 5.0, 7.0, 1.0)]
+    assert results == [[-3], [5], [-14, -21], [-3]]
 
 
 def test_a_value_from_above_is_carried_only_where_it_is_taken():

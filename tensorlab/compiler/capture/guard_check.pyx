@@ -172,10 +172,18 @@ cdef void* zeroed(size_t size) except NULL:
     return memory
 
 
+@cython.auto_pickle(False)
+cdef class Matcher:
+    """GuardCheck, as far as replay.pyx has to know it."""
+
+    cdef list inputs_of(self, tuple args, object kwargs):
+        raise NotImplementedError(f"{type(self).__name__}: a matcher defines inputs_of")
+
+
 @cython.final
 @cython.auto_pickle(False)
 @cython.binding(False)
-cdef class GuardCheck:
+cdef class GuardCheck(Matcher):
     """Guards in the form that is checked.
 
     Parameters
@@ -299,6 +307,9 @@ cdef class GuardCheck:
 
     def match(self, tuple args not None, kwargs=None):
         """The input tensors of the recorded graph, in order; or None if the guards do not hold."""
+        return self.inputs_of(args, kwargs)
+
+    cdef list inputs_of(self, tuple args, object kwargs):
         cdef int i
         if not self.agrees(args, kwargs):
             return None

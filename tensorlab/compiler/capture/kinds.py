@@ -92,7 +92,8 @@ def kind_of(value):
         return kind_of_class(value)
     if issubclass(cls, types.ModuleType):
         return "namespace"
-    if cls.__module__ == "tensorlab.autograd.grad_mode":  # a decorator such as no_grad()
+    # a decorator such as no_grad(), or what a call of a compiled module goes to
+    if cls.__module__ in ("tensorlab.autograd.grad_mode", "tensorlab.compiler.replay"):
         return "constant"
     if is_of_tensorlab(cls.__module__) and not is_python_class(cls):
         raise Unknown(f"a {cls.__module__}.{cls.__qualname__}")

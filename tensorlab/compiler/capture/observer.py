@@ -13,8 +13,6 @@ import os
 import sys
 import types
 
-from tensorlab.nn.hooks import Hooked
-
 from .guard_check import MISSING
 from .pure import DYNAMIC, is_library, is_pure, refusal_of_module, refusal_of_name
 
@@ -22,9 +20,6 @@ __all__ = ["Observer", "place_of_store", "user_frame"]
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 OWN = "tensorlab.compiler"
-CALL = (
-    Hooked.__call__.__code__
-)  # which looks for one entry of a module's __dict__, and runs for each module
 GLOBAL_INSTRUCTIONS = {
     "LOAD_GLOBAL",
     "STORE_GLOBAL",
@@ -151,9 +146,7 @@ class Observer:
         reason = refusal_of_module(module)
         if reason is not None:
             self.refuse(reason, frame)
-        if frame.f_code is CALL:
-            self.state.name(("_compiled_call_impl",))
-        elif "__dict__" in frame.f_code.co_names:
+        if "__dict__" in frame.f_code.co_names:
             self.state.read_unnamed(only_registered=True)
         self.state.name(frame.f_code.co_names)
         self.state.execute(frame.f_code)

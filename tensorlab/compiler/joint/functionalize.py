@@ -133,8 +133,10 @@ class Functionalizer:
 
     def fresh(self, new, node):
         """The Alias of a tensor with memory of its own."""
-        memory = Memory(new, strides=node.meta.get("val", new.meta["val"]).stride())
-        return Alias(memory, (), new, 0, node.meta.get("requires_grad", False))
+        requires_grad = node.meta.get("requires_grad", False)
+        strides = node.meta.get("val", new.meta["val"]).stride()
+        memory = Memory(new, strides=strides, requires_grad=requires_grad)
+        return Alias(memory, (), new, 0, requires_grad)
 
     def get_item(self, node):
         """One of several results. Asked for twice it is the same tensor."""
@@ -259,10 +261,20 @@ class Functionalizer:
             return Result("input", memory.origin, alias.views)
         together = {id(one) for one in tensors if isinstance(one, Alias) and one.memory is memory}
         memory.sealed = None  # nothing comes after it: it is read when everything has been written
-        if len(together) == 1 and self.builder.read(alias).meta["val"].stride() == strides:
+        is_alone = len(together) == 1 and not self.takes_after_base(alias)
+        if is_alone and self.builder.read(alias).meta["val"].stride() == strides:
             made.append(alias.node)
             return Result("made", len(made) - 1, ())
         if memory not in known:  # several views: their memory is returned, and they are made of it
             made.append(self.builder.laid_out(memory.value, memory.strides))
             known[memory] = len(made) - 1
         return Result("made", known[memory], alias.views)
+
+    def takes_after_base(self, alias):
+        """Whether a tensor has no history, and requires grad as its base does: a view made without grad mode."""
+        memory, views = alias.memory, alias.views
+        return (
+            (memory.requires_grad or memory in self.gained)
+            and not all(view.grad_enabled for view in views)
+            and not any(view.op.name in FORGETTING for view in views)
+        )

@@ -53,6 +53,7 @@ class Memory:
     shown: dict = field(default_factory=dict)  # keys of views: Node, in this version
     sealed: Node | None = None  # a step of an optimizer that has written to it for good
     strides: tuple = ()  # as they were recorded
+    requires_grad: bool = False  # the tensor that was computed
 
     def set(self, value):
         self.value, self.version, self.shown = value, self.version + 1, {}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tensorlab._core.modes import is_grad_enabled
 from tensorlab.autograd.grad_mode import set_grad_enabled
 from tensorlab.compiler.capture.trace import NamedResult
+from tensorlab.compiler.joint.write_back import write_back
 from tensorlab.fx.graph import Graph
 
 
@@ -49,6 +50,11 @@ class Functional:
     lost_history: list
 
     @property
+    def written(self):
+        """The numbers of the placeholders that the graph's last results are written to."""
+        return tuple([i for i, _ in self.writes])
+
+    @property
     def aliases(self):
         """{position: Result} of those that are an input, or a view of an input or of another result."""
         seen, found = set(), {}
@@ -66,9 +72,7 @@ class Functional:
         inputs : list of Tensors, one for each placeholder
         outputs : what the graph has returned for them
         """
-        for (i, _), value in zip(self.writes, outputs[self.made :], strict=True):
-            with set_grad_enabled(value.requires_grad):
-                inputs[i].copy_(value)
+        write_back(list(inputs), list(outputs), self.written)
         found = {id(one): remake(one, inputs, outputs) for one in self.results}
         return rebuilt(self.structure, Slot, lambda one: found[id(self.results[one.position])])
 

@@ -1,0 +1,29 @@
+"""The writes of a functional graph: its last outputs, copied to the inputs that the recorded function had written to."""
+from tensorlab._core.graph cimport needs_grad
+from tensorlab._core.modes cimport set_grad_mode
+from tensorlab._core.tensor cimport TensorBase
+
+from tensorlab.ops.copying import copy_
+
+
+def write_back(list inputs not None, list outputs not None, tuple places not None):
+    """Copy the last outputs to the inputs at `places`.
+
+    Autograd records a copy if the value needs gradients, whatever the grad mode.
+    """
+    write_all(inputs, outputs, places)
+
+
+cdef int write_all(list inputs, list outputs, tuple places) except -1:
+    cdef bint grad_mode
+    cdef int i = <int>(len(outputs) - len(places)), place
+    if i < 0:
+        raise ValueError(f"write_back: there are {len(places)} inputs to write, and {len(outputs)} outputs")
+    for place in places:
+        grad_mode = set_grad_mode(needs_grad(<TensorBase?>outputs[i]))
+        try:
+            copy_(inputs[place], outputs[i])
+        finally:
+            set_grad_mode(grad_mode)
+        i += 1
+    return 0
