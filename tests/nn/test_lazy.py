@@ -111,6 +111,12 @@ def test_what_has_no_shape_yet_is_empty_and_is_copied_once(kind):
     assert both[0] is both[1] is not x
 
 
+@pytest.mark.parametrize("kind", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_what_has_no_shape_yet_can_be_converted(kind):
+    for converted in (kind().to(dtype=tensorlab.float64), kind().double()):
+        assert converted.dtype is tensorlab.float64
+
+
 def test_an_uninitialized_parameter_refuses_to_compute_and_says_why():
     torch = require_torch()
     for T in (tensorlab, torch):

@@ -336,6 +336,17 @@ def test_an_epoch_given_to_a_step_is_warned_of():
         assert scheduler.last_epoch == 7
 
 
+@pytest.mark.parametrize("mode", ["min", "max"])
+def test_a_metric_that_stays_is_no_improvement(mode):
+    optimizer = tensorlab.optim.SGD([tensorlab.ones(1, requires_grad=True)], lr=1.0)
+    scheduler = tensorlab.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, mode, patience=1, threshold=0, threshold_mode="abs"
+    )
+    for _ in range(4):
+        scheduler.step(2.0)
+    assert scheduler.get_last_lr() == [0.1]
+
+
 # ------------------------------------------------------------ plateaus
 @pytest.mark.parametrize("options", PLATEAUS)
 def test_a_plateau_reduces_the_rate_as_in_pytorch(options):
