@@ -9,7 +9,7 @@ cdef class Differentiation:
     cdef readonly tuple places          # for each output of backward the number of the input that it is the gradient of
     cdef readonly int inputs
     cdef object partial                 # function of which tangents are given: (plan of backward, its places)
-    cdef object second_order            # function () -> SecondOrder (second_order.py), for backward with create_graph
+    cdef object second_order            # function () -> SecondOrder, for create_graph
     cdef readonly bint draws_random
 
 cdef list run_forward(Differentiation plans, list inputs)

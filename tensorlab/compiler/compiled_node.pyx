@@ -3,8 +3,9 @@
 What an `autograd.Function` would do in Python is here in C, as a small network runs a few ops only. The inputs need gradients
 as they did when the function was recorded, which its guards have checked.
 
-The plan of backward has no history. Where backward is to be differentiated itself (`create_graph`), forward runs once more, op by
-op and recorded, from the same inputs and the same random numbers. So a node keeps the inputs, and where the generator was.
+The plan of backward has no history. Where backward is to be differentiated itself
+(`create_graph`), forward runs once more, op by op and recorded, from the same inputs and the
+same random numbers. So a node keeps the inputs, and where the generator was.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -57,11 +58,14 @@ cdef class Differentiation:
 @cython.final
 @cython.binding(False)
 cdef class CompiledFunctionBackward(Node):
-    """The node of one call. `saved` holds SavedTensors, and last a list of the inputs; None when backward has freed them."""
+    """The node of one call.
+
+    `saved` holds SavedTensors, and a list of the inputs; None when backward has freed them.
+    """
 
     cdef Differentiation plans
     cdef unsigned long* versions    # of the inputs, at the time of the call
-    cdef bytes place                # of the default generator, before the call; None if it draws nothing
+    cdef bytes place                # of the default generator before the call, or None
 
     def __dealloc__(self):
         PyMem_Free(self.versions)

@@ -70,7 +70,7 @@ class Compiled:
 
     @property
     def entries(self):
-        """The recordings, the newest first, but for those that came to the front as they were used."""
+        """The recordings, the newest first, unless others came to the front by being used."""
         return self.replay.entries
 
     @property
@@ -85,7 +85,7 @@ class Compiled:
 
     # ------------------------------------------------------------ a call
     def failed(self, args, kwargs, error):
-        """A call whose replay raised an error: Python raises the one that the program expects, with its own lines."""
+        """A call whose replay raised an error; Python raises it with the program's lines."""
         log("recompiles", f"{self.name}: a replay raised {type(error).__name__}: {error}")
         return self.replay.miss(args, kwargs)
 

@@ -73,7 +73,7 @@ cdef inline TensorBase as_tensor(object value):
 
 
 cdef inline object as_input(object value):
-    """`value`, which a plan is given: a tensor, or the results of a call of another plan, for an ItemStep to take from."""
+    """What a plan is given: a tensor, or the results of a call in another plan."""
     return value if isinstance(value, (tuple, list)) else as_tensor(value)
 
 
@@ -294,7 +294,8 @@ cdef class Plan:
 
     Parameters
     ----------
-    inputs : int, how many tensors come in (or tuples of them, the results of one call); they are in the first slots
+    inputs : int, how many tensors come in (or tuples of them, results of one call); they are in
+        the first slots
     slots : int, how many slots there are
     steps : list of Step
     outputs : sequence of slot numbers; what `run` returns

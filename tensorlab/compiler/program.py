@@ -106,7 +106,7 @@ def make_program(trace, settings, inputs=None):
 
 
 def is_one_op(functional, pieces):
-    """Whether forward is a call of one op and nothing was generated: autograd does that with less effort than plans."""
+    """Whether forward is a call of one op, without generated code: autograd is faster then."""
     return len(calls_of(functional.graph)) == 1 and not any(piece.kernels for piece in pieces)
 
 
@@ -234,7 +234,7 @@ def warn_once(error):
 
 # ------------------------------------------------------------------------------------------------ kinds of programs
 def direct_results(functional):
-    """The number of the plan's output that is the result of a call, or a tuple of them if that is a tuple.
+    """The number of the plan's output that is the result; of a tuple, a tuple of them.
 
     None if `functional.finish` has more to do than to take them.
     """

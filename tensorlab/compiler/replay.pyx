@@ -1,7 +1,7 @@
-"""Calls of a compiled function: find the recording whose guards hold, run its program, return the result.
+"""Calls of a compiled function: find the recording whose guards hold, and run its program.
 
-A call of a tiny function costs about as much as its ops, so what happens for every call is here, in C. What is rare (recordings,
-errors) is in frontend.py.
+A call of a tiny function costs about as much as its ops, so what happens for every call is
+here, in C. What is rare (recordings, errors) is in frontend.py.
 """
 cimport cython
 
@@ -18,8 +18,8 @@ from .capture import is_compiling
 from .tree import Unseen
 
 cdef enum:
-    NEAR = 4                # recordings at the front; one that is used further back comes to the front
-    PATIENCE = 16           # calls in a row that nothing fits, before a function that is not recorded any more takes a rest
+    NEAR = 4                # recordings; one that is used further back comes to the front
+    PATIENCE = 16           # calls in a row that nothing fits and nobody records, before a rest
     LONGEST_REST = 64       # calls
 
 cdef bint off = False
@@ -59,7 +59,8 @@ cdef class Entry:
     cdef Plan plan
     cdef Differentiation plans
     cdef tuple written          # the inputs that the last outputs are written to
-    cdef object direct          # the outputs that are the result: a number, or a tuple of them; None if `finish` makes it
+    # the outputs that are the result: a number, or a tuple of them; None if `finish` makes it
+    cdef object direct
 
     def __cinit__(self, trace, program):
         self.trace, self.program, self.paths = trace, program, 1
@@ -94,16 +95,18 @@ cdef class Replay:
 
     Attributes
     ----------
-    compiled : Compiled, which knows the function, and takes calls that nothing fits and those whose replay raises an error
-    entries : list of Entry; the newest first, but for those that came to the front as they were used
+    compiled : Compiled, which knows the function; it takes calls that nothing fits, and those
+        whose replay raises an error
+    entries : list of Entry; the newest first, unless others came to the front by being used
     as_python : int, calls that ran as Python without being replayed later
     """
 
     cdef readonly object compiled
     cdef readonly list entries
     cdef public long as_python
-    cdef int misses             # calls in a row that nothing fitted, since nothing is recorded any more
-    cdef int rest, longest      # how many of the next calls run as Python at once, and how many did so after the last miss
+    cdef int misses             # calls in a row that nothing fitted and that were not recorded
+    cdef int rest               # so many of the next calls run as Python at once
+    cdef int longest            # the same, when the last rest began
 
     def __cinit__(self, compiled):
         self.compiled, self.entries = compiled, []
@@ -154,7 +157,7 @@ cdef class Replay:
     def miss(self, tuple args not None, dict kwargs not None):
         """A call that nothing fits, and that is not recorded either: it runs as Python.
 
-        Where this goes on, most of the calls that follow are not even compared with the recordings.
+        Where this goes on, most calls that follow are not even compared with the recordings.
         """
         self.misses += 1
         if self.misses > PATIENCE:

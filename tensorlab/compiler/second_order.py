@@ -1,7 +1,8 @@
-"""Derivatives of the second order: forward once more, as ops that autograd records, and backward through them.
+"""Derivatives of the second order: forward once more, recorded by autograd, and its backward.
 
-A plan of backward has no history. Where the gradients of a compiled call are to be differentiated themselves, they are
-computed like this instead, and have the history that they have without `compile`.
+A plan of backward has no history. Where the gradients of a compiled call are to be
+differentiated themselves, they are computed like this instead, and have the history that they
+have without `compile`.
 """
 
 from ..autograd import grad
@@ -35,7 +36,8 @@ class SecondOrder:
     def __init__(self, functional, followed, wants_grad, generators):
         if any(one is not default_generator for one in generators):
             raise GradientError(
-                "compile: a compiled function that draws from a generator of its own cannot be differentiated twice "
+                "compile: a compiled function that draws from a generator of its own cannot be "
+                "differentiated twice "
                 "(create_graph=True); call the function itself, or wrap it in compiler.disable"
             )
         graph = Graph()

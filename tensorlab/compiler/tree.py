@@ -46,10 +46,11 @@ class Branch:
     read : Node, whose value decides how to go on, or None at the end of a path
     children : dict, exactly(value): Branch
     carried : list of Node of this branch that branches below it take
-    takes : list of Node, what `run` is given: the inputs, and what was carried from above when it was made
+    takes : list of Node, what `run` is given: the inputs, and what was carried from above when
+        it was made
     result : what the graph returns, a nested structure with nodes; only at the end
-    run : function(list of the values of `takes`) -> list of the values of `carried` and the read one, or of those of
-        `result`; None until the owner of the tree has made it
+    run : function(list of the values of `takes`) -> list of the values of `carried` and the
+        read one, or of those of `result`; None until the owner of the tree has made it
     """
 
     def __init__(self, parent):
@@ -173,7 +174,7 @@ def available(branch, inputs):
 
 
 def graph_of(branch):
-    """A Graph of the calls of a branch: it takes what `branch.takes` says, and returns what the branch hands on."""
+    """A Graph of the calls of a branch, from `branch.takes` to what the branch hands on."""
     graph, copies = Graph(), {}
     for node in branch.takes:
         copies[node] = graph.placeholder(node.name)

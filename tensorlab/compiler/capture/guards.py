@@ -226,7 +226,7 @@ class Guards:
             self.emit(thing)
 
     def emit_arguments(self, args, kwargs):
-        """Tensors first: of the recordings for many sizes, all but one are ruled out by a look at them."""
+        """Tensors first: a look at their sizes rules out recordings for other sizes."""
         is_other = [not isinstance(value, TensorBase) for value in args]
         for index in sorted(range(len(args)), key=is_other.__getitem__):
             self.fetch("argument", None, None, args[index], f"args[{index}]", index)

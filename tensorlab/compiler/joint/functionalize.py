@@ -271,7 +271,7 @@ class Functionalizer:
         return Result("made", known[memory], alias.views)
 
     def takes_after_base(self, alias):
-        """Whether a tensor has no history, and requires grad as its base does: a view made without grad mode."""
+        """Whether a tensor is a view made without grad mode, with its base's requires_grad."""
         memory, views = alias.memory, alias.views
         return (
             (memory.requires_grad or memory in self.gained)

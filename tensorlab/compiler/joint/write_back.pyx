@@ -1,4 +1,7 @@
-"""The writes of a functional graph: its last outputs, copied to the inputs that the recorded function had written to."""
+"""The writes of a functional graph.
+
+Its last outputs are copied to the inputs that the recorded function had written to.
+"""
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.tensor cimport TensorBase
@@ -18,7 +21,8 @@ cdef int write_all(list inputs, list outputs, tuple places) except -1:
     cdef bint grad_mode
     cdef int i = <int>(len(outputs) - len(places)), place
     if i < 0:
-        raise ValueError(f"write_back: there are {len(places)} inputs to write, and {len(outputs)} outputs")
+        raise ValueError(f"write_back: there are {len(places)} inputs to write, "
+                         f"and {len(outputs)} outputs")
     for place in places:
         grad_mode = set_grad_mode(needs_grad(<TensorBase?>outputs[i]))
         try:

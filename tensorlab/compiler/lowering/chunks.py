@@ -45,7 +45,8 @@ class ChunkWriter(RowWriter):
         is_deep = len(program.passes) != 2 or any(
             levels[node] for node, *_ in program.element_stores
         )
-        if is_deep or any(form[1] not in (0, 1) for form in self.forms):  # also rows across memory
+        # an element far from the next one: also a row that runs across memory
+        if is_deep or any(form[1] not in (0, 1) for form in self.forms):
             raise NoMap
 
     def kernels(self, name):

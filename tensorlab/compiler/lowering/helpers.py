@@ -309,70 +309,6 @@ T row_sum#(const T *x, int64_t n) {
     return lane[0] + rest;
 }
 
-/* nan wins. Two plain selects, of which GCC makes vector instructions; of one with both conditions it does not. */
-T larger#(T x, T y) {
-    x = y > x ? y : x;
-    return y != y ? y : x;
-}
-
-T smaller#(T x, T y) {
-    x = y < x ? y : x;
-    return y != y ? y : x;
-}
-
-/* The last block overlaps the one before it, which changes nothing: no element is left to be taken singly. */
-T row_largest#(const T *x, int64_t n) {
-    T lane[64], best = x[0];
-    if (n < 16) {
-        for (int64_t i = 1; i < n; i++) best = larger#(best, x[i]);
-        return best;
-    }
-    if (n < 64) {
-        for (int k = 0; k < 16; k++) lane[k] = x[k];
-        for (int64_t i = 16; i < n; i += 16) {
-            const T *y = x + (i < n - 16 ? i : n - 16);
-            for (int k = 0; k < 16; k++) lane[k] = larger#(lane[k], y[k]);
-        }
-    } else {
-        for (int k = 0; k < 64; k++) lane[k] = x[k];
-        for (int64_t i = 64; i < n; i += 64) {
-            const T *y = x + (i < n - 64 ? i : n - 64);
-            for (int k = 0; k < 64; k++) lane[k] = larger#(lane[k], y[k]);
-        }
-        for (int k = 0; k < 32; k++) lane[k] = larger#(lane[k], lane[k + 32]);
-        for (int k = 0; k < 16; k++) lane[k] = larger#(lane[k], lane[k + 16]);
-    }
-    for (int k = 0; k < 8; k++) lane[k] = larger#(lane[k], lane[k + 8]);
-    for (int k = 0; k < 4; k++) lane[k] = larger#(lane[k], lane[k + 4]);
-    return larger#(larger#(lane[0], lane[1]), larger#(lane[2], lane[3]));
-}
-
-T row_smallest#(const T *x, int64_t n) {
-    T lane[64], best = x[0];
-    if (n < 16) {
-        for (int64_t i = 1; i < n; i++) best = smaller#(best, x[i]);
-        return best;
-    }
-    if (n < 64) {
-        for (int k = 0; k < 16; k++) lane[k] = x[k];
-        for (int64_t i = 16; i < n; i += 16) {
-            const T *y = x + (i < n - 16 ? i : n - 16);
-            for (int k = 0; k < 16; k++) lane[k] = smaller#(lane[k], y[k]);
-        }
-    } else {
-        for (int k = 0; k < 64; k++) lane[k] = x[k];
-        for (int64_t i = 64; i < n; i += 64) {
-            const T *y = x + (i < n - 64 ? i : n - 64);
-            for (int k = 0; k < 64; k++) lane[k] = smaller#(lane[k], y[k]);
-        }
-        for (int k = 0; k < 32; k++) lane[k] = smaller#(lane[k], lane[k + 32]);
-        for (int k = 0; k < 16; k++) lane[k] = smaller#(lane[k], lane[k + 16]);
-    }
-    for (int k = 0; k < 8; k++) lane[k] = smaller#(lane[k], lane[k + 8]);
-    for (int k = 0; k < 4; k++) lane[k] = smaller#(lane[k], lane[k + 4]);
-    return smaller#(smaller#(lane[0], lane[1]), smaller#(lane[2], lane[3]));
-}
-
 T row_product#(const T *x, int64_t n) {
     T lane[16], result = 1;
     int64_t i = 0;
@@ -402,6 +338,47 @@ int64_t row_count_bool(const uint8_t *x, int64_t n) {
     return count;
 }
 """
+
+# Folds of the largest and of the smallest element. Of two plain selects GCC makes vector
+# instructions, of one with both conditions it does not. The last block overlaps the one before
+# it, which changes no extreme: no element is left to be taken singly.
+EXTREME = """
+/* nan wins. */
+T BETTER#(T x, T y) {
+    x = y < x ? y : x;
+    return y != y ? y : x;
+}
+
+T row_EXTREME#(const T *x, int64_t n) {
+    T lane[64], best = x[0];
+    if (n < 16) {
+        for (int64_t i = 1; i < n; i++) best = BETTER#(best, x[i]);
+        return best;
+    }
+    if (n < 64) {
+        for (int k = 0; k < 16; k++) lane[k] = x[k];
+        for (int64_t i = 16; i < n; i += 16) {
+            const T *y = x + (i < n - 16 ? i : n - 16);
+            for (int k = 0; k < 16; k++) lane[k] = BETTER#(lane[k], y[k]);
+        }
+    } else {
+        for (int k = 0; k < 64; k++) lane[k] = x[k];
+        for (int64_t i = 64; i < n; i += 64) {
+            const T *y = x + (i < n - 64 ? i : n - 64);
+            for (int k = 0; k < 64; k++) lane[k] = BETTER#(lane[k], y[k]);
+        }
+        for (int k = 0; k < 32; k++) lane[k] = BETTER#(lane[k], lane[k + 32]);
+        for (int k = 0; k < 16; k++) lane[k] = BETTER#(lane[k], lane[k + 16]);
+    }
+    for (int k = 0; k < 8; k++) lane[k] = BETTER#(lane[k], lane[k + 8]);
+    for (int k = 0; k < 4; k++) lane[k] = BETTER#(lane[k], lane[k + 4]);
+    return BETTER#(BETTER#(lane[0], lane[1]), BETTER#(lane[2], lane[3]));
+}
+"""
+SOURCE += EXTREME.replace("EXTREME", "smallest").replace("BETTER", "smaller")
+SOURCE += (
+    EXTREME.replace("y < x", "y > x").replace("EXTREME", "largest").replace("BETTER", "larger")
+)
 
 # PARTS: name of a function: its comment and text
 NAME = re.compile(r"^(?:T|int|double|float|uint8_t|int32_t|int64_t) (\w+)#?\(", re.MULTILINE)

@@ -128,7 +128,9 @@ class Pass:
 
 
 class RowProgram:
-    """What a row kernel does, before its loops are written. Rows of more than `most_kept` elements leave no buffers.
+    """What a row kernel does, before its loops are written.
+
+    Rows of more than `most_kept` elements leave no buffers.
 
     Raises
     ------

@@ -1,19 +1,20 @@
-"""Row kernels in which the innermost loop goes over rows, for rows that are short or run across memory.
+"""Row kernels whose innermost loop goes over rows, which are short or run across memory.
 
-A loop over a row of ten elements is over before a vector instruction is full, and what follows from a total is
-computed for one row at a time. Rows that run across memory (a sum over the first dimension) have their elements in
-different cache lines, but the elements of neighbouring rows lie side by side. Both want the two loops the other way
-round, for a block of rows, with an array of totals:
+A loop over a row of ten elements is over before a vector instruction is full, and what
+follows from a total is computed for one row at a time. Rows that run across memory (a sum
+over the first dimension) have their elements in different cache lines, but the elements of
+neighbouring rows lie side by side. Both want the two loops the other way round, for a block
+of rows, with an array of totals:
 
     for each block of rows:
         for each reduction, or several at once:
             for each element of a row:
-                for each row of the block:          the innermost loop: one vector instruction for several rows
+                for each row of the block:      one vector instruction does several rows
                     what it folds; total[r] = fold(total[r], it)
             for each row of the block: what follows from its total
         for each element of a row, for each row of the block: the outputs
 
-Totals of long rows are folded in parts, so that the error of a sum does not grow with their length alone.
+Totals of long rows are folded in parts, so that the error of a sum stays small.
 """
 
 import math
@@ -51,7 +52,7 @@ FOLDS = {
 
 
 def rows_side_by_side(writer):
-    """Return how many rows of a RowWriter's program are better done side by side; 0 if they are not."""
+    """Return how many rows of a RowWriter's program to do side by side; 0 for one at a time."""
     neighbours = writer.sizes[-1] if writer.sizes else 0
     if neighbours < FEWEST:
         return 0
@@ -79,7 +80,7 @@ def first_total(what, dtype):
 
 
 class SideBySideWriter(RowWriter):
-    """One kernel of a row program, `block` rows at a time; a row has KEPT / block elements of a buffer."""
+    """One kernel of a row program, `block` rows at a time."""
 
     def __init__(self, program, block):
         super().__init__(program)
@@ -88,7 +89,7 @@ class SideBySideWriter(RowWriter):
         self.has_parts = self.length > PART
         self.in_arrays = {}  # a variable that each row has: its type
 
-    # -------------------------------------------------------------------------------------------- operands
+    # ---------------------------------------------------------------- operands
     def pointers(self):
         """Pointers to where an operand's first row of the block begins."""
         for k, (outer, _, _) in enumerate(self.forms):
@@ -109,17 +110,17 @@ class SideBySideWriter(RowWriter):
     def kept(self, buffer):
         return f"{buffer}[i][r]"
 
-    # -------------------------------------------------------------------------------------------- loops
+    # ---------------------------------------------------------------- loops
     def rows(self, statements):
-        """A loop over the rows of the block, in which each row's variables are taken from their arrays."""
+        """A loop over the rows of the block; it takes a row's variables from their arrays."""
         own = {one.name for one in statements if isinstance(one, Declare)}
-        words = [word for one in statements for word in WORDS.findall(one.value)]
-        used = [word for word in dict.fromkeys(words) if word in self.in_arrays and word not in own]
+        words = dict.fromkeys(word for one in statements for word in WORDS.findall(one.value))
+        used = [word for word in words if word in self.in_arrays and word not in own]
         again = [Declare(self.in_arrays[name], name, f"rows_{name}[r]") for name in used]
         return Loop("r", "0", "m", [*again, *statements], is_innermost=True)
 
     def each_row(self, statements, stores=()):
-        """What a row has once, computed in a loop and kept in arrays: a list of this loop, or an empty one."""
+        """The loop, in a list, that puts what a row has once into arrays; [] if nothing is."""
         lines = self.written(statements)
         loop = self.rows(
             [*lines, *(Store(f"rows_{one.name}[r]", one.name) for one in lines), *stores]
@@ -162,10 +163,8 @@ class SideBySideWriter(RowWriter):
         return lines
 
     def arrays(self):
-        """Declarations of what each row of the block has: its totals, its other variables, and its buffers."""
-        names = [
-            (kind.removeprefix("const "), f"rows_{name}") for name, kind in self.in_arrays.items()
-        ]
+        """Declarations of what each row of the block has: totals, variables, buffers."""
+        names = [(kind.split()[-1], f"rows_{name}") for name, kind in self.in_arrays.items()]
         for section in self.program.passes:
             for one in (Fold(*given) for given in section.folds):
                 if self.has_buffers:
@@ -174,7 +173,7 @@ class SideBySideWriter(RowWriter):
                     names.append((one.kind, f"part_{one.name}"))
         return [Declare(kind, f"{name}[{self.block}]", "") for kind, name in names]
 
-    # -------------------------------------------------------------------------------------------- the kernel
+    # ---------------------------------------------------------------- the kernel
     def kernels(self, name):
         """Return the one kernel that there is, in a list."""
         self.number("n", self.length)
@@ -183,7 +182,8 @@ class SideBySideWriter(RowWriter):
         across = f"(({neighbours} + {self.block - 1}) / {self.block})"  # blocks
         places, rest = [], f"block / {across}"
         for d in range(last - 1, -1, -1):
-            places.append(Declare("const int64_t", f"i{d}", f"{rest} % {sizes[d]}" if d else rest))
+            place = f"{rest} % {sizes[d]}" if d else rest
+            places.append(Declare("const int64_t", f"i{d}", place))
             rest = f"{rest} / {sizes[d]}"
         first, left = f"i{last}", f"{neighbours} - i{last}"
         places += [
@@ -201,15 +201,12 @@ class SideBySideWriter(RowWriter):
 
 
 class Fold:
-    """A reduction of a pass as C: its total, that of a part, and how they take in an element."""
+    """A reduction of a pass as C: its total, that of a part, and how they fold an element."""
 
     def __init__(self, node, reduction, name, buffer, text):
         self.name, self.buffer, self.text, self.dtype = name, buffer, text, reduction.dtype
-        self.element, self.total, self.part = (
-            f"element_of_{name}",
-            f"rows_{name}[r]",
-            f"part_{name}[r]",
-        )
+        self.element = f"element_of_{name}"
+        self.total, self.part = f"rows_{name}[r]", f"part_{name}[r]"
         is_count = reduction.fold == "row_count"
         self.kind = "int64_t" if is_count else c_type(reduction.dtype)
         what, self.template = FOLDS[reduction.fold]

@@ -60,7 +60,8 @@ def divide(statements, costly, block):
 
 def waits(statements, costly):
     """Whether a costly function needs the result of another one."""
-    return any(places_of([one for one in statements if not isinstance(one, Load | Kept)], costly))
+    computed = [one for one in statements if not isinstance(one, Load | Kept)]
+    return any(places_of(computed, costly))
 
 
 def names_in(statement):

@@ -12,7 +12,7 @@ F = tensorlab.nn.functional
 FOLDS = {
     "sum": lambda x, dim: (x * 2).sum(dim),
     "mean": lambda x, dim: (x * 2).mean(dim, keepdim=True) + 1,
-    "prod": lambda x, dim: (x * 2).prod(dim),
+    "prod": lambda x, dim: (x.abs() * 0.1 + 0.95).prod(dim),
     "largest": lambda x, dim: (x * 2).amax(dim),
     "smallest": lambda x, dim: (x * 2).amin(dim) - 1,
     "any": lambda x, dim: (x > 1).any(dim),
@@ -52,14 +52,15 @@ def check(function, *inputs, tolerance=1e-5):
     return steps
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("fold", FOLDS)
+# prod folds one dimension
+CASES = [
+    (fold, shape) for fold in FOLDS for shape in SHAPES if fold != "prod" or "two" not in shape
+]
+
+
+@pytest.mark.parametrize(("fold", "shape"), CASES)
 def test_every_fold_of_every_kind_of_row(fold, shape):
     size, dims = SHAPES[shape]
-    if fold in ("prod", "elements") and size[0] == 1100:
-        pytest.skip("a product of so many numbers overflows")
-    if fold == "prod" and not isinstance(dims, int):
-        pytest.skip("prod folds one dimension")
     tensorlab.manual_seed(0)
     x = tensorlab.randn(size)
     steps = check(lambda x: FOLDS[fold](x, dims), x, tolerance=1e-4)
