@@ -19,7 +19,7 @@ from .tree import Unseen
 
 cdef enum:
     NEAR = 4                # recordings; one that is used further back comes to the front
-    PATIENCE = 16           # calls in a row that nothing fits and nobody records, before a rest
+    PATIENCE = 16           # calls in a row that are neither replayed nor recorded, before a rest
     LONGEST_REST = 64       # calls
 
 cdef bint off = False

@@ -26,7 +26,7 @@ from tensorlab.compiler.lowering.c_types import (
     literal,
     stored,
 )
-from tensorlab.compiler.lowering.loop_ir import Declare, Loop, Store
+from tensorlab.compiler.lowering.loop_ir import Declare, Kept, Loop, Store
 from tensorlab.compiler.lowering.row_kernels import RowWriter
 from tensorlab.compiler.lowering.stages import WORDS
 from tensorlab.compiler.lowering.values import dtype_of
@@ -85,7 +85,8 @@ class SideBySideWriter(RowWriter):
     def __init__(self, program, block):
         super().__init__(program)
         self.block = block
-        self.has_buffers = self.length <= program.most_kept
+        bodies = [section.body for section in program.passes]
+        self.read = {one.buffer for body in bodies for one in body if isinstance(one, Kept)}
         self.has_parts = self.length > PART
         self.in_arrays = {}  # a variable that each row has: its type
 
@@ -133,7 +134,7 @@ class SideBySideWriter(RowWriter):
         folds = [Fold(*one) for one in section.folds]
         for one in folds:
             body.append(Declare(f"const {c_type(one.dtype)}", one.element, one.text))
-            if self.has_buffers:
+            if one.buffer in self.read:
                 body.append(Store(f"{one.buffer}[i][r]", one.element))
         lines.append(self.rows([Store(one.total, one.first) for one in folds]))
         if not self.has_parts:
@@ -167,7 +168,7 @@ class SideBySideWriter(RowWriter):
         names = [(kind.split()[-1], f"rows_{name}") for name, kind in self.in_arrays.items()]
         for section in self.program.passes:
             for one in (Fold(*given) for given in section.folds):
-                if self.has_buffers:
+                if one.buffer in self.read:
                     names.append((c_type(one.dtype), f"{one.buffer}[{self.program.most_kept}]"))
                 if self.has_parts:
                     names.append((one.kind, f"part_{one.name}"))

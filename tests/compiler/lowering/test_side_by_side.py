@@ -152,6 +152,15 @@ def test_a_long_sum_is_made_of_parts():
         assert ("part_sum_1" in steps[0].source) == (length > 64)
 
 
+def test_a_buffer_is_for_what_a_later_loop_needs():
+    x = tensorlab.randn(100, 10)
+    (kept,) = check(lambda x: F.softmax(x * 2, 1), x)
+    assert kept.source.count("expf(") == 1
+    assert "buffer" in kept.source
+    (folded,) = check(lambda x: (x * 2).sum(1), x)
+    assert "buffer" not in folded.source
+
+
 def test_what_is_left_to_other_kernels():
     many, few = tensorlab.randn(3000, 40), tensorlab.randn(15, 10)
     long = tensorlab.randn(100, 49)
