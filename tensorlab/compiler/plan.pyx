@@ -2,6 +2,7 @@
 
     slots      0 .. n-1 hold the tensors that come in; each step fills further ones
     KernelStep calls a C function that was generated for a group of ops, on the threads of the package
+    BlockStep  runs the loops of such a group's ops on blocks of elements, where there is no C compiler (blocks.pyx)
     CallStep   calls an op, as the graph does
     ItemStep   takes one of the results of an op that has several
 
@@ -26,7 +27,6 @@ from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tens
 from tensorlab.errors import ShapeError
 
 cdef enum:
-    MAX_TENSORS = 96            # inputs and outputs of a kernel
     MAX_SLOTS_ON_STACK = 64
 
 # tensors: the first elements of the inputs, then of the outputs; numbers: sizes, strides and other ints that the code asks for
@@ -78,60 +78,26 @@ cdef inline TensorBase as_tensor(object value):
 cdef class Step:
     """What a plan does next."""
 
-    cdef readonly tuple reads               # slots; a plan checks once that they are filled when it comes to this step
-    cdef readonly tuple writes
-    cdef readonly tuple dead                # slots that nothing reads any more afterwards
-    cdef readonly bint grad_enabled         # for plans whose calls are recorded by autograd
-
     cdef int run(self, PyObject** slots) except -1:
         raise NotImplementedError(f"{type(self).__name__}: a step defines run")
 
 
-@cython.final
 @cython.binding(False)
 @cython.auto_pickle(False)
-cdef class KernelStep(Step):
-    """A call of generated code.
+cdef class MemoryStep(Step):
+    """A step that reads and writes memory itself, instead of calling an op."""
 
-    Parameters
-    ----------
-    name : str, of the function
-    address : int, of the function in memory
-    inputs, outputs : sequences of slot numbers
-    likes : for each output a tensor, on meta, that has its sizes, strides and dtype
-    numbers : ints that the function asks for
-    count : int, iterations that may be shared out; `grain`: how many make a thread worth starting
-    """
-
-    cdef readonly str name
-    cdef readonly tuple likes
-    cdef kernel_function function
-    cdef int64_t* numbers
-    cdef ssize count, grain
-
-    def __cinit__(self, str name, address, inputs, outputs, likes, numbers, ssize count, ssize grain, *, dead=()):
-        cdef int i
-        self.name, self.reads, self.writes, self.likes = name, tuple(inputs), tuple(outputs), tuple(likes)
+    cdef int set_tensors(self, str name, object inputs, object outputs, object likes, object dead) except -1:
+        self.reads, self.writes, self.likes, self.dead = tuple(inputs), tuple(outputs), tuple(likes), tuple(dead)
         if len(self.reads) + len(self.writes) > MAX_TENSORS:
-            raise ValueError(f"KernelStep: {name} has {len(self.reads) + len(self.writes)} tensors; at most {MAX_TENSORS} fit")
+            raise ValueError(f"{type(self).__name__}: {name} has {len(self.reads) + len(self.writes)} tensors; "
+                             f"at most {MAX_TENSORS} fit")
         if len(self.likes) != len(self.writes) or not all([isinstance(one, TensorBase) for one in self.likes]):
-            raise ValueError(f"KernelStep: {name} needs a tensor on meta for each of its {len(self.writes)} outputs")
-        self.function = <kernel_function><uintptr_t>address
-        if self.function == NULL:
-            raise ValueError(f"KernelStep: the address of {name} is 0")
-        self.count, self.grain, self.dead = count, grain, tuple(dead)
-        self.numbers = <int64_t*>PyMem_Malloc(max(1, len(numbers)) * sizeof(int64_t))
-        if self.numbers == NULL:
-            raise MemoryError()
-        for i in range(<int>len(numbers)):
-            self.numbers[i] = numbers[i]
+            raise ValueError(f"{type(self).__name__}: {name} needs a tensor on meta for each of its {len(self.writes)} outputs")
+        return 0
 
-    def __dealloc__(self):
-        PyMem_Free(self.numbers)
-
-    cdef int run(self, PyObject** slots) except -1:
-        cdef void* tensors[MAX_TENSORS]
-        cdef KernelCall call
+    cdef int open_tensors(self, PyObject** slots, void** tensors) except -1:
+        """Make the outputs; `tensors` gets the first elements of the inputs, then of the outputs."""
         cdef TensorBase like, out
         cdef int i, n = 0
         for i in self.reads:
@@ -146,6 +112,51 @@ cdef class KernelStep(Step):
             put(slots, self.writes[i], out)
             tensors[n] = out.data_
             n += 1
+        return 0
+
+
+@cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
+cdef class KernelStep(MemoryStep):
+    """A call of generated code.
+
+    Parameters
+    ----------
+    name : str, of the function
+    address : int, of the function in memory
+    inputs, outputs : sequences of slot numbers
+    likes : for each output a tensor, on meta, that has its sizes, strides and dtype
+    numbers : ints that the function asks for
+    count : int, iterations that may be shared out; `grain`: how many make a thread worth starting
+    """
+
+    cdef readonly str name
+    cdef kernel_function function
+    cdef int64_t* numbers
+    cdef ssize count, grain
+
+    def __cinit__(self, str name, address, inputs, outputs, likes, numbers, ssize count, ssize grain, *, dead=()):
+        cdef int i
+        self.set_tensors(name, inputs, outputs, likes, dead)
+        self.name = name
+        self.function = <kernel_function><uintptr_t>address
+        if self.function == NULL:
+            raise ValueError(f"KernelStep: the address of {name} is 0")
+        self.count, self.grain = count, grain
+        self.numbers = <int64_t*>PyMem_Malloc(max(1, len(numbers)) * sizeof(int64_t))
+        if self.numbers == NULL:
+            raise MemoryError()
+        for i in range(<int>len(numbers)):
+            self.numbers[i] = numbers[i]
+
+    def __dealloc__(self):
+        PyMem_Free(self.numbers)
+
+    cdef int run(self, PyObject** slots) except -1:
+        cdef void* tensors[MAX_TENSORS]
+        cdef KernelCall call
+        self.open_tensors(slots, tensors)
         if self.count <= self.grain:
             self.function(tensors, self.numbers, 0, self.count)
             return 0
