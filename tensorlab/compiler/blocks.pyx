@@ -1,6 +1,6 @@
 """The step of a plan that needs no compiler: the loops of several pointwise ops, one after the other on blocks of elements.
 
-    for each block of some thousand elements:          shared out over threads
+    for each block of a thousand elements or so:       shared out over threads
         for each instruction:
             run         the inner loop of an op, the same that the op itself calls
             convert     a row to another type
@@ -57,7 +57,7 @@ cdef struct Program:
     int[MAX_TENSORS] steps      # bytes from an element of a tensor to the next one; 0: it is gathered
     Constant* constant
     Instruction* instruction
-    ssize block                 # elements
+    ssize block                 # elements: as many of the widest type as a row may have
     int width                   # bytes of the widest element in a row
 
 cdef struct BlockCall:
@@ -170,23 +170,23 @@ cdef class BlockStep(MemoryStep):
         ("gather", dtype, sizes, strides, place, number of the input), where the dimensions are those of the results in the order of
         their memory
     buffers : int, places behind the constants
-    block : int, elements of a block
+    row_bytes : int, what a row takes, in its widest type
     """
 
     cdef Program program
     cdef ssize count, grain
     cdef readonly tuple given
 
-    def __cinit__(self, inputs, outputs, given, likes, constants, instructions, int buffers, ssize block, *, dead=()):
+    def __cinit__(self, inputs, outputs, given, likes, constants, instructions, int buffers, ssize row_bytes, *, dead=()):
         cdef int k
         self.set_tensors("a group", inputs, outputs, likes, dead)
         self.given = tuple(given)
         if len(self.given) != len(self.reads) or not all([isinstance(one, TensorBase) for one in self.given]):
             raise ValueError(f"BlockStep: a tensor on meta is needed for each of the {len(self.reads)} inputs")
-        if not self.likes or buffers < 0 or block < 1:
-            raise ValueError(f"BlockStep: {len(self.likes)} outputs, {buffers} buffers and blocks of {block} make no step")
+        if not self.likes or buffers < 0 or row_bytes < 1:
+            raise ValueError(f"BlockStep: {len(self.likes)} outputs, {buffers} buffers and rows of {row_bytes} bytes make no step")
         self.count = (<TensorBase>self.likes[0]).numel_
-        self.program.block, self.program.inputs = block, <int>len(self.reads)
+        self.program.inputs = <int>len(self.reads)
         self.program.tensors = self.program.inputs + <int>len(self.likes)
         self.program.constants = <int>len(constants)
         self.program.places = self.program.tensors + self.program.constants + buffers
@@ -201,7 +201,8 @@ cdef class BlockStep(MemoryStep):
         cost = 0.0
         for k in range(self.program.instructions):
             cost += 1 / self.set_instruction(&self.program.instruction[k], instructions[k])
-        self.grain = max(block, <ssize>(1 / cost) if cost > 0 else block)
+        self.program.block = max(1, row_bytes // self.program.width)
+        self.grain = max(self.program.block, <ssize>(1 / cost) if cost > 0 else 1)
 
     def __dealloc__(self):
         cdef int k

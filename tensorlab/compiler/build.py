@@ -112,7 +112,7 @@ def block_step(group, slots, dead):
         group.constants,
         group.instructions,
         group.buffers,
-        group.block,
+        group.row_bytes,
         dead=dead,
     )
 

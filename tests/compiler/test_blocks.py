@@ -1,4 +1,4 @@
-"""Without a C compiler compiled functions run pointwise ops in blocks: results, gradients, writes; what a step refuses."""
+"""Without a C compiler compiled functions run pointwise ops in blocks: results, gradients, writes; mistakes."""
 
 import sys
 import threading
@@ -212,7 +212,7 @@ def block_step(**changes):
             (ADD, F32, (2, 4, 5)),
         ],
         "buffers": 2,
-        "block": 10,
+        "row_bytes": 40,
         **changes,
     }
     return BlockStep(*given.values())
@@ -229,9 +229,9 @@ MISTAKES = [
     ({"given": (meta(6, 4),)}, "a tensor on meta is needed for each of the 2 inputs"),
     ({"given": (meta(6, 4), 3)}, "a tensor on meta is needed"),
     ({"likes": ()}, "needs a tensor on meta for each of its 1 outputs"),
-    ({"outputs": (), "likes": ()}, "0 outputs, 2 buffers and blocks of 10"),
+    ({"outputs": (), "likes": ()}, "0 outputs, 2 buffers and rows of 40"),
     ({"buffers": -1}, "-1 buffers"),
-    ({"block": 0}, "blocks of 0"),
+    ({"row_bytes": 0}, "rows of 0 bytes"),
     ({"buffers": 1}, "place 5 cannot be written"),
     ({"inputs": (0,) * 96, "given": (meta(6, 4),) * 96}, "has 97 tensors; at most 96 fit"),
     ({"constants": [(F32, None, 2)]}, "there is no input 2"),

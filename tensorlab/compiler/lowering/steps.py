@@ -30,7 +30,7 @@ class Kernel:
 class Blocks:
     """A group of ops whose own loops run on blocks of elements, one op after the other.
 
-    `constants`, `instructions` and `buffers` are what BlockStep (blocks.pyx) takes; `block` is a number of elements.
+    `constants`, `instructions`, `buffers` and `row_bytes` are what BlockStep (blocks.pyx) takes.
     """
 
     names: str
@@ -39,7 +39,7 @@ class Blocks:
     constants: list
     instructions: list
     buffers: int
-    block: int
+    row_bytes: int
 
     def __str__(self):
         outputs = ", ".join(node.name for node in self.outputs)

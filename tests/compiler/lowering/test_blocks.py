@@ -20,7 +20,7 @@ from tests.compiler.lowering.test_expressions import (
 from tests.compiler.lowering.test_random_graphs import Program
 from tests.ops.replay import pairs, same_bits
 
-BLOCK = blocks.BLOCK
+BLOCK = blocks.ROW_BYTES // 4  # elements of a block of float32; half as many of float64
 
 
 @pytest.fixture(params=[1, 2])
@@ -62,7 +62,7 @@ def chain(x, y):
 
 # ---------------------------------------------------------------- sizes and threads
 @pytest.mark.parametrize(
-    "n", [1, 2, 63, 64, 65, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 100_003]
+    "n", [1, 2, 63, 64, 65, BLOCK // 2 + 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 100_003]
 )
 @pytest.mark.parametrize("dtype", [tensorlab.float32, tensorlab.float64])
 def test_a_chain_has_the_bits_of_its_ops_at_every_size(n, dtype, threads):
@@ -73,8 +73,8 @@ def test_a_chain_has_the_bits_of_its_ops_at_every_size(n, dtype, threads):
 
 
 def test_small_blocks_have_the_same_bits(monkeypatch, threads):
-    for block in (1, 7, 64):
-        monkeypatch.setattr(blocks, "BLOCK", block)
+    for row_bytes in (1, 4, 28, 256):
+        monkeypatch.setattr(blocks, "ROW_BYTES", row_bytes)
         x, row = tensorlab.randn(37, 11), tensorlab.randn(11)
         check_group(
             lambda x, row, column: (x * row + column).tanh(), x, row, tensorlab.randn(37, 1)
@@ -303,7 +303,7 @@ def program_of(seed, reductions):
 @pytest.mark.parametrize("reductions", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_are_equal_to_the_last_bit(seed, reductions, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK", [2048, 64, 33, 5][seed])
+    monkeypatch.setattr(blocks, "ROW_BYTES", [4096, 256, 133, 20][seed])
     found = 0
     for k in range(40):
         program = program_of(f"blocks {seed} {k}", reductions)
