@@ -9,8 +9,8 @@
 What is between two ops is in a buffer of one block, which stays in the cache. So memory is read and written as by a generated
 kernel, and the results have the bits of the ops because their own loops make them. lowering/blocks.py writes the instructions.
 
-A place is where a row of the block begins. They are numbered: tensors (inputs, then outputs), constants, buffers. Constants are numbers
-and operands of one element; a range spreads them to rows once, before its first block.
+A place is where a row of the block begins. They are numbered: tensors (inputs, then outputs), constants, buffers. Constants are
+numbers and operands of one element; a range spreads them to rows once, before its first block.
 """
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -167,8 +167,8 @@ cdef class BlockStep(MemoryStep):
     constants : list of (dtype, number) and (dtype, None, number of an input)
     instructions : list of (op, dtype, places), where the op computes in `dtype` and the first place is that of the result;
         ("convert", dtype, given dtype, place, place of the operand);
-        ("gather", dtype, sizes, strides, place, number of the input), where the dimensions are those of the results in the order of
-        their memory
+        ("gather", dtype, sizes, strides, place, number of the input), where the dimensions are those of the results in the
+        order of their memory
     buffers : int, places behind the constants
     row_bytes : int, what a row takes, in its widest type
     """
@@ -184,7 +184,8 @@ cdef class BlockStep(MemoryStep):
         if len(self.given) != len(self.reads) or not all([isinstance(one, TensorBase) for one in self.given]):
             raise ValueError(f"BlockStep: a tensor on meta is needed for each of the {len(self.reads)} inputs")
         if not self.likes or buffers < 0 or row_bytes < 1:
-            raise ValueError(f"BlockStep: {len(self.likes)} outputs, {buffers} buffers and rows of {row_bytes} bytes make no step")
+            raise ValueError(f"BlockStep: {len(self.likes)} outputs, {buffers} buffers and rows of {row_bytes} bytes make no "
+                             f"step")
         self.count = (<TensorBase>self.likes[0]).numel_
         self.program.inputs = <int>len(self.reads)
         self.program.tensors = self.program.inputs + <int>len(self.likes)

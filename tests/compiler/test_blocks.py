@@ -1,5 +1,6 @@
 """Without a C compiler compiled functions run pointwise ops in blocks: results, gradients, writes; mistakes."""
 
+import gc
 import sys
 import threading
 
@@ -298,6 +299,7 @@ def test_runs_leave_nothing_behind_and_may_overlap():
     x, row = torch.randn(6, 4), torch.randn(4)
     want, wrong = x * 3 + row, []
     plan.run([x, row])
+    gc.collect()
     before, references = torch.live_tensors(), sys.getrefcount(x)
 
     def work():
@@ -310,4 +312,5 @@ def test_runs_leave_nothing_behind_and_may_overlap():
     for one in threads:
         one.join()
     assert not wrong
+    gc.collect()
     assert (torch.live_tensors(), sys.getrefcount(x)) == (before, references)
