@@ -65,7 +65,7 @@ def runs_in_blocks(node):
         operands = node.args
     values = [one for one in operands if is_value(one)]
     numbers = [one for one in operands if isinstance(one, (bool, int, float))]
-    if not values or len(values) + len(numbers) < len(operands) or numel_of(node) == 0:
+    if len(values) + len(numbers) < len(operands) or numel_of(node) == 0:
         return False
     return is_dense(node) and all(is_row(*row_of(one, node)) for one in values)
 
@@ -144,9 +144,9 @@ class Program:
         return row if target is row else self.converted(target, made, row, stored)
 
     def copied(self, node, row):
-        source, stored = node.args[0], dtype_of(node)
-        own = dtype_of(source) if source in self.members else stored
-        return self.converted(self.operand(source, own, node), own, row, stored)
+        source = node.args[0]
+        given = self.operand(source, dtype_of(source), node)
+        return self.converted(given, dtype_of(source), row, dtype_of(node))
 
     def converted(self, source, given, row, wanted):
         return self.add(

@@ -7,8 +7,9 @@ import pytest
 from tensorlab._core.op import REGISTRY
 
 import tensorlab
+from tensorlab.compiler.build import calls_of
 from tensorlab.compiler.lowering import Blocks, blocks
-from tests.compiler.driver import in_blocks
+from tests.compiler.driver import in_blocks, record
 from tests.compiler.lowering.test_expressions import (
     DTYPES,
     PAIRS,
@@ -170,6 +171,7 @@ def test_tensors_without_dimensions_are_constants():
     assert [constant[1] for constant in group.constants] == [None] * 3
     check_group(lambda a, b: (a + b) * a, *zero_dim)
     assert not groups_of(check(lambda a: -a, zero_dim[0]))
+    check_group(lambda a: REGISTRY["add"](2, 0.5) * a + 1, zero_dim[0])
 
 
 # ---------------------------------------------------------------- layouts
@@ -224,6 +226,33 @@ def test_results_of_other_shapes_or_orders_are_other_groups():
     assert len(groups_of(steps)) == 2
 
 
+def test_readers_of_one_tensor_are_one_group_if_their_results_are_laid_out_alike():
+    row = tensorlab.randn(4)
+    alike = tensorlab.randn(6, 4), tensorlab.randn(6, 4)
+    other_order = tensorlab.randn(6, 4), tensorlab.randn(4, 6).t()
+    other_shape = tensorlab.randn(6, 4), tensorlab.randn(3, 4)
+
+    def function(x, y, row):
+        return (x + row) * 2, (y + row) * 2
+
+    for pair, count in ((alike, 1), (other_order, 2), (other_shape, 2)):
+        steps = check(function, *pair, row)
+        assert (len(groups_of(steps)), called(steps)) == (count, [])
+
+
+def test_what_is_no_pointwise_op_with_rows_does_not_run_in_blocks():
+    graph = record(lambda x: x.clone().mul_(2).add(REGISTRY["add"](1, 2)), tensorlab.ones(2, 3))
+    clone, write, numbers, add = calls_of(graph)
+    found = [blocks.runs_in_blocks(node) for node in (clone, write, numbers, add)]
+    assert found == [True, False, True, True]
+    add.args = (clone, None)
+    assert not blocks.runs_in_blocks(add)
+    add.args = (clone, 3)
+    assert blocks.runs_in_blocks(add)
+    add.meta["val"] = tensorlab.empty_strided((2, 3), (6, 1), device="meta")
+    assert not blocks.runs_in_blocks(add)
+
+
 def test_views_and_fills_and_reductions_are_calls():
     def function(x):
         y = (x * 2 + 1).reshape(-1)
@@ -251,6 +280,21 @@ def test_results_that_are_read_again_are_outputs_once():
     assert len(group.outputs) == 3
     assert len(group.instructions) == 3
     assert not group.buffers
+
+
+def test_a_value_is_computed_converted_and_gathered_once():
+    half = tensorlab.randn(5000).to(tensorlab.float16)
+    group = check_group(lambda x: ((y := x.exp()), y.tanh(), y * 2), half)
+    kinds = [
+        one[0] if one[0] in ("gather", "convert") else one[0].name for one in group.instructions
+    ]
+    there_and_back = ["gather", "exp", "convert", "convert", "tanh", "convert", "mul", "convert"]
+    assert kinds == there_and_back
+    group = check_group(lambda x: (x + 1, x * 0.5, x * 2), tensorlab.arange(9))
+    assert len(group.inputs) == 1
+    group = check_group(lambda x: (x.double() + 1, (x * 2).double() * 3), tensorlab.randn(9))
+    assert sum(one[0] == "convert" for one in group.instructions) == 2
+    assert len(group.instructions) == 5
 
 
 def test_buffers_are_used_again_but_never_for_an_operand():
