@@ -174,7 +174,8 @@ cdef class BlockStep(MemoryStep):
     """
 
     cdef Program program
-    cdef ssize count, grain
+    cdef ssize count
+    cdef readonly ssize grain               # elements that make a thread worth starting
     cdef readonly tuple given
 
     def __cinit__(self, inputs, outputs, given, likes, constants, instructions, int buffers, ssize row_bytes, *, dead=()):
@@ -316,4 +317,5 @@ cdef class BlockStep(MemoryStep):
         return 0
 
     def __repr__(self):
-        return f"a block of {self.program.instructions} instructions{self.reads} -> {self.writes}"
+        return (f"{self.program.instructions} instructions on blocks of {self.program.block}: "
+                f"{self.reads} -> {self.writes}")

@@ -223,7 +223,25 @@ def test_a_step_runs_its_instructions():
     x, row = torch.randn(6, 4), torch.randn(4)
     (found,) = Plan(2, 3, [block_step()], (2,)).run([x, row])
     assert same_bits(found, x * 3 + row)
-    assert repr(block_step()) == "a block of 3 instructions(0, 1) -> (2,)"
+    assert repr(block_step()) == "3 instructions on blocks of 10: (0, 1) -> (2,)"
+
+
+def test_a_block_is_as_long_as_its_widest_row_allows():
+    assert "blocks of 1024:" in repr(block_step(row_bytes=4096))
+    double = block_step(
+        row_bytes=4096, constants=[(F64, 3.0)], instructions=[("convert", F32, F64, 2, 3)]
+    )
+    assert "blocks of 512:" in repr(double)
+    assert "blocks of 1:" in repr(block_step(row_bytes=1))
+
+
+def test_threads_get_as_much_work_as_the_loops_together_ask_for():
+    many = [(MUL, F32, (4, 0, 3))] * 8
+    assert block_step(instructions=many[:1]).grain == 32768
+    assert block_step(instructions=many).grain == 4096
+    assert block_step(instructions=[("convert", F32, F32, 2, 0)]).grain == 65536
+    assert block_step(instructions=many, row_bytes=40960).grain == 10240
+    assert block_step(instructions=[]).grain == 10
 
 
 MISTAKES = [
@@ -250,6 +268,7 @@ MISTAKES = [
     ({"instructions": [(LESS, F32, (2, 0, 3))]}, "tensor 2 is no row of 24 elements of 1 bytes"),
     ({"instructions": [("convert", F32, F64, 2, 0)]}, "tensor 0 is no row"),
     ({"instructions": [("convert", F64, F32, 2, 0)]}, "tensor 2 is no row"),
+    ({"instructions": [("convert", F32, F32, 0, 4)]}, "place 0 cannot be written"),
     ({"instructions": [("gather", F32, (6, 4), (0, 1), 5, 2)]}, "there is no input 2"),
     ({"instructions": [("gather", F32, (6, 4), (0, 1), 1, 1)]}, "place 1 cannot be written"),
     ({"instructions": [("gather", F32, (6, 5), (0, 1), 5, 1)]}, "do not fit input 1"),
@@ -259,6 +278,7 @@ MISTAKES = [
     ({"instructions": [("gather", F32, (24,), (0, 1), 5, 1)]}, "nothing can be gathered"),
     ({"instructions": [("gather", F32, (24, *[1] * 16), (0,) * 17, 5, 1)]}, "nothing can be gathered"),
     ({"instructions": [("gather", F32, (24,), (0,), 5, 1)], "given": (meta(6, 4), meta(0))}, "do not fit"),
+    ({"instructions": [("gather", F32, (24,), (0,), 5, 1)], "given": (meta(6, 4), meta(3, 0))}, "do not fit"),
 ]  # fmt: skip
 
 
