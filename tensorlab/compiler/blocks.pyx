@@ -104,7 +104,8 @@ cdef void run_block(Program* program, void** tensors, void** places, ssize begin
                 rows[k] = places[one.places[k]]
             call_loop(one.loop, one.operands, rows, n)
         elif one.rows != NULL:
-            gather_block(<char*>places[one.places[0]], one.rows, <char*>tensors[one.places[1]], begin, n)
+            gather_block(<char*>places[one.places[0]], one.rows, <char*>tensors[one.places[1]],
+                         begin, n)
         else:
             convert(places[one.places[0]], one.dtype, 1, places[one.places[1]], one.given, 1, n)
 
