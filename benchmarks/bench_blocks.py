@@ -1,6 +1,6 @@
 """Compiled pointwise programs without a C compiler, whose ops run in blocks, against eager ops and against generated C.
 
-    python benchmarks/bench_blocks.py [--rounds 9] [--threads 1] [--sizes 8 1000000]
+    python benchmarks/bench_blocks.py [--rounds 9] [--threads 1] [--sizes 8 1000] [--row-bytes 4096] [--dtype float64]
 
 Printed for each program and size: microseconds of a call as Python, compiled but op by op, in blocks, and as C; then
 how many times as fast as Python the last three are. With one thread it is processor time, else elapsed time.
@@ -13,6 +13,7 @@ import warnings
 from statistics import median
 
 import tensorlab as torch
+from tensorlab.compiler.lowering import blocks
 
 ELEMENTS = 2_000_000  # of a round, at least
 MOST_CALLS = 2000
@@ -55,9 +56,9 @@ def compiled(function, way, work, x, y):
     return made
 
 
-def measure(function, work, size, rounds, clock):
+def measure(function, work, size, dtype, rounds, clock):
     """Medians of the seconds of a call: as Python, by calls, in blocks, as C. They take turns."""
-    x, y = torch.randn(size), torch.randn(size)
+    x, y = torch.randn(size, dtype=dtype), torch.randn(size, dtype=dtype)
     x.requires_grad_(work is forward_and_backward)
     forms = [function] + [compiled(function, way, work, x, y) for way in ("calls", "blocks", "C")]
     count = max(1, min(MOST_CALLS, ELEMENTS // size))
@@ -77,7 +78,10 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     sizes = [8, 4096, 100_000, 1_000_000, 10_000_000]
     parser.add_argument("--sizes", type=int, nargs="*", default=sizes)
+    parser.add_argument("--row-bytes", type=int, default=blocks.ROW_BYTES)
+    parser.add_argument("--dtype", default="float32")
     arguments = parser.parse_args()
+    blocks.ROW_BYTES, dtype = arguments.row_bytes, getattr(torch, arguments.dtype)
     torch.set_num_threads(arguments.threads)
     warnings.simplefilter("ignore")
     clock = time.process_time if arguments.threads == 1 else time.perf_counter
@@ -90,7 +94,7 @@ def main():
         ("chain, backward", chain, forward_and_backward),
     ):
         for size in arguments.sizes:
-            times = measure(function, work, size, arguments.rounds, clock)
+            times = measure(function, work, size, dtype, arguments.rounds, clock)
             spent = " ".join(f"{one * 1e6:8.1f}" for one in times)
             ratios = " ".join(f"{times[0] / one:7.2f}" for one in times[1:])
             print(f"{name:16}{size:10,} {spent}       {ratios}", flush=True)

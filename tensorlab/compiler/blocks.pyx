@@ -1,6 +1,6 @@
 """The step of a plan that needs no compiler: the loops of several pointwise ops, one after the other on blocks of elements.
 
-    for each block of a thousand elements or so:       shared out over threads
+    for each block of some hundred elements:            shared out over threads
         for each instruction:
             run         the inner loop of an op, the same that the op itself calls
             convert     a row to another type

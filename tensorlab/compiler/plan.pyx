@@ -18,7 +18,7 @@ from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run as run_op
 from tensorlab._core.dispatch cimport run_binary, run_unary
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.layout cimport is_canonical, shape_text, ssize
 from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport MAX_ARGUMENTS, Op
 from tensorlab._core.parallel cimport parallel_for
@@ -105,7 +105,7 @@ cdef class MemoryStep(Step):
             n += 1
         for i in range(<int>len(self.writes)):
             like = <TensorBase>self.likes[i]
-            if like.is_contiguous_:
+            if is_canonical(like.ndim_, like.sizes, like.strides):
                 out = empty_tensor(like.dtype_, like.ndim_, like.sizes)
             else:
                 out = empty_strided_tensor(like.dtype_, like.ndim_, like.sizes, like.strides)
