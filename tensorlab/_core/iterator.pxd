@@ -30,6 +30,11 @@ cdef struct TensorIterator:
 cdef void set_operand(TensorIterator* iter, int k, char* data, int dtype, int kernel_dtype, int ndim, const ssize* sizes,
                       const ssize* strides) noexcept nogil
 cdef int for_each(TensorIterator* iter, void* loop, ssize grain) except -1
+
+# what brings operands into that form
+cdef void gather_row(char* buffer, Operand* operand, char* data, ssize stride, ssize n) noexcept nogil
+cdef void repeat(char* buffer, ssize filled, ssize nbytes) noexcept nogil
+
 cdef inline void call_loop(void* loop, int operands, void** data, ssize n) noexcept nogil:
     if operands == 2:
         (<unary_loop>loop)(data[0], data[1], n)

@@ -7,6 +7,7 @@
     lowering      loops over fused ops, as C
     toolchain     the compiler, and what it has made already (disk_cache)
     build, plan   the steps that run instead of the program
+    blocks        a step that runs the ops' own loops block by block, where there is no C compiler
     tree          branches, where Python looked at values
     explanation   what became of a function, for people
 

@@ -5,6 +5,8 @@ import operator
 from .._core.op import Op
 from .._core.tensor import TensorBase
 from ..fx.node import Node
+from .blocks import BlockStep
+from .lowering.steps import Blocks
 from .plan import CallStep, ItemStep, KernelStep, Plan, Slot
 
 __all__ = ["build_plan", "calls_of", "nodes_in", "output_of"]
@@ -16,7 +18,7 @@ def build_plan(graph, schedule=None, addresses=None, *, records=False):
     Parameters
     ----------
     graph : fx.Graph of op calls; the plan returns the nodes of its output, in the order of `nodes_in`
-    schedule : list of Kernel and Call (lowering), or None: a call for each node
+    schedule : list of Kernel, Blocks and Call (lowering), or None: a call for each node
     addresses : dict, name of a kernel: its address in memory
     records : bool, whether autograd records the calls, where meta["grad_enabled"] of the node says so
     """
@@ -71,17 +73,19 @@ def last_readers(inputs, items, results):
 
 
 class Item:
-    """A Kernel, a Call or a node, as something that reads nodes, writes nodes and becomes a step."""
+    """A Kernel, Blocks, a Call or a node, as something that reads nodes, writes nodes and becomes a step."""
 
     def __init__(self, given):
         self.node = given if isinstance(given, Node) else getattr(given, "node", None)
-        self.kernel = given if self.node is None else None
-        self.reads = self.kernel.inputs if self.kernel else self.node.all_input_nodes
-        self.writes = self.kernel.outputs if self.kernel else [self.node]
+        self.group = given if self.node is None else None
+        self.reads = self.group.inputs if self.group else self.node.all_input_nodes
+        self.writes = self.group.outputs if self.group else [self.node]
 
     def step(self, slots, dead, addresses, records):
-        if self.kernel is not None:
-            return kernel_step(self.kernel, slots, dead, addresses)
+        if isinstance(self.group, Blocks):
+            return block_step(self.group, slots, dead)
+        if self.group is not None:
+            return kernel_step(self.group, slots, dead, addresses)
         return call_step(self.node, slots, dead, records)
 
 
@@ -95,6 +99,20 @@ def kernel_step(kernel, slots, dead, addresses):
         kernel.numbers,
         kernel.count,
         kernel.grain,
+        dead=dead,
+    )
+
+
+def block_step(group, slots, dead):
+    return BlockStep(
+        [slots[node] for node in group.inputs],
+        [slots[node] for node in group.outputs],
+        [node.meta["val"] for node in group.inputs],
+        [node.meta["val"] for node in group.outputs],
+        group.constants,
+        group.instructions,
+        group.buffers,
+        group.row_bytes,
         dead=dead,
     )
 

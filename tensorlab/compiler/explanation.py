@@ -15,7 +15,7 @@ from ..nn.module import Module
 from .backends import find
 from .build import nodes_in, output_of
 from .frontend import Compiled
-from .lowering.schedule import Kernel
+from .lowering.schedule import Blocks, Call
 from .options import settings_for
 
 __all__ = ["Explanation", "explain"]
@@ -75,6 +75,7 @@ class Explanation:
     graphs : list of Graph, after the passes
     guards : list of str, what must hold, as Python
     break_reasons : list of Refusal: reason, file and line
+    block_count : int, groups whose ops run in blocks, because there is no C compiler
     sources : list of str, the generated C functions
     bytes_eager, bytes_fused : int, bytes that ops read and write, one by one and as planned
     peak_eager, peak_fused : int, bytes of values that exist at once, inputs aside
@@ -100,6 +101,11 @@ class Explanation:
     @property
     def op_count(self):
         return sum(piece.before for piece in self.pieces)
+
+    @property
+    def block_count(self):
+        steps = [step for piece in self.pieces for step in piece.steps]
+        return sum(isinstance(step, Blocks) for step in steps)
 
     @property
     def sources(self):
@@ -131,6 +137,7 @@ class Explanation:
             ("ops recorded", self.op_count),
             ("steps to run", sum(len(piece.steps) for piece in self.pieces)),
             ("of them kernels", sum(len(piece.kernels) for piece in self.pieces)),
+            ("of them in blocks", self.block_count),
             ("bytes moved, op by op", f"{self.bytes_eager:,}"),
             ("bytes moved, fused", f"{self.bytes_fused:,}"),
             ("peak memory, op by op", f"{self.peak_eager:,}"),
@@ -211,11 +218,11 @@ def call_ends(graph):
 def step_ends(piece):
     """The same for the steps that run in its place."""
     return [
-        (step.inputs, step.outputs)
-        if isinstance(step, Kernel)
-        else (step.node.all_input_nodes, [step.node])
+        (step.node.all_input_nodes, [step.node])
+        if isinstance(step, Call)
+        else (step.inputs, step.outputs)
         for step in piece.steps
-        if isinstance(step, Kernel) or not is_free(step.node)
+        if not isinstance(step, Call) or not is_free(step.node)
     ]
 
 

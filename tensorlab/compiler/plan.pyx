@@ -2,6 +2,7 @@
 
     slots      0 .. n-1 hold the tensors that come in; each step fills further ones
     KernelStep calls a C function that was generated for a group of ops, on the threads of the package
+    BlockStep  runs the loops of such a group's ops on blocks of elements, where there is no C compiler (blocks.pyx)
     CallStep   calls an op, as the graph does
     ItemStep   takes one of the results of an op that has several
 
@@ -17,7 +18,7 @@ from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run as run_op
 from tensorlab._core.dispatch cimport run_binary, run_unary
-from tensorlab._core.layout cimport shape_text, ssize
+from tensorlab._core.layout cimport is_canonical, shape_text, ssize
 from tensorlab._core.modes cimport set_grad_mode
 from tensorlab._core.op cimport MAX_ARGUMENTS, Op
 from tensorlab._core.parallel cimport parallel_for
@@ -26,7 +27,6 @@ from tensorlab._core.tensor cimport TensorBase, empty_strided_tensor, empty_tens
 from tensorlab.errors import ShapeError
 
 cdef enum:
-    MAX_TENSORS = 96            # inputs and outputs of a kernel
     MAX_SLOTS_ON_STACK = 64
 
 # tensors: the first elements of the inputs, then of the outputs; numbers: sizes, strides and other ints that the code asks for
@@ -83,19 +83,47 @@ cdef inline object as_input(object value):
 cdef class Step:
     """What a plan does next."""
 
-    cdef readonly tuple reads               # slots; a plan checks once that they are filled when it comes to this step
-    cdef readonly tuple writes
-    cdef readonly tuple dead                # slots that nothing reads any more afterwards
-    cdef readonly bint grad_enabled         # for plans whose calls are recorded by autograd
-
     cdef int run(self, PyObject** slots) except -1:
         raise NotImplementedError(f"{type(self).__name__}: a step defines run")
+
+
+@cython.binding(False)
+@cython.auto_pickle(False)
+cdef class MemoryStep(Step):
+    """A step that reads and writes memory itself, instead of calling an op."""
+
+    cdef int set_tensors(self, str name, object inputs, object outputs, object likes, object dead) except -1:
+        self.reads, self.writes, self.likes, self.dead = tuple(inputs), tuple(outputs), tuple(likes), tuple(dead)
+        if len(self.reads) + len(self.writes) > MAX_TENSORS:
+            raise ValueError(f"{type(self).__name__}: {name} has {len(self.reads) + len(self.writes)} tensors; "
+                             f"at most {MAX_TENSORS} fit")
+        if len(self.likes) != len(self.writes) or not all([isinstance(one, TensorBase) for one in self.likes]):
+            raise ValueError(f"{type(self).__name__}: {name} needs a tensor on meta for each of its {len(self.writes)} outputs")
+        return 0
+
+    cdef int open_tensors(self, PyObject** slots, void** tensors) except -1:
+        """Make the outputs; `tensors` gets the first elements of the inputs, then of the outputs."""
+        cdef TensorBase like, out
+        cdef int i, n = 0
+        for i in self.reads:
+            tensors[n] = memory_of(as_tensor(<object>slots[i]))
+            n += 1
+        for i in range(<int>len(self.writes)):
+            like = <TensorBase>self.likes[i]
+            if is_canonical(like.ndim_, like.sizes, like.strides):
+                out = empty_tensor(like.dtype_, like.ndim_, like.sizes)
+            else:
+                out = empty_strided_tensor(like.dtype_, like.ndim_, like.sizes, like.strides)
+            put(slots, self.writes[i], out)
+            tensors[n] = out.data_
+            n += 1
+        return 0
 
 
 @cython.final
 @cython.binding(False)
 @cython.auto_pickle(False)
-cdef class KernelStep(Step):
+cdef class KernelStep(MemoryStep):
     """A call of generated code.
 
     Parameters
@@ -109,22 +137,18 @@ cdef class KernelStep(Step):
     """
 
     cdef readonly str name
-    cdef readonly tuple likes
     cdef kernel_function function
     cdef int64_t* numbers
     cdef ssize count, grain
 
     def __cinit__(self, str name, address, inputs, outputs, likes, numbers, ssize count, ssize grain, *, dead=()):
         cdef int i
-        self.name, self.reads, self.writes, self.likes = name, tuple(inputs), tuple(outputs), tuple(likes)
-        if len(self.reads) + len(self.writes) > MAX_TENSORS:
-            raise ValueError(f"KernelStep: {name} has {len(self.reads) + len(self.writes)} tensors; at most {MAX_TENSORS} fit")
-        if len(self.likes) != len(self.writes) or not all([isinstance(one, TensorBase) for one in self.likes]):
-            raise ValueError(f"KernelStep: {name} needs a tensor on meta for each of its {len(self.writes)} outputs")
+        self.set_tensors(name, inputs, outputs, likes, dead)
+        self.name = name
         self.function = <kernel_function><uintptr_t>address
         if self.function == NULL:
             raise ValueError(f"KernelStep: the address of {name} is 0")
-        self.count, self.grain, self.dead = count, grain, tuple(dead)
+        self.count, self.grain = count, grain
         self.numbers = <int64_t*>PyMem_Malloc(max(1, len(numbers)) * sizeof(int64_t))
         if self.numbers == NULL:
             raise MemoryError()
@@ -137,20 +161,7 @@ cdef class KernelStep(Step):
     cdef int run(self, PyObject** slots) except -1:
         cdef void* tensors[MAX_TENSORS]
         cdef KernelCall call
-        cdef TensorBase like, out
-        cdef int i, n = 0
-        for i in self.reads:
-            tensors[n] = memory_of(as_tensor(<object>slots[i]))
-            n += 1
-        for i in range(<int>len(self.writes)):
-            like = <TensorBase>self.likes[i]
-            if like.is_contiguous_:
-                out = empty_tensor(like.dtype_, like.ndim_, like.sizes)
-            else:
-                out = empty_strided_tensor(like.dtype_, like.ndim_, like.sizes, like.strides)
-            put(slots, self.writes[i], out)
-            tensors[n] = out.data_
-            n += 1
+        self.open_tensors(slots, tensors)
         if self.count <= self.grain:
             self.function(tensors, self.numbers, 0, self.count)
             return 0

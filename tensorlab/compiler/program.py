@@ -26,7 +26,7 @@ from .joint.joint import LostHistory, check_histories, joint
 from .joint.missing_tangents import without_tangents
 from .joint.results import Slot
 from .logs import log
-from .lowering.schedule import Call, Kernel, schedule
+from .lowering.schedule import Call, Kernel, block_schedule, schedule
 from .passes import PASSES, run_passes
 from .passes.running import checks_passes, interpret
 from .second_order import SecondOrder
@@ -176,7 +176,7 @@ class Piece:
     graph : Graph, after the passes
     before : int, calls in it before the passes
     changes : dict, pass: how many changes it made
-    steps : list of Kernel and Call
+    steps : list of Kernel and Call; of Blocks and Call if there is no C compiler
     plan : Plan
     """
 
@@ -194,9 +194,11 @@ class Piece:
         return [step for step in self.steps if isinstance(step, Kernel)]
 
     def build(self, addresses):
-        """Make the plan; without addresses, of calls only."""
-        steps = self.steps if addresses is not None else None
-        self.plan = build_plan(self.graph, steps, addresses)
+        """Make the plan. Without addresses of kernels their ops run in blocks."""
+        if addresses is None:
+            self.steps = block_schedule(self.graph)
+            log("fusion", lambda: "\n".join(map(str, self.steps)))
+        self.plan = build_plan(self.graph, self.steps, addresses)
         return self
 
 
@@ -229,7 +231,9 @@ def warn_once(error):
     """Tell about a compiler that is missing or fails, once for each kind of failure."""
     if type(error) not in warned:
         warned.add(type(error))
-        warnings.warn(f"compile: {error}. The ops run one by one, as without compile", stacklevel=2)
+        warnings.warn(
+            f"compile: {error}. Pointwise ops run in blocks, all others one by one", stacklevel=2
+        )
 
 
 # ------------------------------------------------------------------------------------------------ kinds of programs

@@ -6,7 +6,8 @@ import operator
 import tensorlab
 from tensorlab._core.recorder import Recorder
 from tensorlab.compiler import toolchain
-from tensorlab.compiler.lowering import Kernel, schedule
+from tensorlab.compiler.build import build_plan, nodes_in, output_of
+from tensorlab.compiler.lowering import Kernel, block_schedule, schedule
 from tensorlab.fx import Graph, Node
 from tensorlab.fx.node import map_aggregate
 
@@ -95,3 +96,14 @@ def compiled(function, *inputs):
         graph = record(function, *inputs)
         steps = schedule(graph)
         return run(graph, steps, inputs), steps
+
+
+def in_blocks(function, *inputs):
+    """What `function(*inputs)` gives as a plan without a C compiler, and its schedule."""
+    with tensorlab.no_grad():
+        graph = record(function, *inputs)
+    steps = block_schedule(graph)
+    results = nodes_in(output_of(graph))
+    values = build_plan(graph, steps).run(inputs)
+    values = dict(zip(results, values, strict=True))
+    return map_aggregate(output_of(graph), values.__getitem__), steps

@@ -102,6 +102,13 @@ def test_an_output_of_a_kernel_has_the_strides_of_its_like():
     assert found.t().reshape(-1).tolist() == [3, 4, 5, 6, 7, 8, 9, 10]
 
 
+def test_an_output_of_a_kernel_keeps_the_strides_of_dimensions_of_size_one():
+    like = tensorlab.empty_strided((1, 8), (1, 1), device="meta")
+    (found,) = Plan(1, 2, [kernel_step(likes=(like,))], (1,)).run([tensorlab.arange(8.0)])
+    assert found.stride() == (1, 1)
+    assert found.tolist() == [[3, 4, 5, 6, 7, 8, 9, 10]]
+
+
 def test_memory_of_a_dead_value_is_given_back_before_the_plan_ends():
     n = 1 << 20
     chain = [call("neg", Slot(i), output=i + 1, dead=(i,) if i else ()) for i in range(8)]

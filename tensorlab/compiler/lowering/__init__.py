@@ -1,9 +1,10 @@
 """Fusion, the loop IR and C: from a functional graph to kernels (schedule.py).
 
 Read them in this order: expressions.py (what an op computes), index_maps.py (which elements),
-values.py (both together), loop_ir.py, pointwise.py, fusion.py, schedule.py.
+values.py (both together), loop_ir.py, pointwise.py, fusion.py, schedule.py. Then blocks.py, which is
+for machines without a C compiler.
 """
 
-from tensorlab.compiler.lowering.schedule import Call, Kernel, schedule
+from tensorlab.compiler.lowering.schedule import Blocks, Call, Kernel, block_schedule, schedule
 
-__all__ = ["Call", "Kernel", "schedule"]
+__all__ = ["Blocks", "Call", "Kernel", "block_schedule", "schedule"]

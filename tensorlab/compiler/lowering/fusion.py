@@ -63,29 +63,54 @@ class Partition:
         self.draws = []
         self.readers = {}  # nodes of groups that read a tensor, the last ones
         for node in self.nodes:
-            if view_source(node) is None and not is_fill(node):
+            if not self.is_inlined(node):
                 self.add(node)
         for step in self.steps:
             if (
                 step is not None
                 and step.is_group
                 and len(step.nodes) == 1
-                and is_best_alone(step.nodes[0])
+                and self.is_best_alone(step.nodes[0])
             ):
                 step.is_group = False
 
-    def add(self, node):
+    # ---------------------------------------------------------------- what depends on the code that a group becomes
+    def is_inlined(self, node):
+        """Does a group that reads a node make its value for itself, so that no step does?"""
+        return view_source(node) is not None or is_fill(node)
+
+    def source_of(self, node):
+        """The node whose memory a group reads for `node`."""
+        return root_of(node)
+
+    def may_begin(self, node):
+        """Can a node be a group?"""
         folds = self.folds and reduced_dims(node) is not None
-        is_group = (has_expression(node) or folds) and is_computable([node])
-        step = Step(len(self.steps), [node], is_group)
+        return (has_expression(node) or folds) and is_computable([node])
+
+    def may_share_loops(self, late, early):
+        if late.rows is None and early.rows is None:
+            return numel_of(late.nodes[0]) == numel_of(early.nodes[0])
+        return may_share_rows(late, early)
+
+    def is_computable(self, nodes):
+        return is_computable(nodes)
+
+    def is_best_alone(self, node):
+        """Does an op that has found no company gain nothing over its eager kernel?"""
+        return reduced_dims(node) is not None or op_name(node) in COPIES
+
+    # ---------------------------------------------------------------- fusion
+    def add(self, node):
+        step = Step(len(self.steps), [node], self.may_begin(node))
         self.steps.append(step)
         self.step_of[node] = step
-        self.connect(step, [root_of(one) for one in node.all_input_nodes])
+        self.connect(step, [self.source_of(one) for one in node.all_input_nodes])
         if draws_random(node):  # draws keep their order
             self.connect(step, self.draws[-1:])
             self.draws.append(node)
         if step.is_group:
-            roots = [root_of(one) for one in node.all_input_nodes]
+            roots = [self.source_of(one) for one in node.all_input_nodes]
             makers = [self.step_of[root] for root in roots if root in self.step_of]
             siblings = [self.step_of[one] for root in roots for one in self.readers.get(root, ())]
             for other in dict.fromkeys([*makers, *siblings]):
@@ -113,15 +138,10 @@ class Partition:
             return False
         if len(late.nodes) + len(early.nodes) > MOST_OPS:
             return False
-        if late.rows is None and early.rows is None:
-            if numel_of(late.nodes[0]) != numel_of(early.nodes[0]):
-                return False
-        elif not may_share_rows(late, early):
-            return False
-        if self.path_around(late, early):
+        if not self.may_share_loops(late, early) or self.path_around(late, early):
             return False
         nodes = [*early.nodes, *late.nodes]
-        return self.pointers(nodes) <= MOST_POINTERS and is_computable(nodes)
+        return self.pointers(nodes) <= MOST_POINTERS and self.is_computable(nodes)
 
     def path_around(self, late, early):
         """Is there a step that needs one of the two, and that the other needs?"""
@@ -133,7 +153,7 @@ class Partition:
 
     def pointers(self, nodes):
         inside = set(nodes)
-        inputs = {root_of(one) for node in nodes for one in node.all_input_nodes}
+        inputs = {self.source_of(one) for node in nodes for one in node.all_input_nodes}
         return len(inputs - inside) + sum(
             any(user not in inside for user in node.users) for node in nodes
         )
@@ -155,11 +175,6 @@ class Partition:
                 step.inputs = (step.inputs - {early}) | {late}
             if step.before & (gone | here):
                 step.before = (step.before & ~gone) | here | late.before
-
-
-def is_best_alone(node):
-    """Does an op that has found no company gain nothing over its eager kernel?"""
-    return reduced_dims(node) is not None or op_name(node) in COPIES
 
 
 def may_share_rows(late, early):

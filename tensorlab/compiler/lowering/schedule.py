@@ -1,17 +1,20 @@
-"""From a functional graph to a list of kernels and calls, in an order in which they can run."""
+"""From a functional graph to a list of kernels and calls, in an order in which they can run.
+
+Where there is no C compiler, groups are instructions for blocks.pyx instead of kernels.
+"""
 
 import hashlib
 
+from tensorlab.compiler.lowering.blocks import BlockPartition, block_group
 from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
-from tensorlab.compiler.lowering.index_maps import op_name, root_of
+from tensorlab.compiler.lowering.index_maps import op_name
 from tensorlab.compiler.lowering.pointwise import pointwise_kernel
 from tensorlab.compiler.lowering.reductions import reduced_dims
-from tensorlab.compiler.lowering.steps import Call, Kernel
-from tensorlab.compiler.lowering.values import is_fill
+from tensorlab.compiler.lowering.steps import Blocks, Call, Kernel
 from tensorlab.compiler.toolchain import without_comments
 
-__all__ = ["Call", "Kernel", "schedule"]
+__all__ = ["Blocks", "Call", "Kernel", "block_schedule", "schedule"]
 
 
 def schedule(graph, folds=True):
@@ -30,14 +33,26 @@ def schedule(graph, folds=True):
     Without `folds` reductions are calls of ops, so that all results are those of the ops, to the last bit.
     An op that writes over its arguments, such as an optimizer's step, runs when everything else has read them.
     """
-    partition = Partition(graph, folds)
+    return steps_of(Partition(graph, folds), kernels_for)
+
+
+def block_schedule(graph):
+    """Divide a graph into groups that run in blocks, and calls: a list of Blocks and Call, as `schedule` returns it.
+
+    No reduction is in a group, and all results are those of the ops, to the last bit.
+    """
+    return steps_of(BlockPartition(graph), lambda nodes, outputs: [block_group(nodes, outputs)])
+
+
+def steps_of(partition, lower):
+    """The steps of a partition in order; `lower(nodes, outputs)` makes a list of steps of a group."""
     needed = needed_nodes(partition)
     steps = []
     for work in sorted(in_order(partition, needed), key=is_write):
         if isinstance(work, list):
             outputs = [node for node in work if node in needed]
             if outputs:
-                steps += kernels_for(work, outputs)
+                steps += lower(work, outputs)
         else:
             steps.append(Call(work))
     return steps
@@ -84,8 +99,8 @@ def needed_nodes(partition):
         if step is not None and step.is_group:
             for member in step.nodes:
                 for one in member.all_input_nodes:
-                    root = root_of(one)
-                    if root not in step.nodes and not is_fill(root):
+                    root = partition.source_of(one)
+                    if root not in step.nodes and not partition.is_inlined(root):
                         need(root)
         else:
             for one in node.all_input_nodes:
@@ -128,7 +143,9 @@ def in_order(partition, needed):
 def requirements(partition, node, step, needed):
     """List what must have run before a node's step."""
     if step is not None and step.is_group:
-        roots = (root_of(one) for member in step.nodes for one in member.all_input_nodes)
+        roots = (
+            partition.source_of(one) for member in step.nodes for one in member.all_input_nodes
+        )
         return [root for root in dict.fromkeys(roots) if root not in step.nodes and root in needed]
     draws = partition.draws
     earlier = draws[: draws.index(node)][-1:] if node in draws else []

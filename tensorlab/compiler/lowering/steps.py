@@ -1,4 +1,4 @@
-"""What a schedule is made of: kernels, which are C code, and calls of ops."""
+"""What a schedule is made of: kernels, which are C code, groups that run in blocks without it, and calls of ops."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +24,27 @@ class Kernel:
     def __str__(self):
         outputs = ", ".join(node.name for node in self.outputs)
         return f"{outputs} = {self.name}({', '.join(node.name for node in self.inputs)})"
+
+
+@dataclass
+class Blocks:
+    """A group of ops whose own loops run on blocks of elements, one op after the other.
+
+    `constants`, `instructions`, `buffers` and `row_bytes` are what BlockStep (blocks.pyx) takes.
+    """
+
+    names: str
+    inputs: list
+    outputs: list
+    constants: list
+    instructions: list
+    buffers: int
+    row_bytes: int
+
+    def __str__(self):
+        outputs = ", ".join(node.name for node in self.outputs)
+        inputs = ", ".join(node.name for node in self.inputs)
+        return f"{outputs} = blocks of {self.names} ({inputs})"
 
 
 @dataclass
