@@ -42,7 +42,7 @@ class FourBlocks(Exercise):
         Wrong(
             "blocks = [0, 64, 448, 400_000]",
             says="not a multiple of its unit",
-            why="400,000 is a multiple of 64, but from 256 KiB on the unit is larger.",
+            why="400,000 is a multiple of 64, but from 64 KiB on the unit is larger.",
         ),
     ]
 

@@ -4,12 +4,13 @@ Where a block comes from, by size:
 
     0 bytes            nowhere: the address is NULL
     up to 1 KiB        a list of free blocks for each multiple of 64 bytes; making a small tensor is mostly this
-    up to 256 KiB      the C library
+    up to 64 KiB       the C library
     above              a cache of freed blocks by size class, else the C library, with huge pages from 2 MiB up
 
 The cache is there because a fresh large block is expensive: the kernel maps and clears it page by page at the first write,
-which for 40 MB takes four times as long as an addition. Size classes are 8 to a doubling, so at most 1/8 is wasted; only from 2
-to 16 MiB, where a class is a whole huge page, it can be almost half.
+which for 40 MB takes four times as long as an addition. The C library has a cache of its own, but not for what lies at the end
+of its heap: 192 KiB that a loop makes and drops were fresh pages each time, and took six times as long to fill. Size classes are
+8 to a doubling, so at most 1/8 is wasted; only from 2 to 16 MiB, where a class is a whole huge page, it can be almost half.
 
 Everything here runs under the GIL, which is its lock; a forked child inherits a consistent state. Kernels never allocate.
 Leaves out: pools per thread, pinned memory.
@@ -49,7 +50,7 @@ cdef enum:
     SMALL = 1024                    # up to here: free lists
     SMALL_CLASSES = 17
     SMALL_KEPT = 512                # free blocks kept for each small size
-    LARGE = 262144                  # from here: the cache
+    LARGE = 65536                   # from here: the cache
     HUGE_PAGE = 2097152
 
 cdef struct FreeBlock:              # a free small block holds the address of the next one

@@ -25,6 +25,7 @@ def test_statistics_return_to_where_they_were():
     ("asked", "taken"),
     [
         *((1, 64), (64, 64), (65, 128), (1000, 1024)),
+        *((2**16 - 1, 2**16), (2**16, 2**16), (2**16 + 1, 2**16 + 2**13)),  # an eighth of 2**16
         *((2**20, 2**20), (2**20 + 1, 2**20 + 2**17), (2**21 - 1, 2**21)),  # an eighth of 2**20
         *((2**21 + 1, 2**22), (2**24 + 1, 2**24 + 2**21), (2**25 + 1, 2**25 + 2**22)),  # huge pages
     ],
@@ -39,12 +40,19 @@ def test_how_much_is_taken_for_what_is_asked(asked, taken):
     assert T.memory_stats()["allocated_bytes"] == before["allocated_bytes"]
 
 
-def test_a_freed_large_block_is_used_again():
-    address = T.empty(5_000_000).data_ptr()
+@pytest.mark.parametrize("nbytes", [2**16, 20_000_000])
+def test_a_freed_large_block_is_used_again(nbytes):
+    address = T.empty(nbytes, dtype=T.uint8).data_ptr()
     hits = T.memory_stats()["cache_hits"]
-    again = T.empty(5_000_000)
+    again = T.empty(nbytes, dtype=T.uint8)
     assert again.data_ptr() == address
     assert T.memory_stats()["cache_hits"] == hits + 1
+
+
+def test_what_is_just_too_small_for_the_cache_is_left_to_the_c_library():
+    cached = T.memory_stats()["cached_bytes"]
+    T.empty(2**16 - 64, dtype=T.uint8)
+    assert T.memory_stats()["cached_bytes"] == cached
 
 
 def test_empty_cache_and_the_limit_give_memory_back():

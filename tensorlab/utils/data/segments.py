@@ -60,9 +60,8 @@ class Pickler(reduction.ForkingPickler):
         is_part = value.numel() * value.element_size() < len(value.untyped_storage())
         if is_part and type(value) is Tensor and not value.__dict__:
             # a row of a large table: its own bytes are enough
-            copy = value.detach().clone().requires_grad_(value.requires_grad)
-            return copy.__reduce_ex__(5)
-        return NotImplemented
+            value = value.detach().clone().requires_grad_(value.requires_grad)
+        return value.__reduce_ex__(5)  # and not what ForkingPickler does, which moves its memory
 
 
 class Unpickler(pickle.Unpickler):

@@ -139,6 +139,20 @@ def test_the_seeds_of_numpy_are_pytorchs():
         assert np.random.SeedSequence(words).generate_state(4).tolist() == state(seed, worker)
 
 
+def test_workers_do_not_import_numpys_random_numbers_each_for_itself():
+    program = """if True:
+        import sys
+        from tensorlab.utils import data
+        loader = data.DataLoader(range(1), num_workers=1, multiprocessing_context="fork")
+        list(loader)
+        print("numpy.random" in sys.modules)
+    """
+    answer = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "True\n"
+
+
 def test_a_worker_knows_itself():
     def look(samples):
         info = data.get_worker_info()
@@ -220,6 +234,19 @@ def test_batches_arrive_whole(size):
         there["x"][0] = -1  # both see the same memory, and it may be written
         assert there["same"][0] == -1
         there["array"][1] = 5
+
+
+def test_a_batch_is_copied_once_and_its_own_memory_stays_where_it_is():
+    made = []  # of the batches before, in the worker
+
+    def batch(samples):
+        was_moved = any(one.is_shared() for one in made)
+        made.append(tensorlab.ones(9000))
+        return made[-1], was_moved
+
+    assert [moved for _, moved in data.DataLoader(range(3), num_workers=1, collate_fn=batch)] == (
+        [False] * 3
+    )
 
 
 def test_segments_are_used_again_and_kept_batches_keep_their_values():
