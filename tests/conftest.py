@@ -1,5 +1,6 @@
 """What every test gets: the same seed for every random stream, printed once at the top."""
 
+import gc
 import os
 import random
 import sys
@@ -19,6 +20,16 @@ SEED = int(os.environ.get("TENSORLAB_TEST_SEED", "0"))
 
 def pytest_report_header(config):
     return f"seed: {SEED} before every test (TENSORLAB_TEST_SEED=n sets another)"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """Keep the collected tests, millions of objects, out of the sight of Python's collector.
+
+    Many tests call gc.collect(), and each call would look at all of them; so would every process that is forked.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -66,7 +66,7 @@ FAMILIES = {
               "ops/rearranging.pyx ops/strided.pyx ops/triangles.pyx ops/resizing.pyx ops/copying.pyx ops/meshgrid.py "
               "ops/composite.py ops/shuffles.py ops/padding.py ops/lazy_clone.pyx ops/tensor_info.pyx "
               "ops/memory_formats.p[xy][dx] ops/dimensions.pxd _core/layout.p[xy][dx] _core/layout_fields.pyx",
-              [*OPS, "tests/core/test_layout.py"]),
+              [*OPS, "tests/core/test_layout.py", "tests/test_types.py"]),
     "convolution": ("ops/convolution.pyx ops/convolution_loops.pyx ops/direct_convolution.pyx ops/im2col.pyx "
                     "ops/folding.pyx ops/padded_planes.pyx ops/panel_convolution.pyx", OPS),
     "pooling": ("ops/pooling/*.pyx ops/pooling/composed.py", OPS),
@@ -87,7 +87,7 @@ FAMILIES = {
                [*OPS, "tests/core/test_random.py"]),
     "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
                  "_core/exchange.pyx _core/conversion.pyx "
-                 "_core/dtypes.p[xy][dx]", [*OPS, "tests/core"]),
+                 "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py"]),
     "loops": ("_core/iterator.p[xy][dx] _core/loop_nest.pxd _core/operands.p[xy][dx] _core/out_argument.pyx "
               "_core/parallel.pyx _core/dispatch.p[xy][dx] _core/op.pyx _core/schema.py _core/layers.pyx "
               "_core/recorder.py _core/pointwise.p[xy][dx]",

@@ -321,6 +321,42 @@ def test_a_number_is_scattered(way):
     agree(call)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "fits", "not_any_more"),
+    [
+        ("int8", (127, -128), (128, -129)),
+        ("uint8", (255, -255), (256, -256)),  # negative ones wrap
+        ("int64", (2**63 - 1, -(2**63)), (2**63, -(2**64))),
+    ],
+)
+def test_the_largest_numbers_that_fit_are_filled_in(dtype, fits, not_any_more):
+    x, mask = tensorlab.zeros(2, dtype=getattr(tensorlab, dtype)), tensorlab.tensor([True, False])
+    for value in fits:
+        wrapped = value % 256 if dtype == "uint8" else value
+        assert x.masked_fill(mask, value).tolist() == [wrapped, 0]
+    for value in not_any_more:
+        with pytest.raises(RuntimeError, match=f"^masked_fill: the value {value} does not fit in"):
+            x.masked_fill(mask, value)
+
+
+@pytest.mark.parametrize("name", ["scatter", "scatter_", "scatter_add", "scatter_add_"])
+def test_an_error_of_scatter_says_whether_it_was_in_place(name):
+    x, index = tensorlab.zeros(3), tensorlab.tensor([0, 5])
+    with pytest.raises(RuntimeError, match=f"^{name}: index 5 is out of range"):
+        getattr(x, name)(0, index, tensorlab.ones(2))
+
+
+def test_without_grad_mode_a_view_without_correct_gradient_is_read_by_an_index():
+    base = tensorlab.ones(2, 3, requires_grad=True) * 1
+    view = base.unbind(0)[0]
+    base.mul_(2)
+    index = tensorlab.tensor([0, 2])
+    with tensorlab.no_grad():
+        assert view[index].tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="unbind"):
+        view[index]
+
+
 # ---------------------------------------------------------------- memory of others
 def test_frombuffer_takes_every_argument():
     for options in (

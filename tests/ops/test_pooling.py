@@ -264,6 +264,25 @@ def test_random_samples_are_of_the_inputs_type_and_shape():
     assert pooled(x, 2, 3, _random_samples=tensorlab.zeros(4, 3, 2)).shape == (2, 3, 3, 3)
 
 
+def test_one_ratio_is_that_of_every_axis():
+    x = tensorlab.rand(2, 6, 8)
+    pooled = tensorlab.nn.functional.fractional_max_pool2d
+    samples = tensorlab.rand(1, 2, 2)
+    one = pooled(x, 2, output_ratio=0.5, _random_samples=samples)
+    assert one.shape == (2, 3, 4)
+    assert one.equal(pooled(x, 2, output_ratio=(0.5, 0.5), _random_samples=samples))
+
+
+def test_no_random_sample_is_read_that_is_not_given():
+    memory = tensorlab.full((64,), 5.0)  # no sample: they are below 1
+    memory[:12] = 0.5
+    x = tensorlab.ones(2, 3, 5, 5)
+    out = tensorlab.nn.functional.fractional_max_pool2d(
+        x, 2, 3, _random_samples=memory[:12].view(2, 3, 2)
+    )
+    assert out.shape == (2, 3, 3, 3)
+
+
 # ------------------------------------------------------------------------------ corners
 def test_a_window_of_padding_alone_holds_the_lowest_number():
     """With a dilation, the elements of a window can lie on both sides of a small signal."""
