@@ -145,6 +145,16 @@ def test_a_storage_reaches_to_the_last_element_of_its_array_as_in_pytorch():
         assert ours.data_ptr() == theirs.data_ptr()
 
 
+@pytest.mark.parametrize("name", ["int64", "longlong"])
+def test_both_types_of_numpy_with_64_bits_are_int64(name):
+    """C has two such types on Linux, long and long long, and NumPy has both."""
+    array = np.arange(3).astype(getattr(np, name))
+    x = tensorlab.from_numpy(array)
+    assert x.dtype is tensorlab.int64
+    x[1] = 7
+    assert array.tolist() == [0, 7, 2]
+
+
 def test_an_array_outlives_its_tensor():
     arrays = [tensorlab.full((1000,), float(k)).numpy()[1:] for k in range(20)]
     gc.collect()
