@@ -109,7 +109,10 @@ cdef class CompiledFunctionBackward(Node):
             inputs.append(fit(tangents[i], <TensorBase>plans.likes[i]))
         if False in given:                  # results that the program has not used
             plan, places = plans.partial(tuple(given))
-        for number, one in zip(places, plan.execute(inputs)):
+        if not task.keep_graph:             # the plan frees each saved tensor when it has read it, as eager nodes do
+            self.release_saved()
+        one = tangents = None
+        for number, one in zip(places, plan.execute(inputs, True)):
             gradients[number] = one
         return tuple(gradients)
 
@@ -157,7 +160,7 @@ cdef list run_forward(Differentiation plans, list inputs):
     if plans.draws_random:
         place = PyBytes_FromStringAndSize(NULL, sizeof(Place))
         note_place(default_generator(), <Place*>PyBytes_AS_STRING(place))
-    outputs = plans.forward.execute(inputs)
+    outputs = plans.forward.execute(inputs, False)
     results = outputs[:plans.results]
     if not thread_state().grad_enabled:
         return results

@@ -25,9 +25,13 @@ class OptimizedModule(Module):
 
     def __init__(self, module, backend, fullgraph, settings):
         super().__init__()
+        del self.__dict__["training"]
         self._orig_mod = module
-        self.__dict__["training"] = module.training
         self.__dict__["forward"] = compiled_call(module, backend, fullgraph, settings)
+
+    @property
+    def training(self):
+        return self._orig_mod.training
 
     def __getattr__(self, name):
         if name == "_orig_mod":

@@ -23,4 +23,4 @@ cdef class Plan:
     cdef readonly tuple outputs         # slots
     cdef readonly bint records          # autograd records the calls
     cdef int check_slots(self) except -1
-    cdef list execute(self, list inputs)
+    cdef list execute(self, list inputs, bint hands_over)

@@ -341,9 +341,10 @@ cdef class Plan:
 
     def run(self, inputs):
         """Run the steps; returns a list with the value of each output."""
-        return self.execute(list(inputs))
+        return self.execute(list(inputs), True)
 
-    cdef list execute(self, list inputs):
+    cdef list execute(self, list inputs, bint hands_over):
+        """Run the steps. Inputs that are handed over are taken out of the list, and freed when no step needs them any more."""
         cdef PyObject* on_stack[MAX_SLOTS_ON_STACK]
         cdef PyObject** slots = on_stack
         cdef Step step
@@ -361,6 +362,8 @@ cdef class Plan:
         try:
             for i in range(self.inputs):
                 put(slots, i, as_input(inputs[i]))
+            if hands_over:
+                inputs.clear()
             for one in self.steps:
                 step = <Step>one
                 if self.records:

@@ -74,7 +74,7 @@ cdef class Entry:
         if self.plans is not None:
             return run_forward(self.plans, inputs)
         if self.plan is not None:
-            return self.plan.execute(inputs)
+            return self.plan.execute(inputs, False)
         return self.program.compute(inputs)
 
     cdef object finish(self, list inputs, object outputs):

@@ -123,7 +123,7 @@ def _is_impure_function(function, kwargs, impure_random):
         return function.writes or (impure_random and is_random(function))
     if getattr(function, "__module__", None) == "_operator":
         return function.__name__ in inplace_methods
-    if is_random(function):
+    if impure_random and is_random(function):
         return True
     name = getattr(function, "__name__", None)
     return kwargs.get("inplace") is True or (

@@ -83,10 +83,19 @@ def test_an_optimized_module_is_its_module():
     assert net.marker == 3
     assert call.marker == 3
     assert call._orig_mod is net
+    del call.marker
+    assert not hasattr(net, "marker")
     call.eval()
     assert not net[0].training
+    assert call.training is False
+    net.train()
+    assert call.training is True
+    assert torch.compile(nn.Dropout().eval()).training is False
     with pytest.raises(TypeError, match="can't be pickled"):
         pickle.dumps(call)
+    unfinished = type(call).__new__(type(call))  # as copy and pickle make it
+    with pytest.raises(AttributeError, match="has no module yet"):
+        unfinished._orig_mod  # noqa: B018
 
 
 def test_a_module_compiled_in_place_copies_and_pickles_as_itself():

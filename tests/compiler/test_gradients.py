@@ -1,5 +1,7 @@
 """compile: gradients through compiled functions are those of the functions."""
 
+import gc
+
 import pytest
 
 import tensorlab as torch
@@ -232,6 +234,48 @@ def test_saved_values_that_are_written_are_noticed():
     work.add_(1)
     with pytest.raises(RuntimeError, match="version"):
         out.sum().backward()
+
+
+def memory_of_backward(function, weights, **options):
+    """The most bytes that are in use at once during backward, beyond those from before it."""
+    for weight in weights:
+        weight.grad = None
+    out = function(torch.ones(64, 64), weights).sum()
+    gc.collect()
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats()["allocated_bytes"]
+    out.backward(**options)
+    return torch.memory_stats()["peak_bytes"] - before
+
+
+def test_backward_frees_what_it_has_read_unless_the_graph_is_kept():
+    """Each product saves a matrix, and backward makes a gradient for each: the two must not add up."""
+    weights, matrix = [torch.rand(64, 64, requires_grad=True) for _ in range(8)], 64 * 64 * 4
+
+    def f(a, weights):
+        for w in weights:
+            a = torch.tanh(a @ w)
+        return a
+
+    g = torch.compile(f)
+    memory_of_backward(g, weights)
+    assert memory_of_backward(g, weights) <= memory_of_backward(f, weights) < 4 * matrix
+    assert memory_of_backward(g, weights, retain_graph=True) > 8 * matrix
+
+
+@pytest.mark.parametrize("backend", ["tensorlab", "eager"])
+def test_a_graph_that_is_kept_can_be_gone_through_again(backend):
+    leaf = torch.rand(3, requires_grad=True)
+    g = torch.compile(lambda a: (a.sin() * a).sum(), backend=backend)
+    for _ in range(2):
+        leaf.grad = None
+        out = g(leaf)
+        out.backward(retain_graph=True)
+        once = leaf.grad.clone()
+        out.backward()
+        assert equal(leaf.grad, 2 * once)
+        with pytest.raises(RuntimeError, match="retain_graph=True to run it twice"):
+            out.backward()
 
 
 def test_hooks_and_retain_grad_on_arguments_and_results():

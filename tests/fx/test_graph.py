@@ -529,6 +529,12 @@ def test_lint_finds_what_is_wrong(spoil):
         graph.lint()
 
 
+def test_a_graph_without_a_module_may_call_any():
+    graph = fx.Graph()
+    graph.output(graph.call_module("a.b", (graph.placeholder("x"),)))
+    graph.lint()
+
+
 def test_lint_accepts_what_is_there():
     graph = fx.Graph(nn.Module())
     graph.owning_module.layer = nn.Linear(1, 1)

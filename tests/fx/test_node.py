@@ -254,8 +254,12 @@ def test_what_must_stay_is_known_by_name(op, target, kwargs, impure):
     assert node.is_impure() is impure
 
 
-def test_drawing_random_numbers_may_count_as_pure_for_ops():
+def test_drawing_random_numbers_may_count_as_pure():
     graph = fx.Graph()
+    assert not graph.call_function(tensorlab.rand, (3,)).is_impure(impure_random=False)
+    dropout = tensorlab.nn.functional.dropout
+    assert not graph.call_function(dropout, (1,)).is_impure(impure_random=False)
+    assert graph.call_function(dropout, (1,), {"inplace": True}).is_impure(impure_random=False)
     assert not graph.call_function(REGISTRY["rand"], ()).is_impure(impure_random=False)
     assert graph.call_function(REGISTRY["uniform_"], ()).is_impure(impure_random=False)
 
@@ -308,6 +312,13 @@ def test_defaults_and_attributes_are_printed():
     assert graph.get_attr("layer.weight", type_expr=int).format_node() == (
         "%layer_weight : int [num_users=0] = get_attr[target=layer.weight]"
     )
+    typed = [
+        graph.call_function(abs, (1,), type_expr=int),
+        graph.call_method("abs", (1,), type_expr=int),
+        graph.call_module("layer", (1,), type_expr=int),
+        graph.output(None, type_expr=int),
+    ]
+    assert [node.type for node in typed] == [int] * 4
 
 
 def test_the_signature_is_collected_in_lists_that_are_not_empty(graph):

@@ -25,6 +25,17 @@ def names(module):
 
 
 # ---------------------------------------------------------------- common subexpressions
+def test_functions_that_draw_numbers_are_called_as_often_as_before():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    draws = [graph.call_function(tensorlab.rand, (3,)) for _ in range(2)]
+    powers = [graph.call_function(tensorlab.exp, (x,)) for _ in range(2)]
+    graph.output((*draws, *powers))
+    module = fx.GraphModule({}, graph)
+    assert CSEPass()(module).modified
+    assert names(module) == ["x", "rand", "rand_1", "exp", "output"]
+
+
 def test_what_is_computed_twice_is_computed_once():
     def f(x, y):
         a = tensorlab.relu(x + y) * 2
@@ -35,6 +46,7 @@ def test_what_is_computed_twice_is_computed_once():
     result = CSEPass()(module)
     assert result.modified is True
     assert result.graph_module is module
+    assert module.code.count("relu(") == 1
     assert names(module) == [
         *("x", "y", "add", "relu", "mul", "add_2", "add_3", "add_4", "sum_1", "add_5", "add_6"),
         *("sum_3", "add_7", "output"),
@@ -131,7 +143,9 @@ def test_dead_code_takes_unused_modules_along():
     assert result == (module, True)
     assert "lost" not in module.code
     assert [name for name, _ in module.named_children()] == ["used"]
+    module.add_submodule("spare", nn.ReLU())  # stays where nothing else goes
     assert DeadCodePass()(module) == (module, False)
+    assert hasattr(module, "spare")
 
 
 def test_a_pass_checks_before_and_after():

@@ -6,7 +6,7 @@ they are.
 """
 
 from tensorlab.fx.naming import short_name
-from tensorlab.fx.node import Node, is_random, map_aggregate
+from tensorlab.fx.node import Node, map_aggregate
 from tensorlab.fx.passes.infra.pass_base import PassBase, PassResult
 
 __all__ = ["CSEPass"]
@@ -62,8 +62,6 @@ def _draws(node):
 
 def _may_write(node):
     """Whether a node writes over a value, so that the same call gives something else before and after it."""
-    if node.op == "call_function" and is_random(node.target):
-        return False
     return node.op.startswith("call_") and node.is_impure(impure_random=False)
 
 

@@ -953,6 +953,8 @@ def test_under_a_profiler_nothing_is_recorded():
     finally:
         sys.setprofile(None)
     assert "sys.setprofile" in refusal.reason
+    assert refusal.file == __file__
+    assert refusal.modules == ()
     assert same_bits(result, OUTER * 2.5)
 
 

@@ -7,7 +7,7 @@ from tensorlab._core.op import REGISTRY
 
 import tensorlab as torch
 from tensorlab import nn
-from tensorlab.compiler.capture import Refusal, Trace, record
+from tensorlab.compiler.capture import Refusal, Trace, record, trace
 from tensorlab.fx import Node
 from tests.compiler.capture.interpreter import interpret
 
@@ -390,6 +390,14 @@ def test_an_outer_tensor_that_gets_other_memory_is_refused(change):
     outcome = record(function, (torch.arange(6.0).view(2, 3).clone(),))[1]
     assert isinstance(outcome, Refusal)
     assert "args[0] other memory or another layout" in outcome.reason
+
+
+def test_arguments_are_the_same_if_their_containers_are():
+    assert trace.is_same_argument([1, (2.0,)], [1, (2.0,)], {})
+    assert not trace.is_same_argument([1], (1,), {})
+    assert not trace.is_same_argument((1,), (1, 1), {})
+    assert not trace.is_same_argument((1,), (True,), {})
+    assert not trace.is_same_argument((1,), 1, {})
 
 
 def test_recording_draws_no_numbers_of_its_own():

@@ -363,6 +363,15 @@ def test_views_change_in_place_where_they_are_not_inputs():
     functional_of(program)
 
 
+def test_a_value_that_nothing_has_written_to_is_shown_in_another_way():
+    def program(x, y):
+        z = x * 2
+        z.as_strided_((2, 2), (4, 1), 1)
+        return z + 1
+
+    functional_of(program)
+
+
 def test_histories_are_those_of_the_program():
     def program(x, y):
         z, w = x * 2, x.t()

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 import tensorlab
 from tensorlab.compiler.lowering import Call, Kernel
 from tests.compiler.driver import compiled, record, run, schedule
@@ -47,6 +49,38 @@ def test_views_of_inputs_and_of_results_are_index_arithmetic():
 
     steps = check(function, tensorlab.randn(5, 6))
     assert all(isinstance(step, Kernel) for step in steps)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.t(),
+        lambda x: x.transpose(0, -1),
+        lambda x: x.view(2, 3, 4).transpose(2, 0),
+        lambda x: x.view(2, 3, 4).permute(1, 2, 0),
+        lambda x: x.view(6, 1, 4).squeeze(1),
+        lambda x: x.view(1, 6, 4, 1).squeeze(),
+        lambda x: x.view(1, 6, 4, 1).squeeze((0, -1)),
+        lambda x: x.unsqueeze(-1),
+        lambda x: x.expand(3, 6, 4),
+        lambda x: x.select(1, -2),
+        lambda x: x.narrow(0, 2, 3),
+        lambda x: x[4],
+        lambda x: x[..., -1],
+        lambda x: x[1:5:2, None, 1],
+        lambda x: x[None, ..., 1:3],
+        lambda x: x.split(4)[1],
+        lambda x: x.split([1, 2, 1], 1)[1],
+        lambda x: x.unbind(1)[2],
+        lambda x: x.detach(),
+        lambda x: x.reshape(3, 8),
+    ],
+)
+def test_a_view_of_a_result_or_of_an_input_is_index_arithmetic(view):
+    steps = check(lambda x: view(x + 1) * 2, tensorlab.randn(6, 4))
+    assert all(isinstance(step, Kernel) for step in steps)
+    (step,) = check(lambda x: view(x) * 2 + 1, tensorlab.randn(6, 4))
+    assert isinstance(step, Kernel)
 
 
 def test_kernels_that_differ_in_sizes_alone_are_one_function():
