@@ -138,6 +138,23 @@ def test_unrelated_classes_do_not_mix():
         tensorlab.add(left, right)
 
 
+def test_the_next_class_is_asked_if_the_first_does_not_know():
+    class Modest(tensorlab.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Clever(tensorlab.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func.__name__
+
+    modest, clever = (tensorlab.ones(2).as_subclass(kind) for kind in (Modest, Clever))
+    assert tensorlab.add(modest, clever) == tensorlab.add(clever, modest) == "add"
+    with pytest.raises(TypeError, match=r"no implementation found on the types \['Modest'\]"):
+        tensorlab.add(modest, modest)
+
+
 def test_both_names_of_the_hook_mean_the_same():
     told = []
 
@@ -205,6 +222,12 @@ def test_a_foreign_class_takes_part_once_registered():
         def __torch_function__(cls, func, types, args=(), kwargs=None):
             return func.__name__
 
+    class Stranger:
+        __torch_function__ = Duck.__torch_function__
+
+    with pytest.raises(TypeError, match="must be a Tensor or a number, not Stranger"):
+        tensorlab.add(tensorlab.ones(2), Stranger())
+    assert not overrides.has_torch_function((Stranger(),))
     assert tensorlab.add(tensorlab.ones(2), Duck()) == "add"
     assert tensorlab.ones(2) + Duck() == "add"
     assert overrides.is_tensor_like(Duck())

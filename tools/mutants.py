@@ -84,7 +84,7 @@ FAMILIES = {
     "lowering": ("compiler/lowering/*.py compiler/toolchain.py compiler/disk_cache.py", ["tests/compiler"]),
     "random": ("ops/random.pyx ops/random_factories.pyx ops/dropout.pyx ops/random_activations.py "
                "_core/random.p[xy][dx] _core/distributions.pyx",
-               [*OPS, "tests/core/test_random.py"]),
+               [*OPS, "tests/core/test_random.py", "tests/compiler/test_second_order.py"]),
     "creation": ("ops/creation.pyx ops/constructors.pyx ops/factories.p[xy][dx] ops/ranges.pyx ops/filling.pyx "
                  "_core/exchange.pyx _core/conversion.pyx "
                  "_core/dtypes.p[xy][dx]", [*OPS, "tests/core", "tests/test_types.py"]),
