@@ -159,23 +159,22 @@ cdef int run_rows(Rows* rows, rows_loop loop) except -1:
 
 # ---------------------------------------------------------------- layer_norm: loops
 cdef inline real sum_of_squares(real* x, real mean, ssize n) noexcept nogil:
-    """Of what is left without the mean; in lanes, as inner_loops.pxd does."""
+    """Of what is left without the mean, of a long row; in lanes, as inner_loops.pxd does."""
     cdef real[LANES] lane
-    cdef real total = 0
+    cdef real total
     cdef ssize i = 0
     cdef int k, half = LANES // 2
-    if n >= LANES:
+    for k in range(LANES):
+        lane[k] = 0
+    while i + LANES <= n:
         for k in range(LANES):
-            lane[k] = 0
-        while i + LANES <= n:
-            for k in range(LANES):
-                lane[k] += (x[i + k] - mean) * (x[i + k] - mean)
-            i += LANES
-        while half > 0:
-            for k in range(half):
-                lane[k] += lane[k + half]
-            half //= 2
-        total = lane[0]
+            lane[k] += (x[i + k] - mean) * (x[i + k] - mean)
+        i += LANES
+    while half > 0:
+        for k in range(half):
+            lane[k] += lane[k + half]
+        half //= 2
+    total = lane[0]
     while i < n:
         total += (x[i] - mean) * (x[i] - mean)
         i += 1

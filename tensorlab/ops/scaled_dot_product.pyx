@@ -133,8 +133,9 @@ def _check(query, key, value, mask):
     if mask is None:
         return
     if mask.dtype not in (BOOL, FLOAT32, query.dtype):
+        other = "" if query.dtype is FLOAT32 else ", float32"
         raise DTypeError(
-            f"{NAME}: attn_mask has type {mask.dtype}; expected bool, float32 or {query.dtype}, that of query"
+            f"{NAME}: attn_mask has type {mask.dtype}; expected bool{other} or {query.dtype}, that of query"
         )
     scores = (*batch, query.size(-2), key.size(-2))
     if not _can_be_broadcast(mask.shape, scores):

@@ -54,6 +54,12 @@ def test_fast_mode_steps_no_further_than_eps_in_any_direction():
     assert gradcheck(lambda x: (1e4 * x).sin(), x, fast_mode=True)
 
 
+def test_outputs_that_are_not_numbers_with_a_fraction_have_no_gradient():
+    x = tensorlab.rand(4, dtype=tensorlab.float64, requires_grad=True)
+    assert tensorlab.autograd.gradcheck(lambda x: (x > 0.5, x * x, x.argsort()), (x,))
+    assert tensorlab.autograd.gradcheck(lambda x: x > 0.5, (x,))
+
+
 def test_a_report_names_the_function():
     def three_halves(x):
         return square(tensorlab, lambda x, grad: 3 * x * grad)(x)

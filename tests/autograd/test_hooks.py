@@ -390,6 +390,16 @@ def a_multi_grad_hook_for_the_first_gradient(M):
 
 
 @program
+def a_multi_grad_hook_is_gone_after_its_block(M):
+    x, y, z = product(M)
+    seen = []
+    with M.autograd.graph.register_multi_grad_hook((x, y), lambda grads: seen.append(list(grads))):
+        z.sum().backward(retain_graph=True)
+    z.sum().backward()
+    return seen
+
+
+@program
 def a_multi_grad_hook_of_an_unknown_mode(M):
     M.autograd.graph.register_multi_grad_hook((leaf(M, 1.0),), print, mode="some")
 

@@ -289,6 +289,16 @@ def backward_after_the_mutation_context(M):
 
 
 @program
+def mutation_of_what_is_saved_after_the_context(M):
+    x = leaf(M, 1.0, 2.0)
+    with M.autograd.graph.allow_mutation_on_saved_tensors():
+        pass
+    y = x.exp()
+    y.add_(1)
+    y.sum().backward()
+
+
+@program
 def a_version_counted_by_hand(M):
     x = leaf(M, 1.0, 2.0)
     y = x * 1

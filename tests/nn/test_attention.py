@@ -307,6 +307,35 @@ def test_what_does_not_fit_is_refused_as_in_pytorch(query, key, value, more):
     assert issubclass(classes[0], classes[1])
 
 
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("wide", range(3))
+def test_a_batch_may_come_from_one_of_the_three(wide, is_causal):
+    shapes = [(1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)]
+    shapes[wide] = (6, *shapes[wide][1:])
+    q, k, v = (tensorlab.rand(shape) for shape in shapes)
+    attend = tensorlab.nn.functional.scaled_dot_product_attention
+    alone = [
+        attend(*(x[i % len(x)] for x in (q, k, v)), is_causal=is_causal).tolist() for i in range(6)
+    ]
+    together = attend(q, k, v, is_causal=is_causal)
+    assert together.shape == (6, 2, 3, 4)
+    np.testing.assert_allclose(together.numpy(), alone, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("need_weights", "message"),
+    [
+        (True, "the mask has type tensorlab.float64 and the scores have type tensorlab.float32"),
+        (False, "attn_mask has type tensorlab.float64; expected bool or tensorlab.float32"),
+    ],
+)
+def test_a_mask_of_another_floating_type_is_refused(need_weights, message):
+    layer, x = tensorlab.nn.MultiheadAttention(4, 2), tensorlab.ones(3, 1, 4)
+    mask = tensorlab.zeros(3, 3, dtype=tensorlab.float64)
+    with pytest.raises(RuntimeError, match=message):
+        layer(x, x, x, attn_mask=mask, need_weights=need_weights)
+
+
 def test_masks_of_whole_numbers_are_refused():
     for package in both():
         layer = make(package, "MultiheadAttention", FEATURES, HEADS)

@@ -398,6 +398,13 @@ def test_a_distance_of_scores_far_apart_does_not_overflow():
     assert loss.tolist() == [300.0, 0.0]
 
 
+@pytest.mark.parametrize("dtype", [tensorlab.float16, tensorlab.bfloat16, tensorlab.float64])
+def test_an_embedding_loss_keeps_the_type_of_its_inputs_without_a_batch_too(dtype):
+    x, loss = tensorlab.ones(3, dtype=dtype), tensorlab.nn.functional.cosine_embedding_loss
+    assert loss(x, -x, tensorlab.tensor(1)).dtype is dtype
+    assert loss(x[None], -x[None], tensorlab.tensor([-1])).dtype is dtype
+
+
 def test_kl_div_of_a_single_number():
     for T in (tensorlab, torch):
         x, y = T.tensor(0.5), T.tensor(0.25)

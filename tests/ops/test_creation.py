@@ -137,6 +137,8 @@ RANGES = {
     "half": lambda T: T.arange(5, dtype=T.float16),
     "bool": lambda T: T.arange(2, dtype=T.bool),
     "tensor": lambda T: T.arange(T.tensor(5)),
+    "tensors": lambda T: T.arange(T.tensor(0.5), T.tensor(2), T.tensor(0.25)),
+    "endless": lambda T: T.arange(0.0, 1e300),
     "named": lambda T: T.arange(start=1, end=3),
     "end named": lambda T: T.arange(1, end=3),
     "infinite": lambda T: T.arange(float("inf")),
