@@ -401,9 +401,7 @@ class ParameterProxy(Proxy):
 
 def _add_operator(name):
     """Give Proxy the method of an operator, and the reflected one, each of which makes a node."""
-    function = getattr(operator, name, None)
-    if function is None:
-        return
+    function = getattr(operator, name)
     word = name.strip("_")
 
     def call(*args, **kwargs):
@@ -419,7 +417,8 @@ def _add_operator(name):
 
 
 for _name in magic_methods:
-    _add_operator(_name)
+    if hasattr(operator, _name):  # `div` is one of Python 2
+        _add_operator(_name)
 
 
 @has_side_effect

@@ -13,6 +13,7 @@ import tensorlab as torch
 from tensorlab import nn
 from tensorlab.compiler import program
 from tests.ops.replay import same_bits
+from tests.ops.test_leaked_memory import counted, growth
 
 
 @pytest.fixture
@@ -224,6 +225,13 @@ def test_a_step_runs_its_instructions():
     (found,) = Plan(2, 3, [block_step()], (2,)).run([x, row])
     assert same_bits(found, x * 3 + row)
     assert repr(block_step()) == "3 instructions on blocks of 10: (0, 1) -> (2,)"
+
+
+@counted
+def test_a_step_gives_its_memory_back():
+    program = [(MUL, F32, (23, 0, 3))] * 50
+    program += [("gather", F32, (6, 4), (0, 1), 24, 1), (ADD, F32, (2, 23, 24))]
+    assert growth(lambda: block_step(constants=[(F32, 3.0)] * 20, instructions=program)) < 8
 
 
 def test_a_block_is_as_long_as_its_widest_row_allows():

@@ -81,6 +81,21 @@ def test_only_some_results_are_used():
         assert not g(b)[2].requires_grad
 
 
+def test_a_backward_that_is_made_late_draws_no_random_numbers(monkeypatch):
+    """Passes may run ops to see what they give."""
+    g = torch.compile(lambda a: (a.sin(), a.cos()))
+    a = x.clone().requires_grad_()
+    g(a)
+    make_pieces = program.make_pieces
+    monkeypatch.setattr(
+        program, "make_pieces", lambda *given: (torch.rand(3), make_pieces(*given))[1]
+    )
+    before = torch.get_rng_state()
+    g(a)[1].sum().backward()
+    assert equal(torch.get_rng_state(), before)
+    assert equal(a.grad, -x.sin())
+
+
 def test_what_no_used_result_depends_on_gets_no_gradient():
     """Zeros for the unused results would give zeros, and nan where a derivative is infinite."""
     f = lambda a, b: (a.sqrt(), a * b, b.exp())

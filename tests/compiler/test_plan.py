@@ -254,6 +254,15 @@ def test_a_call_whose_result_is_laid_out_otherwise_raises(like, is_right):
         plan.run([tensorlab.ones(2, 3)])
 
 
+def test_strides_that_no_element_needs_may_be_others():
+    like = tensorlab.empty_strided((1, 3), (7, 1), device="meta")
+    plan = Plan(1, 2, [call("neg", Slot(0), output=1, like=like)], (1,))
+    assert plan.run([tensorlab.ones(1, 3)])[0].tolist() == [[-1] * 3]
+    like = tensorlab.empty_strided((0, 3), (7, 1), device="meta")
+    plan = Plan(1, 2, [call("neg", Slot(0), output=1, like=like)], (1,))
+    assert plan.run([tensorlab.ones(0, 3)])[0].shape == (0, 3)
+
+
 def test_an_item_whose_layout_is_another_raises():
     steps = [call("split", Slot(0), 0, [2, 2], output=1), ItemStep(1, 0, 2, like=meta(3))]
     with pytest.raises(RuntimeError, match="the plan expects"):

@@ -62,6 +62,24 @@ def test_sizes_count_like_all_else_where_dynamic_is_false():
     assert g.compiled.counts["recorded"] == 8
 
 
+def test_a_function_that_looks_at_ever_other_values_runs_as_python_in_the_end():
+    f = lambda a: a * a.sum().item()
+    g = torch.compile(f)
+    inputs = [torch.full((2,), float(k)) for k in range(12)]
+    with pytest.warns(UserWarning, match="recorded 8 times, as values that it looks at kept"):
+        found = [g(a) for a in inputs]
+    assert all(equal(one, f(a)) for one, a in zip(found, inputs, strict=True))
+    assert g.compiled.counts == {"replayed": 0, "recorded": 8, "as Python": 4}
+
+
+def test_a_function_whose_values_come_again_is_recorded_for_more_of_them():
+    g = torch.compile(lambda a: a * a.sum().item())
+    for k in range(20):
+        for _ in range(6):
+            g(torch.full((2,), float(k)))
+    assert g.compiled.counts == {"replayed": 100, "recorded": 20, "as Python": 0}
+
+
 def test_another_size_compiles_nothing(monkeypatch):
     net = nn.Sequential(nn.Linear(6, 9), nn.GELU(), nn.LayerNorm(9))
     g = torch.compile(lambda x: (net(x) * 2).exp().sum(1))

@@ -136,7 +136,7 @@ def refusal_of_module(name):
 
 def is_library(module):
     """Is this Python's own library, whose globals are taken for constants?"""
-    return module.partition(".")[0] in sys.stdlib_module_names and module != "__main__"
+    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 # ---------------------------------------------------------------- names

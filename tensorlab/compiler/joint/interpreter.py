@@ -80,8 +80,6 @@ def value_on_meta(target, args, recorded=None):
     Where the result depends on values (the size of nonzero), it is what was `recorded`.
     """
     args = map_nodes(args, lambda node: node.meta["val"])
-    if not isinstance(target, Op):
-        return target(*args)
     try:
         return call_on_meta(target, args)
     except NoDataError:
@@ -90,32 +88,21 @@ def value_on_meta(target, args, recorded=None):
         return recorded
 
 
-def call_on_meta(op, args):
-    """Call an op with tensors on meta; a new tensor is on meta, too."""
+def call_on_meta(target, args):
+    """Call an op, or another function, with tensors on meta; a new tensor is on meta, too."""
     with no_grad():
-        return op(*new_on_meta(op, args))
+        return target(*new_on_meta(target, args))
 
 
-def new_on_meta(op, args):
+def new_on_meta(target, args):
     """The arguments of a call whose new tensors will be on meta."""
-    if not isinstance(op, Op):
+    if not isinstance(target, Op):
         return args
-    parameters = op.signature.parameters
+    parameters = target.signature.parameters
     return [
         "meta" if one.type.word == "Device" else value
         for one, value in zip(parameters, args, strict=True)
     ]
-
-
-def infer(graph):
-    """Derive `meta["val"]` of all calls anew, from those of the placeholders."""
-    for node in graph.nodes:
-        if node.op == "call_function":
-            node.meta["val"] = (
-                node.meta.get("val")
-                if is_write(node) or is_value_read(node)
-                else value_on_meta(node.target, node.args, node.meta.get("val"))
-            )
 
 
 # ---------------------------------------------------------------- kinds of nodes

@@ -392,6 +392,12 @@ def test_an_outer_tensor_that_gets_other_memory_is_refused(change):
     assert "args[0] other memory or another layout" in outcome.reason
 
 
+def test_a_reason_is_a_sentence_whatever_call_shows_it():
+    error = trace.CannotTrace("why", "a call")
+    assert str(error) == "why"
+    assert error.call == "a call"
+
+
 def test_arguments_are_the_same_if_their_containers_are():
     assert trace.is_same_argument([1, (2.0,)], [1, (2.0,)], {})
     assert not trace.is_same_argument([1], (1,), {})

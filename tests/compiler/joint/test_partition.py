@@ -4,7 +4,7 @@ import pytest
 
 import tensorlab
 from tensorlab.compiler.joint.functionalize import functionalize
-from tensorlab.compiler.joint.interpreter import is_alias, run
+from tensorlab.compiler.joint.interpreter import is_alias, run, value_on_meta
 from tensorlab.compiler.joint.joint import joint
 from tensorlab.compiler.joint.min_cut import min_cut
 from tensorlab.compiler.joint.partition import partition
@@ -71,6 +71,8 @@ def test_inputs_that_are_written_later_are_copied():
 
     one = made(program)
     assert names_in(one.forward).count("clone") >= 1
+    for node in [node for node in one.forward.nodes if node.op == "call_function"]:
+        assert node.meta["val"].shape == value_on_meta(node.target, node.args).shape
     outputs = one.forward.output_node().args[0]
     for node in outputs[len(outputs) - one.saved :]:
         while is_alias(node):
