@@ -54,6 +54,7 @@ def test_a_compiled_chain_is_one_step(n):
     assert f.compiled.counts["replayed"] == 2
     (step,) = steps_of(f)
     assert type(step) is BlockStep
+    assert set(step.dead) == set(step.reads)  # nothing reads the inputs afterwards
 
 
 @pytest.mark.usefixtures("no_compiler")

@@ -9,6 +9,8 @@ from tensorlab._core.op import REGISTRY
 from tensorlab.compiler.plan import CallStep, ItemStep, KernelStep, Plan, Slot
 
 import tensorlab
+from tensorlab.compiler.build import build_plan
+from tests.compiler.driver import record
 
 KERNEL = ctypes.CFUNCTYPE(
     None,
@@ -261,6 +263,12 @@ def test_strides_that_no_element_needs_may_be_others():
     like = tensorlab.empty_strided((0, 3), (7, 1), device="meta")
     plan = Plan(1, 2, [call("neg", Slot(0), output=1, like=like)], (1,))
     assert plan.run([tensorlab.ones(0, 3)])[0].shape == (0, 3)
+
+
+def test_a_plan_knows_the_layout_of_each_part_of_a_result():
+    graph = record(lambda x: x.transpose(0, 1).split(1), tensorlab.ones(3, 2))
+    items = [step for step in build_plan(graph).steps if isinstance(step, ItemStep)]
+    assert [tuple(step.like.stride()) for step in items] == [(1, 2), (1, 2)]
 
 
 def test_an_item_whose_layout_is_another_raises():
