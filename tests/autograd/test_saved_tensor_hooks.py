@@ -299,6 +299,25 @@ def mutation_of_what_is_saved_after_the_context(M):
 
 
 @program
+def the_indices_of_writes_are_packed(M):
+    seen, x, v = [], leaf(M, 1.0, 2.0, 3.0, 4.0), leaf(M, 5.0, 6.0)
+    index = M.tensor([0, 2])
+
+    def pack(t):
+        seen.append(t.tolist())
+        return t.clone()
+
+    with M.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = x * 1
+        y.index_put_((index,), v)
+        y[index] = v * 2
+        y.index_put_((index,), v, accumulate=True)
+        y.index_add_(0, index, v)
+    y.sum().backward()
+    return seen, x.grad, v.grad
+
+
+@program
 def a_version_counted_by_hand(M):
     x = leaf(M, 1.0, 2.0)
     y = x * 1

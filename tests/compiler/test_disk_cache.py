@@ -5,6 +5,7 @@ import random
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,6 +33,13 @@ def test_what_is_put_is_got():
     assert disk_cache.get("key") == CONTENT
     assert disk_cache.put("key", b"")
     assert disk_cache.get("key") == b""
+
+
+def test_an_entry_is_written_where_it_will_be(monkeypatch):
+    """From another file system it could not be moved in one step."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert disk_cache.put("key", CONTENT)
+    assert disk_cache.get("key") == CONTENT
 
 
 def test_keys_tell_apart_what_is_divided_differently():
