@@ -314,7 +314,7 @@ def the_indices_of_writes_are_packed(M):
         y.index_put_((index,), v, accumulate=True)
         y.index_add_(0, index, v)
     y.sum().backward()
-    return seen, x.grad, v.grad
+    return seen, x.grad.tolist(), v.grad.tolist()
 
 
 @program
