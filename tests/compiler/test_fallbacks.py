@@ -48,6 +48,32 @@ def test_effects_happen_at_every_call(number, capsys):
         assert trace == {"n": 6} or trace == [x.shape] * 6
 
 
+def test_a_result_may_still_have_a_graph_that_backward_has_been_through():
+    def made():
+        w = torch.ones(3, requires_grad=True)
+
+        def f(a):
+            loss = (a * w).sin().sum()
+            loss.backward(retain_graph=True)
+            return loss
+
+        return f, w
+
+    (f, w), (g, v) = made(), made()
+    g = torch.compile(g)
+
+    def agree(k):
+        a = torch.arange(3.0) + k
+        mine, other = g(a), f(a)
+        mine.backward()
+        other.backward()
+        return equal(mine, other) and torch.allclose(v.grad, w.grad)
+
+    with pytest.warns(UserWarning, match="a result through which backward can run again"):
+        found = [agree(k) for k in range(5)]
+    assert all(found)
+
+
 def test_a_warning_names_the_line_once():
     def f(a):
         print(a.shape)

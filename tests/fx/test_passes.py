@@ -2,6 +2,7 @@
 
 import operator
 import re
+import types
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -387,7 +388,30 @@ def test_methods_keywords_attributes_and_long_calls_are_drawn():
     assert long.endswith("...")
 
 
+def test_arrows_cross_as_little_as_they_can():
+    graph = fx.symbolic_trace(lambda a, b, c: (c + 1, b * 2, a.exp())).graph
+    svg = viz.program(graph)._repr_svg_()
+    places = {
+        word: float(x)
+        for x, word in re.findall(r'<text[^>]* x="([\d.]+)"[^>]*>([a-c]|add|mul|exp)<', svg)
+    }
+    assert (places["a"] < places["b"]) == (places["exp"] < places["mul"])
+    assert (places["b"] < places["c"]) == (places["mul"] < places["add"])
+
+
+def test_only_what_has_a_shape_and_a_type_is_said_to_be_a_tensor():
+    graph = fx.symbolic_trace(lambda x: x + 1).graph
+    (x, *_) = graph.nodes
+    x.meta["val"] = types.SimpleNamespace(shape=(2,))
+    assert str(viz.program(graph)).startswith("x: input -> add\n")
+    x.meta["val"] = types.SimpleNamespace(shape=(2,), dtype=tensorlab.int8)
+    assert str(viz.program(graph)).startswith("x: input, int8 (2,) -> add\n")
+
+
 def test_what_cannot_be_drawn_is_refused():
+    for half in ({"nodes": []}, {"python_code": None}):
+        with pytest.raises(TypeError, match="was given a SimpleNamespace"):
+            viz.program(types.SimpleNamespace(**half))
     with pytest.raises(TypeError, match="draws a Graph or a GraphModule, and was given a Net"):
         viz.program(Net())
     with pytest.raises(ValueError, match="draws 1 to 100 nodes, and the graph has 0"):

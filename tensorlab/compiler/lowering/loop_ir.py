@@ -11,7 +11,7 @@ Expressions are C text: they are built once, from the table in expressions.py, a
 apart again.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 SIGNATURE = "void {name}(void *const *tensors, const int64_t *numbers, int64_t begin, int64_t end)"
 
@@ -112,8 +112,8 @@ class Function:
     """A kernel. It is handed pointers and numbers, and does the indices from `begin` to before `end`."""
 
     name: str
-    comment: list = field(default_factory=list)
-    body: list = field(default_factory=list)
+    comment: list
+    body: list
 
     def text(self):
         remark = ["/* " + "\n   ".join(self.comment) + " */"] if self.comment else []
