@@ -8,6 +8,7 @@ import pytest
 from tensorlab._core.op import REGISTRY
 
 import tensorlab
+from tensorlab.errors import DimensionError
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
@@ -94,6 +95,12 @@ def test_weights_of_cross_entropy_are_one_for_each_class(weight):
 
 
 # ---------------------------------------------------------------- normalization
+@pytest.mark.parametrize("mean", [None, tensorlab.zeros(3)])
+def test_a_batch_without_channels_is_refused(mean):
+    with pytest.raises(DimensionError, match=r"^batch_norm: the input has shape \(3,\); expected"):
+        tensorlab.nn.functional.batch_norm(tensorlab.ones(3), mean, mean, training=True)
+
+
 def test_running_statistics_are_given_together():
     for mean, variance, training in itertools.product((False, True), repeat=3):
         agree(

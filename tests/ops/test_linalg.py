@@ -247,3 +247,28 @@ def test_einsum_saves_a_copy_of_what_cannot_be_read_as_matrices(windows):
         for T in (tensorlab, torch):
             with pytest.raises(RuntimeError, match="version"):
                 program(T)
+
+
+@pytest.mark.parametrize(
+    ("name", "ndim", "words"),
+    [("addmm", 2, ("mat1", "mat2")), ("baddbmm", 3, ("batch1", "batch2"))],
+)
+@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize("other", [1, 4])
+def test_an_added_product_names_the_factor_with_wrong_dimensions(
+    name, ndim, words, position, other
+):
+    right = tensorlab.ones((2,) * ndim)
+    factors = [right, right]
+    factors[position] = tensorlab.ones((2,) * other)
+    with pytest.raises(
+        RuntimeError, match=f"^{name}: {words[position]} must have {ndim} dimensions, not {other}"
+    ):
+        getattr(tensorlab, name)(right, *factors)
+
+
+@pytest.mark.parametrize("word", ["alpha", "beta"])
+def test_addr_names_the_factor_that_is_no_number(word):
+    vector = tensorlab.ones(2)
+    with pytest.raises(TypeError, match=f"^addr: {word} must be a number, not str"):
+        tensorlab.zeros(2, 2).addr(vector, vector, **{word: "a"})
