@@ -202,3 +202,10 @@ def test_overloads_lead_to_the_nodes_that_they_lead_to_in_pytorch(call):
         return short(node), [(short(child), i) for child, i in node.next_functions if child]
 
     assert edges(tensorlab) == edges(require_torch())
+
+
+def test_a_stable_sort_has_a_node_of_its_own():
+    for T in (tensorlab, require_torch()):
+        x = T.rand(3, requires_grad=True)
+        assert x.sort(stable=True).values.grad_fn.name() == "SortBackward1"
+        assert x.sort().values.grad_fn.name() == "SortBackward0"

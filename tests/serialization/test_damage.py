@@ -422,6 +422,14 @@ def test_a_header_with_another_name_is_refused():
         tensorlab.load(io.BytesIO(data))
 
 
+@pytest.mark.parametrize("letter", range(4))
+def test_a_header_that_is_none_is_refused(letter):
+    data = bytearray(saved({"a": tensorlab.arange(4.0)}))
+    data[data.index(b"archive/data/0") - 30 + letter] ^= 1  # PK and two numbers
+    with pytest.raises(FileFormatError, match="'archive/data/0' is damaged: its header is not"):
+        tensorlab.load(io.BytesIO(data))
+
+
 class Short(io.BytesIO):
     """A file that has become shorter since it was opened."""
 
