@@ -1,6 +1,10 @@
 """explain: figures that can be checked by hand, and texts that name what happened."""
 
+import logging
+import os
 import re
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -125,6 +129,34 @@ def test_logs_say_why_a_function_was_recorded_again(capsys, no_logs):
     g(x, 2)
     g(x, 3)
     assert "no longer true: args[1] == 2" in capsys.readouterr().err
+
+
+def test_logs_that_are_set_again_are_shown_once_and_other_handlers_stay(capsys, no_logs):
+    root, other = logging.getLogger("tensorlab.compiler"), logging.NullHandler()
+    root.addHandler(other)
+    try:
+        set_logs("graph")
+        set_logs("graph", "code")
+        log("graph", "text")
+        assert capsys.readouterr().err == "[tensorlab.compiler.graph] text\n"
+        assert other in root.handlers
+        set_logs()
+        assert root.handlers == [other]
+    finally:
+        root.removeHandler(other)
+
+
+def test_the_environment_may_ask_for_logs():
+    program = "import tensorlab as t; t.compile(lambda a: a * 2)(t.ones(2))"
+    answer = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TENSORLAB_LOGS": "guards, breaks"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "[tensorlab.compiler.guards]" in answer.stderr
+    assert "[tensorlab.compiler.graph]" not in answer.stderr
 
 
 def test_unknown_kinds_are_refused():
