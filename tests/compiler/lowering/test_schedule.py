@@ -83,6 +83,24 @@ def test_a_view_of_a_result_or_of_an_input_is_index_arithmetic(view):
     assert isinstance(step, Kernel)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: ((x + 1).view(6, 4) * y.permute(1, 0, 2).reshape(6, 4)).sum(1),
+        lambda x, y: (x.view(2, 3, 4).transpose(0, 1) * 1.5).reshape(6, 4).sum(1),
+        lambda x, y: (
+            (x.view(2, 3, 4).transpose(0, 1) * 1.5).reshape(6, 4).mean(1, keepdim=True) + x
+        ),
+    ],
+)
+def test_rows_whose_operands_divide_them_otherwise_are_folded(function):
+    """The loop over six rows becomes one over two and one over three."""
+    inputs = tensorlab.randn(6, 4), tensorlab.randn(2, 3, 4)
+    got, steps = compiled(function, *inputs)
+    assert all(isinstance(step, Kernel) for step in steps)
+    assert tensorlab.allclose(got, function(*inputs), rtol=1e-5, atol=1e-6)
+
+
 def test_kernels_that_differ_in_sizes_alone_are_one_function():
     def function(x, y, b):
         return (x * b).tanh(), (y * b[:4]).tanh()
