@@ -248,14 +248,15 @@ def test_a_formula_of_a_derivative_gives_what_the_kernel_gives(name, dtype):
     assert set(left) <= names(PRIMITIVES)
 
 
-def test_the_gradient_of_the_weight_of_a_norm_is_a_sum_over_rows():
+@pytest.mark.parametrize("shape", [(4, 6), (2, 2, 6), (1, 2, 2, 6)])
+def test_the_gradient_of_the_weight_of_a_norm_is_a_sum_over_rows(shape):
     def gradient(x, weight):
         with tensorlab.enable_grad():
             weight = weight.detach().requires_grad_()
             y = nn.functional.layer_norm(x, (6,), weight, weight * 2)
             return tensorlab.autograd.grad(y, weight, x.flip(0))
 
-    assert set(closely(gradient, X, WEIGHT)) - {"flip"} <= names(PRIMITIVES)
+    assert set(closely(gradient, X.view(shape), WEIGHT)) - {"flip"} <= names(PRIMITIVES)
 
 
 @pytest.mark.parametrize(
