@@ -73,7 +73,7 @@ def last_readers(inputs, items, results):
 
 
 class Item:
-    """A Kernel, Blocks, a Call or a node, as something that reads nodes, writes nodes and becomes a step."""
+    """A Kernel, Blocks, a Call or a node: it reads nodes, writes nodes and becomes a step."""
 
     def __init__(self, given):
         self.node = given if isinstance(given, Node) else getattr(given, "node", None)

@@ -109,7 +109,7 @@ cdef class CompiledFunctionBackward(Node):
             inputs.append(fit(tangents[i], <TensorBase>plans.likes[i]))
         if False in given:                  # results that the program has not used
             plan, places = plans.partial(tuple(given))
-        if not task.keep_graph:             # the plan alone has the saved tensors, and frees them
+        if not task.keep_graph:         # the plan alone has the saved tensors, and frees them
             self.release_saved()
         one = tangents = None
         for number, one in zip(places, plan.execute(inputs, True)):

@@ -344,7 +344,10 @@ cdef class Plan:
         return self.execute(list(inputs), True)
 
     cdef list execute(self, list inputs, bint hands_over):
-        """Run the steps. Inputs that are handed over are taken out of the list, and freed when no step needs them any more."""
+        """Run the steps.
+
+        Inputs that are handed over are taken out of the list, and freed after their last reader.
+        """
         cdef PyObject* on_stack[MAX_SLOTS_ON_STACK]
         cdef PyObject** slots = on_stack
         cdef Step step

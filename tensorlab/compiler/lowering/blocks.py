@@ -1,11 +1,13 @@
-"""A group of pointwise ops as instructions for blocks.pyx, which runs the ops' own loops where there is no C compiler.
+"""A group of pointwise ops as instructions for blocks.pyx, where there is no C compiler.
+
+blocks.pyx runs the ops' own loops.
 
     BlockPartition   which ops become one group
-    Program          instructions in an order in which each has its operands, and the place of each row
+    Program          instructions in an order in which each has its operands, and their places
 
-A group makes results of one shape whose memory is in one order. Operands may be broadcast, strided
-or of another type. An op with an operand that lies across the order of the results is a call, since
-it reads such an operand in tiles; so are views, fills, reductions and all other ops.
+A group makes results of one shape whose memory is in one order. Operands may be broadcast,
+strided or of another type. An op with an operand that lies across the order of the results is a
+call, since it reads such an operand in tiles; so are views, fills, reductions and other ops.
 """
 
 from tensorlab._core.dtypes import DTYPES
@@ -27,7 +29,7 @@ ROW_BYTES = 2048  # eight of them are half of an L1 cache; decision 0049 has the
 TYPES = {one.name: one for one in DTYPES}
 
 
-# ------------------------------------------------------------------------------------------------ groups
+# ---------------------------------------------------------------- groups
 class BlockPartition(Partition):
     """The nodes of a graph as steps, of which the groups can run in blocks."""
 
@@ -69,7 +71,7 @@ def runs_in_blocks(node):
 
 
 def form_of(node):
-    """Return the form of an address (index_maps.py) over the dimensions of a node's own shape."""
+    """Return the form of an address (index_maps.py) over a node's own dimensions."""
     strides, shape = node.meta["val"].stride(), shape_of(node)
     return (*(0 if size == 1 else step for step, size in zip(strides, shape, strict=True)), 0)
 
@@ -82,7 +84,7 @@ def is_dense(node):
 
 
 def row_of(operand, result):
-    """Return sizes and strides of an operand, broadcast, over the dimensions of a result in the order of its memory."""
+    """Return sizes and strides of an operand over a result's dimensions, in the order of its memory."""
     shape, form = shape_of(result), form_of(result)
     missing = len(shape) - len(shape_of(operand))
     own = (0,) * missing + form_of(operand)
@@ -91,13 +93,13 @@ def row_of(operand, result):
 
 
 def is_row(sizes, strides):
-    """Can it be read along the results' order? Across it, each element would be in another cache line."""
+    """Can it be read along the results' order? Across it, each element has its own cache line."""
     return not strides or strides[-1] in (0, 1)
 
 
-# ------------------------------------------------------------------------------------------------ instructions
+# ---------------------------------------------------------------- instructions
 class Row:
-    """A row of a block: where it is, once that is known, and the last instruction that reads it."""
+    """A row of a block: where it is, and the last instruction that reads it."""
 
     def __init__(self, kind, number=None):
         self.kind, self.number = kind, number  # "input", "output", "constant" or "buffer"
@@ -105,7 +107,7 @@ class Row:
 
 
 class Program:
-    """Instructions for the outputs of a group, where each operand is a Row until `place` numbers them."""
+    """Instructions for the outputs of a group; operands are Rows until `place` numbers them."""
 
     def __init__(self, members, outputs):
         self.members, self.outputs = members, outputs
@@ -115,7 +117,7 @@ class Program:
             self.value(node)
 
     def add(self, row, reads, instruction):
-        """Append an instruction: `instruction(place of the result, places of the operands)` once they are known."""
+        """Append an instruction, a function of the places of its result and its operands."""
         for one in reads:
             one.last = len(self.lines)
         self.lines.append((row, reads, instruction))
@@ -192,8 +194,8 @@ class Program:
     def place(self):
         """Return the instructions with places, and how many buffers they need.
 
-        A buffer is used again when its row has been read for the last time. A result never takes the
-        place of an operand: loops need not allow that.
+        A buffer is used again when its row has been read for the last time. A result never takes
+        the place of an operand: loops need not allow that.
         """
         first = {"input": 0, "output": len(self.inputs)}
         first["constant"] = first["output"] + len(self.outputs)

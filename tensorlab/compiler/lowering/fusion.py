@@ -74,7 +74,7 @@ class Partition:
             ):
                 step.is_group = False
 
-    # ---------------------------------------------------------------- what depends on the code that a group becomes
+    # ---------------------------------------------------------------- what a group becomes
     def is_inlined(self, node):
         """Does a group that reads a node make its value for itself, so that no step does?"""
         return view_source(node) is not None or is_fill(node)

@@ -37,7 +37,7 @@ def schedule(graph, folds=True):
 
 
 def block_schedule(graph):
-    """Divide a graph into groups that run in blocks, and calls: a list of Blocks and Call, as `schedule` returns it.
+    """Divide a graph into groups that run in blocks, and calls: a list of Blocks and Call.
 
     No reduction is in a group, and all results are those of the ops, to the last bit.
     """
@@ -45,7 +45,7 @@ def block_schedule(graph):
 
 
 def steps_of(partition, lower):
-    """The steps of a partition in order; `lower(nodes, outputs)` makes a list of steps of a group."""
+    """The steps of a partition in order; `lower(nodes, outputs)` makes those of a group."""
     needed = needed_nodes(partition)
     steps = []
     for work in sorted(in_order(partition, needed), key=is_write):

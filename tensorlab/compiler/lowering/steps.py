@@ -1,4 +1,4 @@
-"""What a schedule is made of: kernels, which are C code, groups that run in blocks without it, and calls of ops."""
+"""What a schedule is made of: kernels (C code), groups that run in blocks without it, calls."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class Kernel:
 class Blocks:
     """A group of ops whose own loops run on blocks of elements, one op after the other.
 
-    `constants`, `instructions`, `buffers` and `row_bytes` are what BlockStep (blocks.pyx) takes.
+    `constants`, `instructions`, `buffers` and `row_bytes` are what BlockStep takes (blocks.pyx).
     """
 
     names: str

@@ -61,7 +61,8 @@ class Pickler(reduction.ForkingPickler):
         if is_part and type(value) is Tensor and not value.__dict__:
             # a row of a large table: its own bytes are enough
             value = value.detach().clone().requires_grad_(value.requires_grad)
-        return value.__reduce_ex__(5)  # and not what ForkingPickler does, which moves its memory
+        # ForkingPickler would move the memory into a file of its own first
+        return value.__reduce_ex__(5)
 
 
 class Unpickler(pickle.Unpickler):

@@ -51,7 +51,7 @@ class WorkerBatches:
     def start(self, loader, context, seed):
         is_fork = context.get_start_method() == "fork"
         if is_fork:
-            # workers seed it; NumPy imports it when it is first used, which would take each of them 10 ms
+            # workers seed it, and NumPy imports it at its first use: 10 ms in each of them
             import numpy.random  # noqa: F401
         with warnings.catch_warnings():
             # tensorlab's threads can be forked; for those of others the program has to answer

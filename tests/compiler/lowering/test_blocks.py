@@ -1,6 +1,5 @@
 """Groups that run in blocks give the bits of the ops; what does not fit is called."""
 
-import itertools
 import warnings
 
 import pytest
@@ -12,10 +11,9 @@ from tensorlab.compiler.lowering import Blocks, blocks
 from tests.compiler.driver import in_blocks, record
 from tests.compiler.lowering.test_expressions import (
     DTYPES,
-    PAIRS,
     POINTWISE,
-    SCALARS,
     operands,
+    promotion_cases,
     supported,
     tensors_of,
 )
@@ -118,16 +116,7 @@ def test_every_pointwise_op_has_its_own_bits(name):
 
 @pytest.mark.parametrize("name", [name for name in sorted(POINTWISE) if tensors_of(name) > 1])
 def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
-    op, count = REGISTRY[name], tensors_of(name)
-    cases = []
-    for pair in PAIRS:
-        dtype, other = (getattr(tensorlab, word) for word in pair.split())
-        cases += itertools.islice(operands(op, dtype, other, 5), 1)
-    for dtype, (k, number) in itertools.product(DTYPES[::3], enumerate(SCALARS)):
-        arguments = next(operands(op, dtype, dtype, 6))
-        arguments[1 + k % (count - 1)] = number
-        cases.append(arguments)
-    check_cases(op, [case for case in cases if supported(op, case)])
+    check_cases(REGISTRY[name], promotion_cases(name))
 
 
 @pytest.mark.parametrize("source", DTYPES)

@@ -159,8 +159,8 @@ def test_an_op_has_the_bits_of_its_loop(name):
     check(op, cases)
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(EXPRESSIONS) if tensors_of(name) > 1])
-def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
+def promotion_cases(name):
+    """Arguments of an op of several tensors: of two types, and with numbers."""
     op, count = REGISTRY[name], tensors_of(name)
     cases = []
     for pair in PAIRS:
@@ -170,6 +170,11 @@ def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
         arguments = next(operands(op, dtype, dtype, 6))
         arguments[1 + k % (count - 1)] = number
         cases.append(arguments)
-    cases = [case for case in cases if supported(op, case)]
+    return [case for case in cases if supported(op, case)]
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(EXPRESSIONS) if tensors_of(name) > 1])
+def test_numbers_and_other_types_are_promoted_as_in_eager_mode(name):
+    cases = promotion_cases(name)
     assert cases
-    check(op, cases)
+    check(REGISTRY[name], cases)
