@@ -1,4 +1,4 @@
-"""The step of a plan that needs no compiler: the loops of several pointwise ops, one after the other on blocks of elements.
+"""The step of a plan that needs no compiler: the loops of several pointwise ops on blocks.
 
     for each block of some hundred elements:            shared out over threads
         for each instruction:
@@ -6,11 +6,13 @@
             convert     a row to another type
             gather      an operand that is broadcast, strided or of another type, into a row
 
-What is between two ops is in a buffer of one block, which stays in the cache. So memory is read and written as by a generated
-kernel, and the results have the bits of the ops because their own loops make them. lowering/blocks.py writes the instructions.
+What is between two ops is in a buffer of one block, which stays in the cache. So memory is read
+and written as by a generated kernel, and the results have the bits of the ops because their own
+loops make them. lowering/blocks.py writes the instructions.
 
-A place is where a row of the block begins. They are numbered: tensors (inputs, then outputs), constants, buffers. Constants are
-numbers and operands of one element; a range spreads them to rows once, before its first block.
+A place is where a row of the block begins. They are numbered: tensors (inputs, then outputs),
+constants, buffers. Constants are numbers and operands of one element; a range spreads them to rows
+once, before its first block.
 """
 cimport cython
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
@@ -22,7 +24,13 @@ from tensorlab._core.conversion cimport convert
 from tensorlab._core.dtypes cimport BOOL, MAX_ITEMSIZE, dtype, item_size
 from tensorlab._core.iterator cimport MAX_OPERANDS, Operand, call_loop, gather_row, repeat
 from tensorlab._core.layout cimport MAX_NDIM, ssize
-from tensorlab._core.loop_nest cimport IndexCounter, count_along, next_index, skip_indices, start_counter
+from tensorlab._core.loop_nest cimport (
+    IndexCounter,
+    count_along,
+    next_index,
+    skip_indices,
+    start_counter,
+)
 from tensorlab._core.op cimport COMPARE, Op
 from tensorlab._core.operands cimport write_number
 from tensorlab._core.parallel cimport parallel_for
@@ -32,9 +40,9 @@ from tensorlab.compiler.plan cimport MAX_TENSORS, MemoryStep
 cdef enum:
     LINE = 64                   # bytes of a cache line; rows begin at one
     SMALL_SCRATCH = 4096        # bytes of scratch memory that are taken from the stack
-    CONVERT_GRAIN = 65536       # elements of a conversion that make a thread worth starting, as for copies
+    CONVERT_GRAIN = 65536       # elements of a conversion that are worth a thread, as for copies
 
-cdef struct Rows:               # how to gather an operand: its dimensions in the order of the results' memory
+cdef struct Rows:               # of a gathered operand, in the order of the results' memory
     int ndim
     bint repeats                # all but the innermost are broadcast
     ssize[MAX_NDIM] sizes
@@ -45,7 +53,7 @@ cdef struct Instruction:
     Rows* rows
     int operands
     int[MAX_OPERANDS] places    # the result first; an input's number for gather
-    int dtype, given            # of a conversion: the type of the result, and that of the operand
+    int dtype, given            # of a conversion: types of the result and of the operand
 
 cdef struct Constant:
     int input                   # number of the tensor whose one element it is; -1: a number
@@ -54,7 +62,7 @@ cdef struct Constant:
 
 cdef struct Program:
     int inputs, tensors, constants, places, instructions
-    int[MAX_TENSORS] steps      # bytes from an element of a tensor to the next one; 0: it is gathered
+    int[MAX_TENSORS] steps      # bytes from one element to the next; 0: it is gathered
     Constant* constant
     Instruction* instruction
     ssize block                 # elements: as many of the widest type as a row may have
@@ -67,20 +75,22 @@ cdef struct BlockCall:
 
 
 # ---------------------------------------------------------------- running
-cdef void gather_block(char* buffer, Rows* rows, char* data, ssize begin, ssize n) noexcept nogil:
+cdef void gather_block(char* buffer, Rows* rows, char* data, ssize begin,
+                       ssize n) noexcept nogil:
     """Bring n elements of an operand, from number `begin` on, into a row."""
     cdef IndexCounter at
-    cdef int last = rows.ndim - 1, size = item_size[rows.operand.kernel_dtype]
+    cdef int last = rows.ndim - 1
+    cdef int size = item_size[rows.operand.kernel_dtype], given = item_size[rows.operand.dtype]
+    cdef ssize step = rows.operand.strides[last]
     cdef ssize columns = rows.sizes[last], column = begin % columns, filled = 0, m
     cdef ssize wanted = min(n, columns) if rows.repeats else n
     start_counter(&at, last, rows.sizes)
-    count_along(&at, 0, data, rows.operand.strides, item_size[rows.operand.dtype])
+    count_along(&at, 0, data, rows.operand.strides, given)
     skip_indices(&at, 1, begin // columns)
     while True:
         m = min(wanted - filled, columns - column)
-        gather_row(buffer + filled * size, &rows.operand,
-                   at.data[0] + column * rows.operand.strides[last] * item_size[rows.operand.dtype],
-                   rows.operand.strides[last], m)
+        gather_row(buffer + filled * size, &rows.operand, at.data[0] + column * step * given,
+                   step, m)
         filled += m
         if filled == wanted:
             break
@@ -90,7 +100,8 @@ cdef void gather_block(char* buffer, Rows* rows, char* data, ssize begin, ssize 
         repeat(buffer, filled * size, n * size)
 
 
-cdef void run_block(Program* program, void** tensors, void** places, ssize begin, ssize n) noexcept nogil:
+cdef void run_block(Program* program, void** tensors, void** places, ssize begin,
+                    ssize n) noexcept nogil:
     """All instructions for n elements, from number `begin` on."""
     cdef void* rows[MAX_OPERANDS]
     cdef Instruction* one
@@ -123,14 +134,15 @@ cdef void run_range(void* context, ssize begin, ssize end) noexcept nogil:
     cdef int k
     cdef ssize block = min(program.block, end - begin)
     cdef ssize room = (block * program.width + LINE - 1) // LINE * LINE
-    cdef ssize nbytes = program.places * sizeof(void*) + LINE + (program.places - program.tensors) * room
+    cdef ssize head = program.places * sizeof(void*)        # before the rows: where they are
+    cdef ssize nbytes = head + LINE + (program.places - program.tensors) * room
     if nbytes > SMALL_SCRATCH:
         scratch = <char*>malloc(nbytes)
         if scratch == NULL:
             call.is_out_of_memory = True
             return
     places = <void**>scratch
-    row = <char*>((<uintptr_t>(scratch + program.places * sizeof(void*)) + LINE - 1) // LINE * LINE)
+    row = <char*>((<uintptr_t>(scratch + head) + LINE - 1) // LINE * LINE)
     for k in range(program.tensors, program.places):
         places[k] = row
         row += room
@@ -164,12 +176,13 @@ cdef class BlockStep(MemoryStep):
     Parameters
     ----------
     inputs, outputs : sequences of slot numbers
-    given, likes : for each input, and for each output, a tensor on meta that has its sizes, strides and dtype
+    given, likes : for each input, and for each output, a tensor on meta with its layout
     constants : list of (dtype, number) and (dtype, None, number of an input)
-    instructions : list of (op, dtype, places), where the op computes in `dtype` and the first place is that of the result;
+    instructions : list of
+        (op, dtype, places), where the op computes in `dtype` and the first place is the result's;
         ("convert", dtype, given dtype, place, place of the operand);
-        ("gather", dtype, sizes, strides, place, number of the input), where the dimensions are those of the results in the
-        order of their memory
+        ("gather", dtype, sizes, strides, place, number of the input), where the dimensions are
+        those of the results in the order of their memory
     buffers : int, places behind the constants
     row_bytes : int, what a row takes, in its widest type
     """
