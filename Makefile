@@ -23,6 +23,8 @@ PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.1
 
 export PYTHONPATH := $(CURDIR)$(if $(PYTHONPATH),:$(PYTHONPATH))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where it is set, each of the processes that tests and chapters start compiles 300 modules for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@sed -n 's/^# \?//p' Makefile | sed -n '1,10p'

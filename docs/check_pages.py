@@ -2,12 +2,13 @@
 
 Usage: python docs/check_pages.py [--shots FOLDER] [--only TEXT] [--tabs N]
 
-Each page is opened at desktop and phone width, in light and dark mode.  Findings: a request to
-another host, a script error, a file that fails to load, what check_pages.js sees in the page
-(sideways scrolling, maths that was not set, text that is hard to tell from its background), and
-what axe-core says against the WCAG 2.2, levels A and AA (check_axe.js).  An address that leads nowhere must get the
-book's 404 page, whose links must work at any depth.  A table counts it all.  Exits with 1 if there is
-any finding.  The browser is CHROMIUM or /usr/bin/chromium.
+Each page is opened at desktop and phone width, and shown there in light and in dark mode.  Findings
+of a load: a request to another host, a script error, a file that fails to load.  Findings of a mode:
+what check_pages.js sees in the page (sideways scrolling, maths that was not set, text that is hard to
+tell from its background), and what axe-core says against the WCAG 2.2, levels A and AA (check_axe.js).
+An address that leads nowhere must get the book's 404 page, whose links must work at any depth.  A
+table counts it all.  Exits with 1 if there is any finding.  The browser is CHROMIUM or
+/usr/bin/chromium.
 """
 
 import argparse
@@ -30,7 +31,6 @@ BROWSER = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = {"desktop": (1280, 900), "phone": (375, 740)}
 MODES = ("light", "dark")
-SETTINGS = [(width, mode) for mode in MODES for width in WIDTHS]
 LOST = ("no-such-page.html", "chapters/99-lost/deep/index.html")  # get the 404 page
 PATIENCE = 120_000  # milliseconds, for one step of one page on a busy machine
 
@@ -79,24 +79,33 @@ def watch(page, address, problems):
     page.on("console", note_console)
 
 
-async def visit(page, address, shot):
-    """Open one page; return one sentence for everything wrong with it."""
-    problems = []
-    watch(page, address, problems)
+async def visit(page, address, width, shot):
+    """Open one page and show it in each mode; return (setting, one sentence) for everything wrong with it."""
+    loading = []
+    watch(page, address, loading)
+    await page.emulate_media(color_scheme=MODES[0])
     answer = await page.goto(address, wait_until="load")
     path = urlsplit(address).path.removeprefix("/")
     expected = 404 if path in LOST else 200
     if answer is None or answer.status != expected:
-        problems.append(f"status {answer and answer.status} instead of {expected}: {address}")
+        loading.append(f"status {answer and answer.status} instead of {expected}: {address}")
     await page.evaluate("() => window.MathJax?.startup?.promise")
-    problems += await page.evaluate(CHECKS)
     if path in LOST:
-        problems += await check_lost(page)
-    if shot:
-        await page.screenshot(path=shot, full_page=True)
+        loading += await check_lost(page)
+    findings = []
+    for mode in MODES:
+        await page.emulate_media(color_scheme=mode)
+        problems = await page.evaluate(CHECKS)
+        if shot:
+            await page.screenshot(path=shot.with_name(f"{shot.name}-{mode}.png"), full_page=True)
+        findings += [(f"{width}, {mode}", problem) for problem in problems]
     await page.evaluate(AXE)
-    problems += [f"axe: {sentence}" for sentence in await page.evaluate(RUN_AXE, WCAG)]
-    return problems
+    for mode in MODES:  # last, because it changes the page
+        await page.emulate_media(color_scheme=mode)
+        # A mode changes colours and nothing else, so the other rules are asked once.
+        problems = await page.evaluate(RUN_AXE, WCAG if mode == MODES[0] else [])
+        findings += [(f"{width}, {mode}", f"axe: {problem}") for problem in problems]
+    return [*((width, problem) for problem in loading), *findings]
 
 
 async def check_lost(page):
@@ -108,39 +117,36 @@ async def check_lost(page):
 
 
 async def open_contexts(browser):
-    """Return a browser context for each setting; pages in one share what was loaded already."""
+    """Return a browser context for each width; pages in one share what was loaded already."""
     contexts = {}
-    for width, mode in SETTINGS:
-        x, y = WIDTHS[width]
-        context = await browser.new_context(
+    for width, (x, y) in WIDTHS.items():
+        contexts[width] = await browser.new_context(
             viewport={"width": x, "height": y},
-            color_scheme=mode,
             is_mobile=width == "phone",
             reduced_motion="reduce",
         )
-        contexts[width, mode] = context
     return contexts
 
 
 async def check(address, paths, shots, tabs):
-    """Visit every path in every setting, in some tabs at once; return [(path, setting, finding)]."""
+    """Visit every path at each width, in some tabs at once; return [(path, setting, finding)]."""
     findings = []
-    visits = [(path, setting) for setting in SETTINGS for path in paths]
+    visits = [(path, width) for width in WIDTHS for path in paths]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=BROWSER, args=FLAGS)
         contexts = await open_contexts(browser)
 
         async def work():
             while visits:
-                path, setting = visits.pop()
-                name = "-".join([path.removesuffix(".html").replace("/", "-"), *setting])
-                page = await contexts[setting].new_page()
+                path, width = visits.pop()
+                name = "-".join([path.removesuffix(".html").replace("/", "-"), width])
+                page = await contexts[width].new_page()
                 page.set_default_timeout(PATIENCE)
                 try:
-                    problems = await visit(page, address + path, shots and shots / f"{name}.png")
+                    found = await visit(page, address + path, width, shots and shots / name)
                 except Timeout:
-                    problems = [f"no answer within {PATIENCE // 1000} seconds"]
-                findings.extend((path, ", ".join(setting), problem) for problem in problems)
+                    found = [(width, f"no answer within {PATIENCE // 1000} seconds")]
+                findings.extend((path, setting, problem) for setting, problem in found)
                 await page.close()
 
         await asyncio.gather(*(work() for _ in range(tabs)))
@@ -154,7 +160,7 @@ def table(paths, findings, seconds):
         next(kind for kind, start in KINDS.items() if problem.startswith(start))
         for _, _, problem in findings
     )
-    rows = [("pages", len(paths)), ("loads", len(paths) * len(SETTINGS))]
+    rows = [("pages", len(paths)), ("loads", len(paths) * len(WIDTHS))]
     rows += [(kind, counts[kind]) for kind in KINDS]
     lines = [f"{kind:<28}{count:>6,}" for kind, count in rows]
     return "\n".join([*lines, f"{'seconds':<28}{seconds:>6.0f}"])

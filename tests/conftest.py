@@ -22,14 +22,24 @@ def pytest_report_header(config):
     return f"seed: {SEED} before every test (TENSORLAB_TEST_SEED=n sets another)"
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_finish():
-    """Keep the collected tests, millions of objects, out of the sight of Python's collector.
+def hide_what_is_there_from_the_collector():
+    """Keep what has come to stay, millions of objects, out of the sight of Python's collector.
 
     Many tests call gc.collect(), and each call would look at all of them; so would every process that is forked.
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    hide_what_is_there_from_the_collector()  # the collected tests
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    if nextitem is None or nextitem.path != item.path:
+        hide_what_is_there_from_the_collector()  # modules that the file imported, and what they keep
 
 
 @pytest.fixture

@@ -24,10 +24,11 @@ def public_name(thing):
     name = getattr(thing, "__name__", None)
     if not isinstance(module, str) or module.partition(".")[0] != _PACKAGE or name is None:
         return None
-    for place in _PUBLIC_PLACES:
-        if getattr(sys.modules.get(_PACKAGE + place), name, None) is thing:
-            return f"{_PACKAGE}{place}.{name}"
     package = sys.modules[_PACKAGE]
+    for place in _PUBLIC_PLACES:
+        # Not getattr: for a name that is missing, a package thinks about which one was meant.
+        if vars(sys.modules.get(_PACKAGE + place, package)).get(name) is thing:
+            return f"{_PACKAGE}{place}.{name}"
     if getattr(package.Tensor, name, None) is thing:
         return f"{_PACKAGE}.Tensor.{name}"
     return _other_name(thing, module, package)

@@ -65,16 +65,15 @@ class Patcher:
 
 def _wrapped(function):
     """A function that makes a node of a call that gets a proxy, and runs any other."""
-    is_public = public_name(function) is not None
-    signature = inspect.signature(function) if is_public else None
+    is_public = public_name(function) is not None  # asked now: soon its place holds what we return
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         proxy = find_proxy(args, kwargs)
         if proxy is None:
             return function(*args, **kwargs)
-        if signature is not None:
-            args, kwargs = _spelled_out(signature, args, kwargs)
+        if is_public:
+            args, kwargs = _spelled_out(inspect.signature(function), args, kwargs)
         result = proxy.tracer.create_proxy("call_function", function, args, kwargs)
         if not is_public:  # the generated source must wrap it again
             result.node.meta["is_wrapped"] = True

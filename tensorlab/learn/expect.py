@@ -149,7 +149,7 @@ def describe(value):
         items = ", ".join(describe(item) for item in value)
         return f"({items},)" if len(value) == 1 else f"({items})"
     if type(value) is list:
-        text = "[" + ", ".join(describe(item) for item in value[:64]) + "]"
+        text = f"[{described(value)}]"
     elif isinstance(value, types.FunctionType):
         text = value.__name__
     elif isinstance(value, types.GeneratorType):
@@ -162,6 +162,17 @@ def describe(value):
     else:
         text = " ".join(repr(value).split())
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 2] + " …"
+
+
+def described(values):
+    """Return as many of a list's items as a line of a report has room for."""
+    texts, letters = [], 0
+    for value in values:
+        if letters > MOST_LETTERS:
+            break
+        texts.append(describe(value))
+        letters += len(texts[-1])
+    return ", ".join(texts)
 
 
 # ---------------------------------------------------------------- recorded calls

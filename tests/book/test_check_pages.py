@@ -35,6 +35,14 @@ FAULTS = {
     "too little contrast": '<p style="color: #999">pale</p>',
     "axe violations": '<a href="#"><span aria-hidden="true">no name</span></a>',
 }
+PALE_IN_THE_DARK = (
+    """<style>@media (prefers-color-scheme: dark) { p { color: #999 } }</style><p>Night.</p>"""
+)
+BOTH_MODES = {
+    "sideways scrolling",
+    "maths not set",
+    "too little contrast",
+}  # the others: once at each width
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +50,7 @@ def findings(tmp_path_factory):
     """Return (kind, path) of every finding on one page for each fault and one without."""
     folder = tmp_path_factory.mktemp("site")
     pages = {f"{i}.html": PAGE % fault for i, fault in enumerate(FAULTS.values())}
+    pages["dark.html"] = PAGE % PALE_IN_THE_DARK
     pages["good.html"] = PAGE % "<p>In order.</p>"
     pages["404.html"] = PAGE % '<p><a href="/nowhere.html">nowhere</a></p>'
     for name, text in pages.items():
@@ -57,16 +66,27 @@ def findings(tmp_path_factory):
 
 
 @pytest.mark.parametrize("number", range(len(FAULTS)), ids=list(FAULTS))
-def test_a_planted_fault_is_found_in_all_four_settings(findings, number):
+def test_a_planted_fault_is_found_at_both_widths_and_where_it_is_seen_in_both_modes(
+    findings, number
+):
     kind = list(FAULTS)[number]
     start = check_pages.KINDS[kind]
     settings = {s for path, s, p in findings if path == f"{number}.html" and p.startswith(start)}
-    assert settings == {", ".join(setting) for setting in check_pages.SETTINGS}
+    assert {setting.partition(",")[0] for setting in settings} == set(check_pages.WIDTHS)
+    if kind in BOTH_MODES:
+        assert settings == {f"{w}, {m}" for w in check_pages.WIDTHS for m in check_pages.MODES}
 
 
 def test_axe_sees_the_pale_text_too_though_it_looks_at_one_of_each_kind(findings):
     pale = f"{list(FAULTS).index('too little contrast')}.html"
-    assert any(path == pale and "axe: color-contrast" in problem for path, _, problem in findings)
+    settings = {s for path, s, p in findings if path == pale and "axe: color-contrast" in p}
+    assert settings == {f"{w}, {m}" for w in check_pages.WIDTHS for m in check_pages.MODES}
+
+
+def test_a_text_that_is_pale_in_the_dark_alone_is_found_there(findings):
+    found = [(s, p.partition(":")[0]) for path, s, p in findings if path == "dark.html"]
+    expected = [(f"{w}, dark", kind) for w in check_pages.WIDTHS for kind in ("axe", "contrast")]
+    assert sorted((s, kind.partition(" ")[0]) for s, kind in found) == sorted(expected)
 
 
 def test_a_page_in_order_has_no_finding(findings):
@@ -75,7 +95,7 @@ def test_a_page_in_order_has_no_finding(findings):
 
 def test_a_link_of_the_404_page_that_leads_nowhere_is_found(findings):
     found = [problem for path, _, problem in findings if path == check_pages.LOST[1]]
-    assert len(found) == len(check_pages.SETTINGS)  # and that the address is wrong is no fault
+    assert len(found) == len(check_pages.WIDTHS)  # and that the address is wrong is no fault
     assert all(problem.startswith("404 page: ") for problem in found)
 
 
@@ -83,4 +103,4 @@ def test_the_table_counts_every_finding(findings):
     lines = check_pages.table(["a.html"], findings, 1.0).split("\n")
     counted = sum(int(line.rpartition(" ")[2]) for line in lines[2:-1])
     assert counted == len(findings)
-    assert lines[1].split() == ["loads", "4"]
+    assert lines[1].split() == ["loads", "2"]
