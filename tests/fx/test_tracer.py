@@ -73,6 +73,15 @@ def test_after_tracing_everything_is_as_it_was():
     assert not is_fx_tracing()
 
 
+def test_a_trace_asks_no_package_for_a_name_that_it_lacks(monkeypatch):
+    def refuse(package, name):
+        raise AssertionError(f"{package} thinks for milliseconds about what {name!r} might be")
+
+    monkeypatch.setattr("tensorlab._missing.refuse", refuse)
+    traced = fx.symbolic_trace(lambda x: tensorlab.relu(x + 1) * 2)
+    assert len(traced.graph.nodes) == 5
+
+
 def test_wrap_is_for_functions_at_the_level_of_a_module():
     with pytest.raises(NotImplementedError, match="top level of a module"):
         fx.wrap(counted)
