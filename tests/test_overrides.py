@@ -322,6 +322,17 @@ def test_with_overrides_disabled_tensors_are_plain():
     assert overrides.has_torch_function((1, x))
 
 
+def test_with_overrides_disabled_backward_and_grad_ask_no_hook():
+    logger = make_logger(tensorlab)
+    x = tensorlab.ones(2).as_subclass(logger).requires_grad_()
+    with overrides.DisableTorchFunctionSubclass():
+        y = (x * 3).sum()
+        tensorlab.autograd.backward([y], inputs=[x], retain_graph=True)
+        (grad,) = tensorlab.autograd.grad(y, x)
+    assert logger.log == ["requires_grad_"]
+    assert x.grad.tolist() == grad.tolist() == [3, 3]
+
+
 def test_data_of_a_factory_are_not_intercepted():
     logger = make_logger(tensorlab)
     x = tensorlab.ones(2).as_subclass(logger)
@@ -458,6 +469,19 @@ model(tensorlab.ones(4, 2)).sum().backward()
 assert not is_interception_enabled()
 class Sub(tensorlab.Tensor): pass
 assert is_interception_enabled()
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def test_a_hook_that_was_defined_before_the_functions_were_listed_is_called_all_the_same():
+    program = """
+import tensorlab
+from tensorlab._core import overrides
+class Sub(tensorlab.Tensor): pass
+asked = []
+overrides.set_collector(lambda: asked.append(True) or [])
+assert asked == [True]
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr

@@ -90,6 +90,8 @@ OTHER_SIGN = {
     ast.Mod: "*",
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
+# Functions whose first two arguments may change places: x * y + z, and the square root of x * x + y * y.
+UNORDERED = {"fma", "fmaf", "c_fma", "hypot", "hypotf", "c_hypot"}
 SYMBOLS = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -400,7 +402,8 @@ def replaced_calls(node, places):
         yield "ignore an argument", node, f"{function}({', '.join(rest)})"
     if len(given) > 1:
         yield "ignore an argument", node, f"{function}({', '.join([*given[:-1], *named])})"
-        if not is_text(node.args[0]) and not is_text(node.args[1]):
+        may_swap = name_of_call(node) not in UNORDERED
+        if may_swap and not is_text(node.args[0]) and not is_text(node.args[1]):
             yield (
                 "swap the arguments",
                 node,

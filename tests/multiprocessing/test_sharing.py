@@ -1,5 +1,6 @@
 """Tensors in shared memory: moved in place, sent to processes, seen on both sides."""
 
+import errno
 import gc
 import io
 import multiprocessing
@@ -314,6 +315,17 @@ def test_more_memory_than_there_is_is_refused():
         OSError, match=r"no memory for 1,099,511,627,776 bytes .*: [\d,]+ are avail"
     ):
         new_file(1 << 40)
+
+
+def test_a_file_that_gets_no_room_is_closed(monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    before = descriptors()
+    with pytest.raises(OSError, match="the disk is full"):
+        memory_file.new_file(1 << 12)
+    assert descriptors() == before
 
 
 def test_a_file_that_can_not_be_mapped_is_closed():
