@@ -333,6 +333,14 @@ def test_with_overrides_disabled_backward_and_grad_ask_no_hook():
     assert x.grad.tolist() == grad.tolist() == [3, 3]
 
 
+def test_backward_reaches_no_mode_where_modes_are_disabled_too():
+    x = tensorlab.ones(2, requires_grad=True)
+    with Record() as mode, overrides.DisableTorchFunction():
+        (x * 3).sum().backward()
+    assert mode.names == []
+    assert x.grad.tolist() == [3, 3]
+
+
 def test_data_of_a_factory_are_not_intercepted():
     logger = make_logger(tensorlab)
     x = tensorlab.ones(2).as_subclass(logger)
