@@ -48,7 +48,7 @@ def accepts_numpy_names(function):
 
 
 def accept_numpy_names(functions):
-    """Let compiled functions that have a parameter `dim` or `keepdim` take it under NumPy's name, too."""
+    """Let compiled functions that have a parameter `dim` take it, and `keepdim`, under NumPy's name, too."""
     global call_itself
     for function in functions:
         if (type(function) is not type(accept_numpy_names) or not takes_names(function)
@@ -56,7 +56,7 @@ def accept_numpy_names(functions):
             continue
         code = function.__code__
         taken = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
-        if ("dim" in taken or "keepdim" in taken) and "axis" not in taken:
+        if "dim" in taken and "axis" not in taken:
             if call_itself == NULL:
                 call_itself = call_slot(function)
             set_call_slot(function, translate_names)

@@ -139,3 +139,10 @@ def test_a_callback_of_a_pass_that_runs_in_another_thread():
 def test_the_error_says_where_to_call_it():
     with pytest.raises(RuntimeError, match="queue_callback: .* call it in a hook"):
         queue(tensorlab, print)
+
+
+def test_only_a_function_can_be_queued():
+    x = leaf(tensorlab, 1.0)
+    x.register_hook(lambda grad: queue(tensorlab, 5))
+    with pytest.raises(TypeError, match="queue_callback: the callback must be a function, not int"):
+        (x * 2).sum().backward()

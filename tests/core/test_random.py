@@ -170,6 +170,15 @@ def test_permutations_equal_pytorch(seed):
         assert np.array_equal(permutation, torch.randperm(n, generator=theirs).numpy())
 
 
+@pytest.mark.nightly  # 4 GB, and half a minute
+def test_a_permutation_so_long_that_a_place_takes_two_words_equals_pytorchs():
+    torch = require_torch()
+    n = 0xFFFFFFFF // 20
+    ours = fill_array(np.empty(n, "int64"), "randperm", seeded(3))
+    theirs = torch.randperm(n, generator=torch.Generator().manual_seed(3)).numpy()
+    assert np.array_equal(ours, theirs)
+
+
 @pytest.mark.parametrize("dtype", EVERY_DTYPE)
 @pytest.mark.parametrize("p", [0.0, 0.3, 0.5, 1.0, 2**-53, 1 - 2**-53])
 def test_bernoulli_equals_pytorch(dtype, p):
