@@ -81,7 +81,7 @@ cdef int set_geometry(Geometry* geometry, Shapes* shapes, int ndim, object strid
     geometry.groups = parts
     geometry.in_channels = shapes.weight[1]
     geometry.out_channels = shapes.weight[0] // parts
-    for d in range(3):
+    for d in range(3 - n):
         geometry.sizes[d] = geometry.kernel[d] = geometry.out[d] = geometry.stride[d] = geometry.dilation[d] = 1
         geometry.padding[d] = 0
     for d in range(n):

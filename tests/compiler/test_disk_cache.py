@@ -174,6 +174,14 @@ def test_the_entries_used_longest_ago_are_removed(home, monkeypatch):
     assert sum(path.stat().st_size for path in home.iterdir()) <= 9 * len(CONTENT)
 
 
+def test_entries_that_fill_the_cache_exactly_are_kept(home, monkeypatch):
+    disk_cache.put("one", CONTENT)
+    size = entry(home, "one").stat().st_size
+    monkeypatch.setenv("TENSORLAB_CACHE_MB", str(2 * size / 2**20))
+    disk_cache.put("two", CONTENT)
+    assert disk_cache.get("one") == disk_cache.get("two") == CONTENT
+
+
 def test_the_limit_is_512_megabytes_or_a_number(monkeypatch):
     assert disk_cache.limit() == 512 * 2**20
     monkeypatch.setenv("TENSORLAB_CACHE_MB", "0.5")

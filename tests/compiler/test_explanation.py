@@ -1,5 +1,6 @@
 """explain: figures that can be checked by hand, and texts that name what happened."""
 
+import html
 import logging
 import os
 import re
@@ -78,6 +79,10 @@ def test_passes_are_counted():
     assert len(calls_of(found.graphs[0])) < piece.before
 
 
+def test_passes_that_change_nothing_are_said_to():
+    assert "changes: none\n" in str(torch.compiler.explain(torch.sin)(x))
+
+
 def test_the_text_has_all_parts():
     text = str(torch.compiler.explain(chain)(x, x))
     for part in (
@@ -102,6 +107,14 @@ def test_the_page_stands_alone_and_escapes_what_it_shows(tmp_path):
     assert "http" not in page
     assert "<script" not in page
     assert found._repr_html_() in page
+
+
+def test_the_page_has_the_sections_of_the_text():
+    found = torch.compiler.explain(chain)(x, x)
+    page = found._repr_html_()
+    headings = re.findall(r"<h2>(.*?)</h2><pre>", page)
+    assert headings == ["Guards", "Graph 0", "Generated C"]
+    assert html.escape(found.sources[0]) in page
 
 
 # ------------------------------------------------------------------------------------------------ logs

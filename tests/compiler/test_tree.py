@@ -106,6 +106,14 @@ def test_what_is_carried_for_a_later_path_does_not_disturb_the_first_one():
     assert results == [[-3], [5], [-14, -21], [-3]]
 
 
+@pytest.mark.parametrize("seen", [(), (2.0,)])
+def test_a_path_that_is_added_again_changes_nothing(seen):
+    tree = Tree()
+    tree.add(path(*seen))
+    assert tree.add(path(*seen)) == []
+    assert tree(tensorlab.ones(2))[0].tolist() == [-2, -2]
+
+
 def test_a_value_from_above_is_carried_only_where_it_is_taken():
     tree = Tree()
     tree.add(path(2.0, 4.0, 8.0))

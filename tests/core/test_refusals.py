@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tensorlab._core.op import Op
+from tensorlab._core.op import REGISTRY, Op
 
 import tensorlab as T
 from tensorlab.autograd import grad
@@ -49,6 +49,25 @@ REFUSED = {
         lambda: undeclared("odd_formula").derivative("x")(lambda grad, what: grad),
         ValueError,
         "Op odd_formula: the derivative by x asks for 'what'",
+    ),
+    "a joint derivative that asks for something unknown": (
+        lambda: undeclared("odd_joint", "Tensor x, Tensor y").derivative("x", "y")(
+            lambda grad, what: (grad, grad)
+        ),
+        ValueError,
+        "Op odd_joint: the derivative by x asks for 'what'",
+    ),
+    "a derivative that asks for a tensor too far back to be saved": (
+        lambda: undeclared("long", ", ".join(f"Tensor x{i}" for i in range(10))).derivative("x0")(
+            lambda grad, x9: grad * x9
+        ),
+        ValueError,
+        "Op long: 'x9' must be one of the first 9 arguments",
+    ),
+    "an op's list of tensors with a number in it": (
+        lambda: REGISTRY["cat"]([T.ones(2), 5], 0, [2, 2]),
+        TypeError,
+        "cat: the argument 'tensors' must be a sequence of Tensors, not list",
     ),
     # ------------------------------------------------------------ operands and results
     "a type of a list": (lambda: T.result_type([1], 2), TypeError, "result_type: "),
@@ -254,11 +273,9 @@ REFUSED = {
 }
 
 
-def undeclared(name):
+def undeclared(name, parameters="Tensor x"):
     """An op that the registry forgets again."""
-    from tensorlab._core.op import REGISTRY
-
-    op = Op(f"{name}(Tensor x) -> Tensor")
+    op = Op(f"{name}({parameters}) -> Tensor")
     del REGISTRY[name]
     return op
 

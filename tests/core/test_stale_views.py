@@ -40,6 +40,18 @@ def test_a_retained_gradient_moves_on_when_a_view_gets_out_of_date():
     agree(program)
 
 
+@pytest.mark.parametrize("padding", [None, 9])
+def test_a_table_that_cannot_be_mended_raises_what_it_raises_in_pytorch(padding):
+    def program(T):
+        x = computed(T, 1, 2).reshape(2, 1)
+        with T.no_grad():
+            view = x[...]
+        x.fill_(1.5)
+        return T.nn.functional.embedding(T.tensor([0]), view, padding)
+
+    agree(program)
+
+
 def test_joining_a_view_that_cannot_be_mended_raises_for_that_first():
     def program(T):
         x = computed(T, 1, 2)

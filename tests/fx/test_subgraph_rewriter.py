@@ -62,6 +62,13 @@ def test_a_replacement_brings_its_modules():
     assert tensorlab.allclose(net(x), replacement(net.used(x)))
 
 
+def test_a_replacement_that_lacks_the_module_it_calls_is_refused():
+    module, replacement = fx.symbolic_trace(lambda x: x * 2), fx.symbolic_trace(Net())
+    del replacement.used
+    with pytest.raises(RuntimeError, match='create a "call_module" node .* with target used, but'):
+        fx.replace_pattern(module, lambda x: x * 2, replacement)
+
+
 def test_what_was_replaced_runs_at_once_and_leaves_the_replacement_alone():
     module = fx.symbolic_trace(lambda x: (x + 1) * 2)
     assert len(fx.replace_pattern(module, lambda x: x + 1, lambda x: x - 1)) == 1

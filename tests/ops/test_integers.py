@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+import tensorlab as T
 from tests.ops.agreement import agree
 
 BOUNDS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1)} | {
@@ -109,3 +110,12 @@ def test_a_zero_has_the_sign_of_pytorchs(name, dtype):
         return result.tolist(), (result.signbit() & (result == 0)).tolist()
 
     agree(call, 1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("rest", [T.remainder, T.fmod])
+def test_the_smallest_integer_divided_by_minus_one_leaves_no_rest(rest, dtype):
+    # the processor's own division would end the process, as it does in PyTorch
+    x = T.tensor([BOUNDS[dtype][0], 7], dtype=getattr(T, dtype))
+    assert rest(x, T.tensor(-1, dtype=x.dtype)).tolist() == [0, 0]
+    assert rest(x, -1).tolist() == [0, 0]

@@ -28,6 +28,16 @@ SIZES = [
 ]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_vector_of_one_number_again_and_again(dtype):
+    matrix = tensorlab.arange(3000).reshape(50, 60).to(getattr(tensorlab, dtype))
+    for one, rows in ((matrix, matrix.clone()), (matrix.T, matrix.T.clone())):
+        again = matrix.new_tensor([2.0]).expand(one.shape[1])
+        assert (one @ again).tolist() == (2 * rows.sum(1)).tolist()
+        assert (again @ one.T).tolist() == (2 * rows.sum(1)).tolist()
+        assert (again @ again).item() == 4 * len(again)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "float16"])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_every_layout_of_the_operands_gives_the_same_product(sizes, dtype):

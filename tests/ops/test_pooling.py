@@ -250,6 +250,23 @@ def test_fractional_layers_refuse_what_makes_no_windows(axes, options, error):
     agree(refused)
 
 
+def test_fractional_functions_want_a_ratio_for_each_axis_or_one():
+    for ratios in ((0.5,), (0.5, 0.5, 0.5)):
+        with pytest.raises(ValueError, match="output_ratio must be a number or 2 of them, not"):
+            tensorlab.nn.functional.fractional_max_pool2d(
+                tensorlab.ones(1, 8, 8), 2, output_ratio=ratios
+            )
+
+
+def test_a_fractional_layer_of_three_axes_refuses_a_window_of_nothing():
+    def refused(T):
+        with pytest.raises(ValueError, match="kernel_size"):
+            T.nn.FractionalMaxPool3d((2, 0, 2), output_size=1)
+        return True
+
+    agree(refused)
+
+
 def test_random_samples_are_of_the_inputs_type_and_shape():
     x = tensorlab.ones(2, 3, 5, 5)
     pooled = tensorlab.nn.functional.fractional_max_pool2d

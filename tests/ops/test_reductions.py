@@ -395,3 +395,26 @@ def test_a_gradient_may_lie_further_apart_than_the_result(name, dim):
         results.append(gradient)
     assert tensorlab.allclose(results[0], results[1])
     assert tensorlab.allclose(results[2], results[1])
+
+
+@pytest.mark.parametrize("p", [1, 2, 2.5, math.inf])
+def test_a_norm_in_a_wider_type_has_its_gradient_computed_there(p):
+    narrow = (tensorlab.arange(1, 8) / 3).requires_grad_()
+    wide = narrow.detach().double().requires_grad_()
+    tensorlab.norm(narrow, p, dtype=tensorlab.float64).backward()
+    tensorlab.norm(wide, p).backward()
+    assert narrow.grad.tolist() == wide.grad.float().tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("wanted", ["float64", "float32", "float16", "bfloat16"])
+def test_a_norm_is_computed_in_no_narrower_type(dtype, wanted):
+    agree(lambda T: T.norm(T.ones(3, dtype=getattr(T, dtype)), dtype=getattr(T, wanted)).dtype)
+
+
+@pytest.mark.parametrize("number", [3.5, math.nan])
+def test_the_mode_of_a_single_number_is_that_number(number):
+    for keeps in (False, True):
+        value, place = tensorlab.mode(tensorlab.tensor(number), -1, keeps)
+        assert (str(value.item()), value.shape) == (str(number), ())
+        assert (place.item(), place.shape) == (0, ())

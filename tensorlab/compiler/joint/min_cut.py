@@ -1,6 +1,6 @@
 """The cheapest cut of a network between two places: Dinic's algorithm.
 
-Flow is sent along shortest paths that still have room, all of one length at a time, until none is
+Flow is sent along shortest paths that still have room, many of one length at a time, until none is
 left. Then the full edges are a cheapest cut. Source: Dinic 1970; Even and Tarjan 1975, "Network
 flow and testing graph connectivity".
 """
@@ -54,7 +54,7 @@ class Network:
         while sink in (levels := self.levels(source)):
             following = {place: iter(edges) for place, edges in self.leaving.items()}
             while self.augment(source, sink, levels, following):
-                following = {place: iter(edges) for place, edges in self.leaving.items()}
+                pass  # edges that still have room are tried again with the next levels
 
     def leads_to(self, sink):
         """The places from which edges with room still lead to the sink."""

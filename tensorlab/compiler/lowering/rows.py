@@ -178,7 +178,7 @@ class RowProgram:
             level = self.level_of(reduction.source) + 1
             self.reductions[node] = reduction
             return level
-        return max((self.level_of(one) for one in node.all_input_nodes), default=0)
+        return max(self.level_of(one) for one in node.all_input_nodes)
 
     def build(self):
         loops = self.loops

@@ -11,7 +11,6 @@ from libc.string cimport memset
 from tensorlab._core.dispatch cimport run_2, run_4
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
-from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of, refuse_meta
@@ -209,7 +208,6 @@ def embedding(TensorBase input not None, TensorBase weight not None, padding_idx
             [1., 2.]])
     """
     cdef ssize padding = -1
-    ndim_of(weight)
     check_table(weight)
     if padding_idx is not None:
         padding = row_number(weight, padding_idx, AssertionError, "embedding")

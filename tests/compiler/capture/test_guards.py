@@ -776,6 +776,20 @@ def test_a_cell_behind_a_decorator_of_pythons_library_counts():
     assert trace.guards.check((ones(2),), None), trace.guards.why((ones(2),))
 
 
+def test_an_attribute_that_only_pythons_library_names_counts():
+    entered = contextlib.nullcontext(2.0)
+
+    def function(x):
+        with entered as factor:
+            return x * factor
+
+    trace = traced(function, ones(2))
+    entered.enter_result = 3.0
+    assert trace.guards.why((ones(2),)) == "no longer true: entered.enter_result == 2.0"
+    entered.enter_result = 2.0
+    assert trace.guards.check((ones(2),), None)
+
+
 def test_a_module_that_a_function_imports_counts(monkeypatch):
     module = types.ModuleType("imported_module")
     module.rate = 2

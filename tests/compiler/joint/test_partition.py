@@ -216,6 +216,20 @@ def test_flow_must_be_sent_back():
     assert cut_of([*edges, ("c", "t", 1), ("d", "t", 1)])[0] == 2
 
 
+def test_an_edge_with_room_for_several_paths_is_used_by_all_of_them():
+    branches = [("a", "b", 1), ("a", "c", 2), ("a", "d", 3)]
+    edges = [("s", "a", 7), *branches, ("b", "t", 9), ("c", "t", 9), ("d", "t", 9)]
+    assert cut_of(edges) == (6, {("a", "b"), ("a", "c"), ("a", "d")})
+
+
+def test_each_of_several_separate_paths_is_cut_whatever_its_length():
+    short, long = [("s", "t", 4)], [("s", "a", 5), ("a", "b", 1), ("b", "c", 5), ("c", "t", 5)]
+    assert cut_of([*short, *long, ("s", "d", 2), ("d", "t", 3)]) == (
+        7,
+        {("s", "t"), ("a", "b"), ("s", "d")},
+    )
+
+
 def test_no_path_and_free_edges_cost_nothing():
     assert cut_of([("s", "a", 1), ("b", "t", 1)])[0] == 0
     assert cut_of([("s", "a", float("inf")), ("a", "t", 0)]) == (0, {("a", "t")})
