@@ -333,6 +333,19 @@ def test_with_overrides_disabled_backward_and_grad_ask_no_hook():
     assert x.grad.tolist() == grad.tolist() == [3, 3]
 
 
+def test_a_property_that_no_hook_will_set_raises():
+    class Unwilling(tensorlab.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = tensorlab.ones(2).as_subclass(Unwilling)
+    with pytest.raises(TypeError):
+        x.requires_grad = True
+    with overrides.DisableTorchFunctionSubclass():
+        assert not x.requires_grad
+
+
 def test_backward_reaches_no_mode_where_modes_are_disabled_too():
     x = tensorlab.ones(2, requires_grad=True)
     with Record() as mode, overrides.DisableTorchFunction():

@@ -90,8 +90,8 @@ OTHER_SIGN = {
     ast.Mod: "*",
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
-# Functions whose first two arguments may change places: x * y + z, and the square root of x * x + y * y.
-UNORDERED = {"fma", "fmaf", "c_fma", "hypot", "hypotf", "c_hypot"}
+# Functions whose first two arguments may change places.
+UNORDERED = {"fma", "fmaf", "c_fma", "hypot", "hypotf", "c_hypot", "minimum", "maximum"}
 SYMBOLS = {
     ast.Add: "+",
     ast.Sub: "-",

@@ -98,9 +98,14 @@ cdef char* first_byte(object map) except NULL:
 
 
 cdef list tensors_over(Storage storage):
-    """All tensors over a storage, those that a graph keeps for backward included."""
+    """All tensors over a storage, those that a graph keeps for backward included.
+
+    Python's collector knows them, but does not list what is frozen.
+    """
     cdef list found = []
     cdef object each
+    if gc.get_freeze_count() > 0:
+        gc.unfreeze()
     for each in gc.get_objects():
         if isinstance(each, TensorBase) and (<TensorBase>each).storage_ is storage:
             found.append(each)

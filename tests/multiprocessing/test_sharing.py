@@ -6,6 +6,8 @@ import io
 import multiprocessing
 import os
 import pickle
+import subprocess
+import sys
 import weakref
 from multiprocessing.reduction import ForkingPickler
 
@@ -315,6 +317,24 @@ def test_more_memory_than_there_is_is_refused():
         OSError, match=r"no memory for 1,099,511,627,776 bytes .*: [\d,]+ are avail"
     ):
         new_file(1 << 40)
+
+
+def test_views_that_were_frozen_move_with_their_memory():
+    program = """
+import gc
+import tensorlab
+x = tensorlab.zeros(100_000)
+view = x[10:]
+before = x.data_ptr()
+gc.freeze()
+x.share_memory_()
+x.fill_(3)
+assert x.data_ptr() != before
+assert view.data_ptr() == x.data_ptr() + 40
+assert view.sum().item() == 3 * 99_990
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_a_file_that_gets_no_room_is_closed(monkeypatch):

@@ -586,3 +586,8 @@ def test_a_gradient_has_the_version_that_it_has_in_pytorch(read):
 
 def test_a_0d_tensor_is_a_spacing():
     agree(lambda T: T.gradient(T.tensor([1.0, 4.0, 9.0, 16.0]), spacing=T.tensor(2.0)))
+
+
+def test_a_single_number_has_nothing_to_narrow():
+    with pytest.raises(RuntimeError, match="a 0-d tensor has no dimension to narrow"):
+        tensorlab.tensor(3.0).narrow(0, 0, 1)

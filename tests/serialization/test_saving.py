@@ -493,3 +493,16 @@ def test_names_that_come_again_are_found(protocol):
     assert [name for name in found if not name.startswith(("builtins", "__builtin__"))] == sorted(
         ["argparse.ArgumentTypeError", "argparse.Namespace", "fractions.Fraction", *rebuilt]
     )
+
+
+def test_a_mapped_file_takes_no_memory_of_ours(tmp_path):
+    tensorlab.save(tensorlab.ones(1 << 20), tmp_path / "x.pt")
+
+    def taken(**options):
+        before = tensorlab.memory_stats()["allocated_bytes"]
+        found = tensorlab.load(tmp_path / "x.pt", **options)
+        assert found.sum() == 1 << 20
+        return tensorlab.memory_stats()["allocated_bytes"] - before
+
+    assert taken() == 4 << 20
+    assert taken(mmap=True) == 0

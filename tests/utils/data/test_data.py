@@ -408,6 +408,9 @@ def test_lengths_that_do_not_sum_up_are_refused(lengths, message):
 def test_an_empty_split_is_warned_of():
     with pytest.warns(UserWarning, match="split 1 is empty") as caught:
         data.random_split(range(1), [0.5, 0.5])
+    with pytest.warns(UserWarning, match="split 1 is empty"):
+        data.random_split(range(3), [0.9, 0.1])
+    assert [len(part) for part in data.random_split(range(3), [0.6, 0.4])] == [2, 1]  # no warning
     assert caught[0].filename == __file__
 
 
