@@ -4,7 +4,7 @@ The compiler directives and flags live here and nowhere else.  A source build is
 machine it runs on; these environment variables change that:
 
 TENSORLAB_MARCH         value for -march; "" asks for the compiler's baseline.  Default: native.
-TENSORLAB_OPTIMIZE      value for -O.  Default: 3; 0 builds in half of the time, for trying whether it builds.
+TENSORLAB_OPTIMIZE      value for -O instead of 3; 0 builds in half of the time, to see that it builds.
 TENSORLAB_NO_THREADS    1 builds without threads of our own (pthreads) even where the system has them.
 TENSORLAB_CAPABILITIES  1 adds builds of the hot-loop modules for newer processors, for wheels that
                         also run on old ones (`make wheel`); tensorlab/_capability.pyx chooses.
@@ -50,7 +50,7 @@ DEBUG_DIRECTIVES = {
 # found); `make debug` shows the others.
 # Calls into libpython otherwise go through a stub each: without those a small call takes 6 % less.
 FLAGS = [
-    *["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
+    *["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"],
     *["-fno-plt", "-g0", "-w"],
 ]
 # Python is built with -fwrapv, which would hide signed overflow from the sanitizer.
@@ -197,11 +197,13 @@ def check_compiler(compiler, python_include_dirs):
 
 def choose_flags(compiler):
     """Return (compile flags, link flags, facts for _build_info.py)."""
-    level = os.environ.get("TENSORLAB_OPTIMIZE", "3")
-    if level not in ("0", "1", "2", "3"):
-        sys.exit(f"tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given {level!r}.")
-    wanted = DEBUG_FLAGS if is_set("TENSORLAB_DEBUG") else [f"-O{level}", *FLAGS]
+    wanted = DEBUG_FLAGS if is_set("TENSORLAB_DEBUG") else FLAGS
     flags = [flag for flag in wanted if compiler.accepts(flag)]
+    level = os.environ.get("TENSORLAB_OPTIMIZE", "")
+    if level not in ("", "0", "1", "2", "3"):
+        sys.exit(f"tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given {level!r}.")
+    if level:
+        flags.append(f"-O{level}")  # of several the last one counts
     march = os.environ.get("TENSORLAB_MARCH", "native")
     if march:
         if compiler.accepts(f"-march={march}"):

@@ -78,22 +78,33 @@ def test_an_unknown_capability_is_refused(monkeypatch):
         _capability.processor_level()
 
 
-def test_a_missing_compiler_is_one_sentence(tmp_path):
-    (tmp_path / "setup.py").write_text((ROOT / "setup.py").read_text(encoding="utf-8"))
-    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\n')
-    (tmp_path / "tensorlab").mkdir()
-    (tmp_path / "tensorlab/a.pyx").write_text("x = 1\n")
+def refused_build(folder, **environment):
+    """What setup.py says where it builds nothing."""
+    (folder / "setup.py").write_text((ROOT / "setup.py").read_text(encoding="utf-8"))
+    (folder / "pyproject.toml").write_text('[project]\nname = "x"\nversion = "1"\n')
+    (folder / "tensorlab").mkdir()
+    (folder / "tensorlab/a.pyx").write_text("x = 1\n")
     answer = subprocess.run(
         [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"],
-        cwd=tmp_path,
-        env={**os.environ, "CC": "no-such-compiler"},
+        cwd=folder,
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
     )
     assert answer.returncode == 1
-    assert answer.stderr.strip().endswith("or name yours in CC.")
-    assert "'no-such-compiler' is missing" in answer.stderr
     assert "Traceback" not in answer.stderr
+    return answer.stderr.strip()
+
+
+def test_a_missing_compiler_is_one_sentence(tmp_path):
+    said = refused_build(tmp_path, CC="no-such-compiler")
+    assert said.endswith("or name yours in CC.")
+    assert "'no-such-compiler' is missing" in said
+
+
+def test_an_unknown_level_of_optimisation_is_one_sentence(tmp_path):
+    said = refused_build(tmp_path, TENSORLAB_OPTIMIZE="fast")
+    assert said == "tensorlab: TENSORLAB_OPTIMIZE is 0, 1, 2 or 3; given 'fast'."
 
 
 def test_the_group_that_make_installs_repeats_the_package_requirements():

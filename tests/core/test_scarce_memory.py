@@ -37,6 +37,11 @@ CALLS = {  # the call, the MB that it may take: enough for the result, not for t
         30,
         "conv: no memory for the patches",
     ),
+    "the padded planes of a convolution by channels": (
+        "lambda x: T.conv1d(x[:2000000].reshape(2, -1), T.ones(2, 1, 3), groups=2)",
+        20,
+        "conv: no memory for the patches",
+    ),
     "the places of a convolution": (
         "lambda x: T.conv1d(x.reshape(2, -1), T.ones(8, 2, 3))",
         160,
