@@ -856,3 +856,13 @@ def test_the_text_has_a_line_for_each_record():
     assert "args[1] == 3" in trace.guards.text
     assert "requires_grad=False" in trace.guards.text
     assert trace.guards.text.count("\n") + 1 == len(trace.guards.texts)
+
+
+def test_each_of_many_tensors_is_told_from_the_others():
+    compiled = torch.compile(lambda tensors: sum(x * i for i, x in enumerate(tensors)))
+    many = [torch.full((2,), float(i)) for i in range(150)]
+    expected = sum(i * i for i in range(150))
+    for _ in range(3):
+        assert compiled(many).tolist() == [expected] * 2
+    many[149] = many[0]  # one twice is another program
+    assert compiled(many).tolist() == [expected - 149 * 149] * 2
