@@ -131,3 +131,13 @@ def test_asarray_copies_when_it_is_told_to(settings, data):
         return x, bytes(given) if data == "bytes" else given.tolist()
 
     agree(changed)
+
+
+@pytest.mark.parametrize("make", [T.as_tensor, T.asarray, T.tensor])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
+def test_an_array_that_runs_backwards_is_copied(make, dtype):
+    array = np.arange(6, dtype=dtype).reshape(2, 3)[::-1, ::-1]
+    assert make(array).tolist() == array.tolist()
+    between = np.zeros(3, dtype=[("a", "int8"), ("b", dtype)])  # elements lie at odd distances
+    between["b"] = [4, 5, 6]
+    assert make(between["b"]).tolist() == [4, 5, 6]

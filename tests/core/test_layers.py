@@ -196,10 +196,14 @@ def test_the_layer_of_the_nearest_class_hides_those_of_its_bases():
     class Derived(Base):
         pass
 
+    class WithoutItsOwn(Base):
+        pass
+
     notes = []
     handle_class(Base, Noting("recorder", notes))
     handle_class(Derived, Noting("mode", notes))
-    for cls, places in ((Base, ["recorder"]), (Derived, ["mode"])):
+    expected = {Base: ["recorder"], Derived: ["mode"], WithoutItsOwn: ["recorder"]}
+    for cls, places in expected.items():
         x = torch.ones(2).as_subclass(cls)
         notes.clear()
         with torch.DisableTorchFunctionSubclass():
