@@ -96,7 +96,9 @@ CALLS = {
         for axis in (None, 0, 1, (0, 1))
     },
     "argmax": lambda xp, a, p, i: xp.argmax(a, axis=1),
+    "argmax as a column": lambda xp, a, p, i: xp.argmax(a, axis=1, keepdims=True),
     "argmin": lambda xp, a, p, i: xp.argmin(a),
+    "argmin as a row": lambda xp, a, p, i: xp.argmin(a, axis=0, keepdims=True),
     "nonzero": lambda xp, a, p, i: xp.nonzero(i),
     "sort": lambda xp, a, p, i: xp.sort(a, axis=0),
     "argsort": lambda xp, a, p, i: xp.argsort(a),

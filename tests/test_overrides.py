@@ -508,6 +508,20 @@ assert asked == [True]
     assert run.returncode == 0, run.stderr
 
 
+def test_a_foreign_class_is_heard_where_it_is_the_first_with_a_hook():
+    program = """
+import tensorlab
+@tensorlab.overrides.register
+class Duck:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__
+assert tensorlab.add(tensorlab.ones(2), Duck()) == "add"
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
 def test_items_of_a_subclass_are_of_that_class():
     called = []
 

@@ -16,6 +16,7 @@ from tests.ops.calling_again import is_callable
     [
         "sum(Tensor x, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         "sort(Tensor x, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+        "aminmax(Tensor x) -> (Tensor, Tensor)",
         "fill_(Tensor(a!) x, Tensor value) -> Tensor(a!)",
         "split(Tensor(a) x, int dim, int[] lengths) -> Tensor(a)[]",
         "index(Tensor x, Tensor?[] indices) -> Tensor",
