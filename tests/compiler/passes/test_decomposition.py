@@ -163,6 +163,8 @@ def test_questions_about_infinity_stay_for_integers(name):
         (lambda x: x[::2, 1:] + 0, ["slice", "slice"]),
         (lambda x: x[None] + 0, ["unsqueeze"]),
         (lambda x: x[1:, None, ..., 3] + 0, ["slice", "unsqueeze", "select"]),
+        (lambda x: x[..., None] + 0, ["unsqueeze"]),
+        (lambda x: x[None, ..., 2] + 0, ["unsqueeze", "select"]),
         (lambda x: x[:, 2] + 0, ["select"]),
         (lambda x: x.split(3)[1] + 0, ["split", "slice"]),
         (lambda x: x.split([1, 4, 1], 1)[1] + 0, ["split_with_sizes", "slice"]),
