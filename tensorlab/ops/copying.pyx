@@ -129,7 +129,7 @@ def is_contiguous(TensorBase input not None, memory_format=contiguous_format):
     format_strides(memory_format, input, input.ndim_, input.sizes, strides, "is_contiguous")
     for i in range(input.ndim_):
         if input.sizes[i] != 1 and input.strides[i] != strides[i]:
-            return input.numel_ == 0
+            return False
     return True
 
 

@@ -591,3 +591,16 @@ def test_a_0d_tensor_is_a_spacing():
 def test_a_single_number_has_nothing_to_narrow():
     with pytest.raises(RuntimeError, match="a 0-d tensor has no dimension to narrow"):
         tensorlab.tensor(3.0).narrow(0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    "shape", [(0, 3, 4, 4), (2, 3, 4, 0), (1, 1, 1, 1), (2, 3, 4, 4), (2, 3, 4)]
+)
+def test_whether_channels_come_last_is_asked_of_strides_of_empty_tensors_too(shape):
+    agree(lambda T: T.empty(shape).is_contiguous(memory_format=T.channels_last))
+
+
+@pytest.mark.parametrize("accelerator", ["cuda", "xpu"])
+def test_a_type_of_an_accelerator_is_refused_with_the_one_to_use(accelerator):
+    with pytest.raises(RuntimeError, match="tensorlab has none; use 'tensorlab.FloatTensor'"):
+        tensorlab.ones(2).type(f"torch.{accelerator}.FloatTensor")
