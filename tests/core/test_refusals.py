@@ -24,6 +24,11 @@ def read_only(*shape):
 
 REFUSED = {
     # ------------------------------------------------------------ operands
+    "a negative position": (
+        lambda: T.nn.functional.one_hot(T.tensor([1, -1]), 3),
+        RuntimeError,
+        "one_hot: position -1 is negative",
+    ),
     "a text as a value": (
         lambda: T.ones(2).__setitem__(0, "1"),
         TypeError,
