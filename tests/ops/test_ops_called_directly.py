@@ -174,3 +174,8 @@ def test_an_op_that_borrows_scipys_function_loads_it_when_it_is_called_first(nam
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout) == getattr(T.special, name)(T.tensor([0.0, 1.0])).tolist()
+
+
+def test_indices_from_the_end_are_counted_from_the_front():
+    wrapped = REGISTRY["wrap_index"](T.tensor([[-1, 0], [2, -3]]), 3)
+    assert wrapped.tolist() == [[2, 0], [2, 0]]

@@ -418,3 +418,11 @@ def test_the_mode_of_a_single_number_is_that_number(number):
         value, place = tensorlab.mode(tensorlab.tensor(number), -1, keeps)
         assert (str(value.item()), value.shape) == (str(number), ())
         assert (place.item(), place.shape) == (0, ())
+
+
+@pytest.mark.parametrize("p", [math.inf, -math.inf, 0, 1, 2])
+@pytest.mark.parametrize("dim", [None, 0])
+def test_two_threads_agree_on_a_norm(p, dim, two_threads):
+    x = tensorlab.arange(1, 1_000_001, dtype=tensorlab.float64).sin().reshape(500_000, 2)
+    expected = np.linalg.norm(x.numpy().ravel() if dim is None else x.numpy(), p, dim)
+    assert tensorlab.norm(x, p, dim).tolist() == pytest.approx(expected.tolist())
