@@ -29,6 +29,16 @@ REFUSED = {
         RuntimeError,
         "one_hot: position -1 is negative",
     ),
+    "a quotient of integers that is added": (
+        lambda: T.addcdiv(T.ones(1), T.tensor([4]), T.tensor([2])),
+        RuntimeError,
+        "addcdiv: tensor1 is tensorlab.int64 and tensor2 is tensorlab.int64; one of them must",
+    ),
+    "a quotient of a number that is added": (
+        lambda: T.addcdiv(T.ones(1), 4, T.ones(1)),
+        TypeError,
+        "addcdiv: argument 'tensor1' must be a Tensor, not int",
+    ),
     "a text as a value": (
         lambda: T.ones(2).__setitem__(0, "1"),
         TypeError,
