@@ -424,3 +424,17 @@ def test_a_loader_keeps_the_function_that_starts_its_workers():
 
     assert data.DataLoader(range(4), worker_init_fn=start).worker_init_fn is start
     assert data.DataLoader(range(4)).worker_init_fn is None
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 5, 6, 7])
+def test_a_loader_of_a_stream_with_a_length_counts_its_batches(size, drop_last):
+    class Stream(data.IterableDataset):
+        def __iter__(self):
+            return iter(range(size))
+
+        def __len__(self):
+            return size
+
+    loader = data.DataLoader(Stream(), batch_size=3, drop_last=drop_last)
+    assert len(loader) == len(list(loader)) == (size // 3 if drop_last else -(-size // 3))
