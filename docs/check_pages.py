@@ -80,7 +80,7 @@ def watch(page, address, problems):
 
 
 async def visit(page, address, width, shot):
-    """Open one page and show it in each mode; return (setting, one sentence) for all that is wrong."""
+    """Open one page and show it in each mode; return (setting, sentence) for each fault."""
     loading = []
     watch(page, address, loading)
     await page.emulate_media(color_scheme=MODES[0])
