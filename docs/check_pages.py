@@ -97,7 +97,8 @@ async def visit(page, address, width, shot):
         await page.emulate_media(color_scheme=mode)
         problems = await page.evaluate(CHECKS)
         if shot:
-            await page.screenshot(path=shot.with_name(f"{shot.name}-{mode}.png"), full_page=True)
+            picture = shot.with_name(f"{shot.name}-{mode}.png")
+            await page.screenshot(path=picture, full_page=True)
         findings += [(f"{width}, {mode}", problem) for problem in problems]
     await page.evaluate(AXE)
     for mode in MODES:  # last, because it changes the page
@@ -129,7 +130,7 @@ async def open_contexts(browser):
 
 
 async def check(address, paths, shots, tabs):
-    """Visit every path at each width, in some tabs at once; return [(path, setting, finding)]."""
+    """Visit every path at each width, in `tabs` at once; return [(path, setting, finding)]."""
     findings = []
     visits = [(path, width) for width in WIDTHS for path in paths]
     async with async_playwright() as playwright:

@@ -38,7 +38,7 @@ def require_torch():
 
 @functools.cache
 def on_the_cpu_alone(torch):
-    """Keep `manual_seed` from noting each seed, with the stack of its caller, for devices that are not here.
+    """Keep `manual_seed` from noting each seed, and the caller's stack, for devices not here.
 
     That took two milliseconds of each test, and a gigabyte of memory in the end.
     """

@@ -65,7 +65,7 @@ class Patcher:
 
 def _wrapped(function):
     """A function that makes a node of a call that gets a proxy, and runs any other."""
-    is_public = public_name(function) is not None  # asked now: soon its place holds what we return
+    is_public = public_name(function) is not None  # asked before its place is taken
 
     @functools.wraps(function)
     def call(*args, **kwargs):

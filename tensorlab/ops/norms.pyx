@@ -143,8 +143,8 @@ cdef TensorBase norm_kernel(TensorBase x, object p, object dim, object keepdim, 
         raise DTypeError(f"norm: needs a floating tensor, not "
                          f"{dtype_object(x.dtype_ if is_floating(code) else code)}; convert it with .float()")
     if code != x.dtype_ and item_size[code] <= item_size[x.dtype_]:
-        raise DTypeError(f"norm: dtype={dtype_object(code)} can't hold every {dtype_object(x.dtype_)}; "
-                         "convert the norm instead")
+        raise DTypeError(f"norm: dtype={dtype_object(code)} can't hold every "
+                         f"{dtype_object(x.dtype_)}; convert the norm instead")
     if x.numel_ == 0 and (power_of < 0 or power_of == INFINITY) and reduced_count(x, mask) == 0:
         raise ShapeError(f"norm: the norm for p={p} of no elements is not defined; reduce dimensions that have "
                          "elements")

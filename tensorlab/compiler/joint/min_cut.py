@@ -1,8 +1,8 @@
 """The cheapest cut of a network between two places: Dinic's algorithm.
 
-Flow is sent along shortest paths that still have room, many of one length at a time, until none is
-left. Then the full edges are a cheapest cut. Source: Dinic 1970; Even and Tarjan 1975, "Network
-flow and testing graph connectivity".
+Flow is sent along shortest paths that still have room, many of one length at a time, until none
+is left. Then the full edges are a cheapest cut. Source: Dinic 1970; Even and Tarjan 1975,
+"Network flow and testing graph connectivity".
 """
 
 from collections import deque
