@@ -25,6 +25,12 @@ class Squares:
         return i * i, multiprocessing.current_process().name
 
 
+def wait_for_the_workers():
+    for process in multiprocessing.active_children():
+        process.join(20)  # None has told them to end
+    assert multiprocessing.active_children() == []
+
+
 @needs_fork
 @pytest.mark.parametrize(("workers", "ahead"), [(1, 1), (2, 2), (3, 1)])
 def test_batches_come_in_the_order_of_the_plan(workers, ahead):
@@ -36,9 +42,7 @@ def test_batches_come_in_the_order_of_the_plan(workers, ahead):
     names = [batch[0][1] for batch in found]
     assert len(set(names)) == workers
     assert names[workers:] == names[:-workers]
-    for process in multiprocessing.active_children():
-        process.join(20)  # None has told them to end
-    assert multiprocessing.active_children() == []
+    wait_for_the_workers()
 
 
 @needs_fork
@@ -54,11 +58,17 @@ def test_a_pool_stays_ahead_of_what_it_gives():
             return i
 
     batches = tiny.batches_of(Counting(), [[i] for i in range(9)], workers=2, ahead=2)
-    assert next(batches) == [0]
-    for _ in range(4):
-        assert given.acquire(timeout=20)
-    assert asked.value == 4
-    assert list(batches) == [[i] for i in range(1, 9)]
+    try:
+        assert next(batches) == [0]
+        # two lists ahead for each of two workers, and one more in the place of the first
+        for _ in range(5):
+            assert given.acquire(timeout=20)
+        assert not given.acquire(timeout=0.2)
+        assert asked.value == 5
+    finally:
+        rest = list(batches)
+        wait_for_the_workers()
+    assert rest == [[i] for i in range(1, 9)]
 
 
 # ---------------------------------------------------------------- arithmetic
