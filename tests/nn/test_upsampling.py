@@ -136,6 +136,17 @@ def test_a_wide_filter_over_bytes_is_that_of_pytorch(size):
     assert found[0] == found[1]
 
 
+def test_the_smallest_weights_have_the_bits_that_pytorchs_have():
+    values = RNG.integers(0, 256, (1, 1, 1500, 20_000), dtype=np.uint8)
+    found = [
+        T.nn.functional.interpolate(
+            T.from_numpy(values), (1, 20_000), mode="bilinear", antialias=True
+        ).numpy()
+        for T in (tensorlab, torch)
+    ]
+    np.testing.assert_array_equal(*found)
+
+
 @pytest.mark.parametrize("terms", [linear_terms, cubic_terms])
 def test_a_place_that_is_rounded_to_the_end_stays_inside(terms):
     """The last of more than 2**24 new places cannot be told from the one behind it in float32."""

@@ -68,6 +68,7 @@ SHAPES = [
         "unflatten",
         lambda T, x: x.unflatten(1, (2, -1)),
         normal(3, 4),
+        more=[[normal(3, 2)]],
         bad=[lambda T, x: x.unflatten(1, (3, 3)), lambda T, x: x.unflatten(1, ())],
     ),
     Sample("view_as", lambda T, x, y: x.contiguous().view_as(y), normal(3, 4), normal(2, 6)),

@@ -113,3 +113,30 @@ def test_slices_of_four_dimensions_in_any_order_are_those_of_a_copy(call, dim, o
     np.testing.assert_allclose(
         call(written.copy_(x), dim).numpy(), out.numpy(), rtol=1e-12, atol=1e-14
     )
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0, 3), (3, 0, 2, 1), (1, 3, 0, 2), (0, 3, 2, 1)])
+@pytest.mark.parametrize("dim", range(4))
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, dim: x.softmax(dim),
+        lambda x, dim: x.log_softmax(dim),
+        lambda x, dim: x.logcumsumexp(dim),
+        lambda x, dim: x.cumprod(dim),
+        lambda x, dim: tensorlab.nn.functional.normalize(x, dim=dim),
+    ],
+    ids=["softmax", "log_softmax", "logcumsumexp", "cumprod", "normalize"],
+)
+def test_gradients_of_four_dimensions_in_any_order_are_those_of_a_copy(call, dim, order):
+    rng = np.random.default_rng(6)
+    x = tensorlab.from_numpy(rng.standard_normal((3, 4, 5, 2))).permute(order).contiguous()
+    shape = [x.shape[order.index(d)] for d in range(4)]
+    grad = tensorlab.from_numpy(rng.standard_normal(shape)).permute(order)
+    found = []
+    for one in (grad, grad.contiguous()):
+        leaf = x.clone().requires_grad_()
+        call(leaf, dim).backward(one)
+        found.append(leaf.grad.numpy())
+    assert not grad.is_contiguous()
+    np.testing.assert_allclose(*found, rtol=1e-12, atol=1e-14)

@@ -1,4 +1,4 @@
-"""Ops of indexing and sorting, called without their public functions: they check what they are given themselves."""
+"""Ops of indexing, sorting and pooling, called without their public functions: they check what they are given themselves."""
 
 import json
 import subprocess
@@ -15,6 +15,9 @@ STARTS = T.tensor([0])
 MATRIX = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
 BAD = {  # op: arguments, and a part of what it says to them
+    "adaptive_avg_pool2d": [(T.ones(1, 1, 4, 4), ()), "one to three numbers"],
+    "adaptive_avg_pool3d": [(T.ones(1, 1, 4, 4, 4), (2,) * 4), "one to three numbers"],
+    "avg_pool2d": [(T.ones(1, 1, 4, 4), (), (), (), False, True, None), "one to three numbers"],
     "embedding": [(T.zeros(2, 2, 2), INDEX, -1, False), "must be a matrix"],
     "embedding_backward": [(MATRIX, INDEX, 3, 3), "padding_idx 3 is no row"],
     "embedding_backward rows": [(MATRIX, INDEX, 2, -1), "index 2 is out of range"],

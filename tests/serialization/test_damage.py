@@ -214,6 +214,21 @@ def test_a_tensor_outside_its_storage_is_refused(options):
         tensorlab.load(file)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{"kind": "float32"}, {"location": b"N"}, {"location": b"K\x01"}, {"count": -1}],
+    ids=str,
+)
+def test_a_storage_that_is_described_wrongly_is_named(options):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("x/data.pkl", tensor_of(0, [4], [1], **options))
+        out.writestr("x/data/0", bytes(16))
+    file.seek(0)
+    with pytest.raises(FileFormatError, match="the file describes storage '0' wrongly"):
+        tensorlab.load(file)
+
+
 def test_the_helper_makes_an_honest_tensor_too():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as out:
