@@ -51,7 +51,7 @@ REFERENCES = {
     "sin": np.sin,
     "cos": np.cos,
 }
-BY_ARRAY = ["sin", "cos"]  # these have array functions of their own
+BY_ARRAY = ["log", "sin", "cos"]  # these have array functions of their own
 PLAIN = [name for name in REFERENCES if name not in BY_ARRAY]
 
 

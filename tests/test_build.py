@@ -41,6 +41,24 @@ def test_every_compiled_module_has_its_source_beside_it():
         assert source.is_file(), built
 
 
+def test_no_module_is_cimported_from_its_package():
+    """Cythonize does not see such a module: when it changes, the file would stay as it was built."""
+    found = []
+    for file in sorted(PACKAGE.rglob("*.p[yx]*")):
+        if file.suffix not in (".pyx", ".pxd"):
+            continue
+        for line in file.read_text(encoding="utf-8").splitlines():
+            words = line.replace(",", " ").split()
+            if words[:1] == ["from"] and "cimport" in words:
+                folder = ROOT / words[1].replace(".", "/")
+                modules = [name for name in words[3:] if (folder / f"{name}.pxd").exists()]
+                found += [
+                    f"{file.relative_to(ROOT)}: write `cimport {words[1]}.{one} as {one}`"
+                    for one in modules
+                ]
+    assert found == []
+
+
 def test_every_package_with_hot_modules_prefers_the_best_build():
     hot = constant("HOT_MODULES")
     packages = set()

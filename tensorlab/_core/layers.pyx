@@ -28,7 +28,7 @@ cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
-from tensorlab._core cimport modes
+cimport tensorlab._core.modes as modes
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.op cimport Op
 from tensorlab._core.tensor cimport TensorBase, tensor_class

@@ -17,7 +17,7 @@
    costs 0.5). tests/core/test_tl_math.py holds them to it, benchmarks/math_accuracy.py measures
    error and speed, tools/fit_math.py finds the coefficients.
 
-   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for |x| > 2**20: use
+   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for huge angles: use
    tl_sin_array and its siblings at the end. */
 #ifndef TL_MATH_H
 #define TL_MATH_H
@@ -244,22 +244,35 @@ static inline double tl_log_fraction(uint64_t bits) {
     return tl_double_of_bits((bits & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
 }
 
-/* 0.9, 0.9 ULP. A denormal is scaled up to a normal number first. */
+/* 0.9, 0.9 ULP. Usual are positive normal numbers; a denormal is scaled up to one first. */
+static inline int tl_log_is_specialf(float x) {
+    return tl_bits_of_float(x) - 0x00800000u >= 0x7f000000u;
+}
+static inline int tl_log_is_special(double x) {
+    return tl_bits_of_double(x) - 0x0010000000000000u >= 0x7fe0000000000000u;
+}
+/* log(x / 2**scale) */
+static inline float tl_log_scaledf(float x, float scale) {
+    uint32_t bits = tl_bits_of_float(x) + (0x3f800000u - 0x3f3504f3u);
+    float k = tl_log_exponentf(bits) - (127.0f + scale);
+    return tl_log_of_partsf(tl_log_fractionf(bits), k);
+}
+static inline double tl_log_scaled(double x, double scale) {
+    uint64_t bits = tl_bits_of_double(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tl_log_exponent(bits) - (1023.0 + scale);
+    return tl_log_of_parts(tl_log_fraction(bits), k);
+}
+static inline float tl_log_usualf(float x) { return tl_log_scaledf(x, 0.0f); }
+static inline double tl_log_usual(double x) { return tl_log_scaled(x, 0.0); }
 static inline float tl_logf(float x) {
     int is_denormal = x < 1.17549435e-38f;
-    uint32_t bits = tl_bits_of_float(is_denormal ? x * 8388608.0f : x)
-        + (0x3f800000u - 0x3f3504f3u);
-    float k = tl_log_exponentf(bits) - (is_denormal ? 150.0f : 127.0f);
-    float y = tl_log_of_partsf(tl_log_fractionf(bits), k);
+    float y = tl_log_scaledf(is_denormal ? x * 8388608.0f : x, is_denormal ? 23.0f : 0.0f);
     y = x < INFINITY ? y : x;                                        /* inf and nan */
     return x > 0.0f ? y : (x == 0.0f ? -INFINITY : NAN);
 }
 static inline double tl_log(double x) {
     int is_denormal = x < 2.2250738585072014e-308;
-    uint64_t bits = tl_bits_of_double(is_denormal ? x * 18014398509481984.0 : x)
-        + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
-    double k = tl_log_exponent(bits) - (is_denormal ? 1077.0 : 1023.0);
-    double y = tl_log_of_parts(tl_log_fraction(bits), k);
+    double y = tl_log_scaled(is_denormal ? x * 18014398509481984.0 : x, is_denormal ? 54.0 : 0.0);
     y = x < (double)INFINITY ? y : x;
     return x > 0.0 ? y : (x == 0.0 ? -(double)INFINITY : (double)NAN);
 }
@@ -435,18 +448,23 @@ static inline double tl_gelu(double x) {
 /* ----------------------------------------------------------------------------------- sin and cos
    x = k * pi/2 + r,  |r| <= pi/4,  and the last two bits of k tell which of sin r, cos r, -sin r
    and -cos r is wanted: 1.6, 1.0 ULP. The reduction must leave enough bits where r nearly vanishes,
-   which it does for k < 2**20: the ..._near functions hold for |x| <= TL_SIN_LIMIT. They return
-   sin(x + quarter_turns * pi/2). */
-#define TL_SIN_LIMIT 1048576.0
+   which it does for k < 2**14 in float and k < 2**20 in double: the ..._near functions hold for
+   angles that are not huge. They return sin(x + quarter_turns * pi/2). */
+static inline int tl_is_hugef(float x) { return tl_absf(x) > 25735.0f; }
+static inline int tl_is_huge(double x) { return tl_abs(x) > 1048576.0; }
 
 static inline float tl_sin_nearf(float x, uint32_t quarter_turns) {
-    double wide = x;                          /* in double, k times 33 bits of pi/2 is exact */
-    double shifted = wide * 0.6366197723675814 + 6755399441055744.0;
-    double k = shifted - 6755399441055744.0;
-    uint32_t quadrant = (uint32_t)tl_bits_of_double(shifted) + quarter_turns;
-    float r = (float)((wide - k * 1.5707963267341256) - k * 6.077100506506192e-11), s = r * r;
+    float shifted = x * 0.63661977f + 12582912.0f;
+    float k = shifted - 12582912.0f;
+    uint32_t quadrant = tl_bits_of_float(shifted) + quarter_turns;
+    /* pi/2 in parts of 10, 10, 10 and 24 bits: k times each of the first three is exact, and so are
+       the first two subtractions. What the third rounds off is made good with the fourth part. All
+       parts are positive, which keeps -0. */
+    float first = (x - k * 1.5703125f) - k * 4.8351288e-4f, second = k * 3.1385571e-7f;
+    float most = first - second;
+    float r = most - (k * 6.0771006e-11f - ((first - most) - second)), s = r * r;
     float p = (-1.95151533e-4f * s + 8.33215982e-3f) * s - 1.66666546e-1f;
-    float sine = r == 0.0f ? r : r + r * (p * s);                    /* keeps -0 */
+    float sine = r == 0.0f ? r : r + r * (p * s);                    /* -0 again */
     float q = (2.44330084e-5f * s - 1.3887315e-3f) * s + 4.16666457e-2f;
     float cosine = 1.0f - (0.5f * s - q * (s * s));
     float y = quadrant & 1u ? cosine : sine;
@@ -474,47 +492,51 @@ static inline double tl_sin_near(double x, uint64_t quarter_turns) {
     return tl_double_of_bits(tl_bits_of_double(y) ^ ((quadrant & 2u) << 62));
 }
 
-static inline float tl_sinf(float x) {
-    return tl_absf(x) > (float)TL_SIN_LIMIT ? sinf(x) : tl_sin_nearf(x, 0);
-}
-static inline float tl_cosf(float x) {
-    return tl_absf(x) > (float)TL_SIN_LIMIT ? cosf(x) : tl_sin_nearf(x, 1);
-}
-static inline double tl_sin(double x) {
-    return tl_abs(x) > TL_SIN_LIMIT ? sin(x) : tl_sin_near(x, 0);
-}
-static inline double tl_cos(double x) {
-    return tl_abs(x) > TL_SIN_LIMIT ? cos(x) : tl_sin_near(x, 1);
-}
+static inline float tl_sinf(float x) { return tl_is_hugef(x) ? sinf(x) : tl_sin_nearf(x, 0); }
+static inline float tl_cosf(float x) { return tl_is_hugef(x) ? cosf(x) : tl_sin_nearf(x, 1); }
+static inline double tl_sin(double x) { return tl_is_huge(x) ? sin(x) : tl_sin_near(x, 0); }
+static inline double tl_cos(double x) { return tl_is_huge(x) ? cos(x) : tl_sin_near(x, 1); }
 
-/* A call to libm keeps a loop from being vectorised. So each block of an array is first searched
-   for a huge argument, and only a block that has one goes through libm. Steps are in elements;
-   `out` may be `x` with the same step, but must not overlap it otherwise. */
-#define TL_SIN_ARRAY(function, real, absolute, near, scalar, quarter_turns)                       \
-    static inline void function(const real *x, ptrdiff_t stride_x, real *out, ptrdiff_t stride_out,   \
-                                ptrdiff_t n) {                                                    \
-        for (ptrdiff_t start = 0; start < n; start += 256) {                                      \
-            ptrdiff_t count = n - start < 256 ? n - start : 256;                                  \
-            const real *from = x + start * stride_x;                                                \
-            real *to = out + start * stride_out;                                                    \
-            int has_huge = 0;                                                                     \
-            for (ptrdiff_t i = 0; i < count; i++)                                                 \
-                has_huge |= absolute(from[i * stride_x]) > (real)TL_SIN_LIMIT;                      \
-            if (has_huge) {                                                                       \
-                for (ptrdiff_t i = 0; i < count; i++)                                             \
-                    to[i * stride_out] = scalar(from[i * stride_x]);                                  \
-            } else if (stride_x == 1 && stride_out == 1) {                                            \
-                for (ptrdiff_t i = 0; i < count; i++)                                             \
-                    to[i] = near(from[i], quarter_turns);                                         \
-            } else {                                                                              \
-                for (ptrdiff_t i = 0; i < count; i++)                                             \
-                    to[i * stride_out] = near(from[i * stride_x], quarter_turns);                     \
-            }                                                                                     \
-        }                                                                                         \
+/* ----------------------------------------------------------------------------------------- arrays
+   A call to libm keeps a loop from being vectorised, and the selects for special arguments are a
+   quarter of log. So each block of an array is first searched for such an argument, and only a block
+   that has one goes through the function that knows them all. Steps are in elements; `out` may be
+   `x` with the same step, but must not overlap it otherwise. */
+#define TL_ARRAY(function, real, is_special, usual, any)                                  \
+    static inline void function(const real *x, ptrdiff_t stride_x, real *out,             \
+                                ptrdiff_t stride_out, ptrdiff_t n) {                      \
+        for (ptrdiff_t start = 0; start < n; start += 256) {                              \
+            ptrdiff_t count = n - start < 256 ? n - start : 256;                          \
+            const real *from = x + start * stride_x;                                      \
+            real *to = out + start * stride_out;                                          \
+            int has_special = 0;                                                          \
+            for (ptrdiff_t i = 0; i < count; i++)                                         \
+                has_special |= is_special(from[i * stride_x]);                            \
+            if (has_special) {                                                            \
+                for (ptrdiff_t i = 0; i < count; i++)                                     \
+                    to[i * stride_out] = any(from[i * stride_x]);                         \
+            } else if (stride_x == 1 && stride_out == 1) {                                \
+                for (ptrdiff_t i = 0; i < count; i++)                                     \
+                    to[i] = usual(from[i]);                                               \
+            } else {                                                                      \
+                for (ptrdiff_t i = 0; i < count; i++)                                     \
+                    to[i * stride_out] = usual(from[i * stride_x]);                       \
+            }                                                                             \
+        }                                                                                 \
     }
-TL_SIN_ARRAY(tl_sinf_array, float, tl_absf, tl_sin_nearf, tl_sinf, 0)
-TL_SIN_ARRAY(tl_cosf_array, float, tl_absf, tl_sin_nearf, tl_cosf, 1)
-TL_SIN_ARRAY(tl_sin_array, double, tl_abs, tl_sin_near, tl_sin, 0)
-TL_SIN_ARRAY(tl_cos_array, double, tl_abs, tl_sin_near, tl_cos, 1)
-#undef TL_SIN_ARRAY
+#define TL_NEAR_SINF(x) tl_sin_nearf(x, 0)
+#define TL_NEAR_COSF(x) tl_sin_nearf(x, 1)
+#define TL_NEAR_SIN(x) tl_sin_near(x, 0)
+#define TL_NEAR_COS(x) tl_sin_near(x, 1)
+TL_ARRAY(tl_sinf_array, float, tl_is_hugef, TL_NEAR_SINF, tl_sinf)
+TL_ARRAY(tl_cosf_array, float, tl_is_hugef, TL_NEAR_COSF, tl_cosf)
+TL_ARRAY(tl_sin_array, double, tl_is_huge, TL_NEAR_SIN, tl_sin)
+TL_ARRAY(tl_cos_array, double, tl_is_huge, TL_NEAR_COS, tl_cos)
+TL_ARRAY(tl_logf_array, float, tl_log_is_specialf, tl_log_usualf, tl_logf)
+TL_ARRAY(tl_log_array, double, tl_log_is_special, tl_log_usual, tl_log)
+#undef TL_ARRAY
+#undef TL_NEAR_SINF
+#undef TL_NEAR_COSF
+#undef TL_NEAR_SIN
+#undef TL_NEAR_COS
 #endif

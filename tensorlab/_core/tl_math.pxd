@@ -30,6 +30,8 @@ cdef extern from "tl_math.h" nogil:
     double tl_sqrt(double)
     float tl_rsqrtf(float)
     double tl_rsqrt(double)
+    void tl_logf_array(const float*, ssize, float*, ssize, ssize)
+    void tl_log_array(const double*, ssize, double*, ssize, ssize)
     void tl_sinf_array(const float*, ssize, float*, ssize, ssize)
     void tl_sin_array(const double*, ssize, double*, ssize, ssize)
     void tl_cosf_array(const float*, ssize, float*, ssize, ssize)
@@ -71,6 +73,12 @@ cdef inline real sqrt(real x) noexcept nogil:
 
 cdef inline real rsqrt(real x) noexcept nogil:
     return tl_rsqrtf(x) if real is float else tl_rsqrt(x)
+
+cdef inline void log_array(real* out, const real* x, ssize n) noexcept nogil:
+    if real is float:
+        tl_logf_array(x, 1, out, 1, n)
+    else:
+        tl_log_array(x, 1, out, 1, n)
 
 cdef inline void sin_array(real* out, const real* x, ssize n) noexcept nogil:
     if real is float:

@@ -19,7 +19,7 @@ calculation for softmax", algorithm 3.
 """
 from libc.stdint cimport uint8_t
 
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport BOOL, FLOAT32, FLOAT64, item_size, real
 from tensorlab._core.iterator cimport contiguous_copy

@@ -9,7 +9,7 @@ The running averages are written by an op of their own, so that batch_norm itsel
 """
 from libc.string cimport memset
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.dtypes cimport FLOAT64, dtype_object, is_floating, item_size, kernel_dtype, real
 from tensorlab._core.graph cimport bump_version, ndim_of, should_record

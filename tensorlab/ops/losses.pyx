@@ -9,7 +9,7 @@ gradient differentiates again.
 cimport cython
 from libc.stdint cimport int64_t
 
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport run_3, run_tuple
 from tensorlab._core.op cimport Op

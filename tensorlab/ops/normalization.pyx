@@ -7,7 +7,7 @@ the ones and its share along xhat are taken away, because neither shifting nor s
 from libc.math cimport sqrt
 from libc.string cimport memset
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_1, run_4, run_tuple
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.graph cimport needs_grad

@@ -1,7 +1,7 @@
 """Norms: the length of a vector, measured in several ways."""
 from libc.stdint cimport int64_t
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport (

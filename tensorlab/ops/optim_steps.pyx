@@ -7,7 +7,7 @@ under no_grad does. All arguments are checked before anything is written.
 """
 from libc.math cimport sqrt
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport FLOAT32, FLOAT64, real
 from tensorlab._core.graph cimport bump_version

@@ -2,7 +2,7 @@
 
 Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum, or (none) all of them.
 """
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real

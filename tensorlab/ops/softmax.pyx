@@ -3,7 +3,7 @@
 exp overflows for arguments above 88 (float32), so the row's largest element is subtracted first, which changes nothing
 in the quotient: exp(x - m) / sum(exp(x - m)) has no argument above 0.
 """
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_3
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport FLOAT64, dtype_code, dtype_object, is_floating, kernel_dtype, real

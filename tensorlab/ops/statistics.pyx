@@ -7,7 +7,8 @@ programs which test for a standard deviation of 0 find it.
 """
 from libc.stdint cimport int64_t
 
-from tensorlab._core cimport c_math, tl_math
+cimport tensorlab._core.c_math as c_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_3, run_4
 from tensorlab._core.out_argument cimport CASTS
 from tensorlab._core.op cimport Op

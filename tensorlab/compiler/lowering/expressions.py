@@ -26,7 +26,7 @@ class Guarded(NamedTuple):
 
 
 CLAMP = "at_most#(at_least#(x, {0}), {1})"
-HUGE_ANGLE = "tl_abs@(x) > (T)TL_SIN_LIMIT"
+HUGE_ANGLE = "tl_is_huge@(x)"
 HUGE_QUOTIENT = "!(fabs((double)x / (double)y) < 16777216.0) | !(fabsf(y) < INFINITY)"
 REST = "(float)copysign(x - trunc((double)x / y) * y, x)"
 EXACT_REST = "(T)fmod(x, y)"

@@ -4,7 +4,7 @@ Division has its own file, and so have powers, absolute values and signs, and su
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,

@@ -3,7 +3,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from libc.string cimport memchr
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
 from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op, floating_loops, number_loops

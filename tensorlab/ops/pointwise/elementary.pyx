@@ -4,7 +4,8 @@ Circular and hyperbolic functions have their own files, and so have erf and its 
 """
 from libc.math cimport INFINITY, log2 as c_log2, log10 as c_log10
 
-from tensorlab._core cimport c_math, tl_math
+cimport tensorlab._core.c_math as c_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real
@@ -93,8 +94,7 @@ expm1_ = inplace_function(EXPM1, expm1)
 
 # ---------------------------------------------------------------- log
 cdef void log_loop(real* out, real* x, ssize n) noexcept nogil:
-    for i in range(n):
-        out[i] = tl_math.log(x[i])
+    tl_math.log_array(out, x, n)
 
 cdef Op LOG = Op("log(Tensor x) -> Tensor", dtype="floating", grain=GRAIN)
 floating_loops(LOG, &log_loop[float], &log_loop[double])

@@ -4,7 +4,8 @@ tanh stands with the exponentials, in elementary.pyx.
 """
 from libc.math cimport NAN
 
-from tensorlab._core cimport c_math, tl_math
+cimport tensorlab._core.c_math as c_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real

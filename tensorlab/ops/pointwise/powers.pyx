@@ -6,7 +6,7 @@ goes through logarithm and exponential.
 from libc.math cimport INFINITY, NAN, fabs, rint, signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,

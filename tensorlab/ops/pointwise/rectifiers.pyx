@@ -5,7 +5,7 @@ smoothly everywhere (gelu, silu, ...) is in smooth.pyx, what is made of other st
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_binary_inplace,

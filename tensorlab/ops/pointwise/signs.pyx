@@ -2,7 +2,7 @@
 from libc.math cimport M_PI, exp2 as c_exp2, fabs, frexp as c_frexp, signbit as c_signbit
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_outs
 from tensorlab._core.dtypes cimport integer, is_floating, number, real

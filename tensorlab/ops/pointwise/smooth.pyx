@@ -3,7 +3,7 @@
 Each has one loop for the function and one for the gradient, so that a layer costs one pass over memory each way. relu and its
 relatives are in rectifiers.pyx; sigmoid and tanh in elementary.pyx.
 """
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport (
     run_binary,
     run_quaternary,

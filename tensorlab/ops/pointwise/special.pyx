@@ -20,7 +20,7 @@ from libc.math cimport (
     tan,
 )
 
-from tensorlab._core cimport tl_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_binary, run_unary
 from tensorlab._core.dtypes cimport real
 from tensorlab._core.layout cimport ssize

@@ -1,7 +1,8 @@
 """Circular functions and their inverses, atan2, hypot, and angles in degrees."""
 from libc.math cimport M_PI, acos as c_acos, asin as c_asin, atan as c_atan, sin as c_sin
 
-from tensorlab._core cimport c_math, tl_math
+cimport tensorlab._core.c_math as c_math
+cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
 from tensorlab._core.op cimport Op, floating_loops
 from tensorlab._core.dtypes cimport real

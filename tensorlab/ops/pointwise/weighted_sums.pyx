@@ -4,7 +4,7 @@ What is multiplied last is added in the same instruction (FMA) and rounded only 
 """
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core cimport c_math
+cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport (
     run_quaternary,
     run_quaternary_inplace,
