@@ -70,3 +70,16 @@ def test_what_has_only_a_name_is_a_setting():
     assert function.apply(x, shift=3.0).item() == 4.0
     with pytest.raises(TypeError, match="no place left for 'shift', a Tensor that requires grad"):
         function.apply(x, shift=x)
+
+
+def test_what_is_left_out_without_a_default_is_named():
+    function = make(tensorlab, lambda ctx, x, y: x * y, lambda ctx, grad: (grad, grad))
+    with pytest.raises(TypeError, match="forward needs the argument 'x', which is not given"):
+        function.apply(y=leaf(tensorlab, 1.0))
+
+
+def test_a_class_takes_no_settings():
+    with pytest.raises(TypeError, match="no keyword arguments"):
+
+        class Marked(tensorlab.autograd.Function, tag=1):
+            pass

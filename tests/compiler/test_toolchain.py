@@ -93,7 +93,7 @@ def test_no_kernels_need_no_compiler(monkeypatch):
 
 def test_two_sources_with_one_name_are_refused():
     with pytest.raises(ValueError, match="a kernel named twice"):
-        toolchain.load([source("twice", 1), source("twice", 2)])
+        toolchain.load([source("once", 1), source("twice", 1), source("twice", 2)])
 
 
 @pytest.mark.parametrize("number", ["flags", "headers", "compiler", "processor"])

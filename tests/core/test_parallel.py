@@ -259,6 +259,7 @@ for threads in (T.get_num_threads(), 1, 2, 4, 16):
 
 def test_the_threads_of_blas_stay_as_the_program_wants_them():
     program = """
+        import threading
         import scipy.linalg
         from threadpoolctl import ThreadpoolController
         import tensorlab as T
@@ -271,6 +272,13 @@ def test_the_threads_of_blas_stay_as_the_program_wants_them():
         assert counts() == before, (before, counts())
         T.set_num_threads(3)
         x @ x
+        assert counts() == before, (before, counts())
+        def many():
+            for _ in range(200):
+                x @ x
+        threads = [threading.Thread(target=many) for _ in range(3)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
         assert counts() == before, (before, counts())
         with ThreadpoolController().limit(limits=1, user_api="blas"):
             x @ x

@@ -40,6 +40,17 @@ def test_how_much_is_taken_for_what_is_asked(asked, taken):
     assert T.memory_stats()["allocated_bytes"] == before["allocated_bytes"]
 
 
+def test_the_cache_counts_what_it_keeps():
+    T.empty_cache()
+    x = T.empty(2**17, dtype=T.uint8)
+    assert T.memory_stats()["cached_bytes"] == 0
+    del x
+    assert T.memory_stats()["cached_bytes"] == 2**17
+    again = T.empty(2**17, dtype=T.uint8)
+    assert T.memory_stats()["cached_bytes"] == 0
+    del again
+
+
 @pytest.mark.parametrize("nbytes", [2**16, 20_000_000])
 def test_a_freed_large_block_is_used_again(nbytes):
     address = T.empty(nbytes, dtype=T.uint8).data_ptr()

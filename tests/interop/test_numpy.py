@@ -118,6 +118,16 @@ def test_asarray_shares_memory_and_heeds_copy():
         x.__array__(np.float64, copy=False)
 
 
+@pytest.mark.parametrize("copy", [None, True])
+def test_the_array_of_another_type_is_a_copy_unless_that_is_ruled_out(copy):
+    x = tensorlab.tensor(X)
+    array = x.__array__(np.float64, copy=copy)
+    assert array.dtype == np.float64
+    assert array.tolist() == X
+    x.zero_()
+    assert array.tolist() == X
+
+
 # ---------------------------------------------------------------- the interpreter survives
 @pytest.mark.parametrize(
     "array", [np.zeros((0, 3)), np.zeros((5, 3))[:, :0], np.zeros((5, 3))[2:2]]

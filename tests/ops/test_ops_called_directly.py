@@ -17,6 +17,10 @@ MATRIX = T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 BAD = {  # op: arguments, and a part of what it says to them
     "adaptive_avg_pool2d": [(T.ones(1, 1, 4, 4), ()), "one to three numbers"],
     "adaptive_avg_pool3d": [(T.ones(1, 1, 4, 4, 4), (2,) * 4), "one to three numbers"],
+    "avg_pool_backward": [
+        (T.ones(1, 1, 1), (2, 2), (2, 2), (1, 1), (0, 0), False, True, 0),
+        "avg_pool_backward: divisor_override is 0",
+    ],
     "avg_pool2d": [(T.ones(1, 1, 4, 4), (), (), (), False, True, None), "one to three numbers"],
     "embedding": [(T.zeros(2, 2, 2), INDEX, -1, False), "must be a matrix"],
     "embedding_backward": [(MATRIX, INDEX, 3, 3), "padding_idx 3 is no row"],

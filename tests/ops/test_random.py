@@ -212,6 +212,12 @@ def test_a_call_draws_what_pytorch_draws_and_raises_where_it_raises(name):
     assert tensorlab.rand(()).item() == theirs.rand(()).item(), "words consumed"
 
 
+def test_slopes_of_doubles_have_the_digits_of_doubles():
+    tensorlab.manual_seed(7)
+    slopes = -tensorlab.rrelu(tensorlab.full([9], -1.0, dtype=tensorlab.float64), 0.1, 0.6, True)
+    assert (slopes != slopes.float()).all()
+
+
 def test_fills_take_the_gradient_to_zero():
     def program(T):
         T.manual_seed(7)

@@ -314,3 +314,30 @@ def test_sizes_and_strides_are_asked_for_by_any_number():
             getattr(numbers(tensorlab, 2, 3), name)(2)
         with pytest.raises(TypeError, match=f"^{name}: "):
             getattr(numbers(tensorlab, 2, 3), name)(1.5)
+
+
+def test_a_view_that_cannot_be_brought_up_to_date_is_a_worse_error_than_a_bad_index():
+    def call(T):
+        base = numbers(T, 4).requires_grad_().clone()
+        view = base.split(2)[0]
+        base.mul_(2)
+        return view[T.tensor([9])]
+
+    agree(call)
+    with pytest.raises(tensorlab.errors.GradientError, match="one of several"):
+        call(tensorlab)
+
+
+def test_a_tensor_that_was_set_to_other_memory_is_no_view_any_more():
+    leaf, other = tensorlab.zeros(4, requires_grad=True), tensorlab.ones(2, 3, requires_grad=True)
+    with tensorlab.no_grad():
+        view = leaf[:2]
+        view.set_(tensorlab.ones(2, 3))
+    view.mul_(other).t_().sum().backward()
+    assert view.shape == (3, 2)
+    assert other.grad.tolist() == [[1.0] * 3] * 2
+
+
+def test_resize_wants_sizes():
+    with pytest.raises(TypeError, match=r"sizes are needed, as in resize_\(2, 3\)"):
+        tensorlab.zeros(2).resize_()

@@ -8,7 +8,13 @@ import struct
 import pytest
 
 from tensorlab.compiler import toolchain
-from tensorlab.compiler.lowering.c_types import c_type, integer_literal, kernel_dtype, literal
+from tensorlab.compiler.lowering.c_types import (
+    c_type,
+    converted,
+    integer_literal,
+    kernel_dtype,
+    literal,
+)
 
 HEAD = "(void *const *tensors, const int64_t *numbers, int64_t begin, int64_t end) {"
 KINDS = {"float32": ctypes.c_float, "float64": ctypes.c_double, "int64": ctypes.c_int64, "int8": ctypes.c_int8,
@@ -107,3 +113,26 @@ def test_half_types_are_calculated_in_float():
         "float64",
     ]
     assert c_type("bfloat16") == "float"
+
+
+@pytest.mark.parametrize(
+    ("value", "bits", "is_signed", "text"),
+    [
+        (100, 8, True, "100"),
+        (127, 8, True, "127"),
+        (128, 8, True, "(-128)"),
+        (128, 8, False, "128"),
+        (-1, 8, False, "255"),
+        (2**62, 64, True, "INT64_C(4611686018427387904)"),
+        (-(2**63), 64, True, "(-INT64_C(9223372036854775807) - 1)"),
+    ],
+)
+def test_an_integer_is_wrapped_to_its_width(value, bits, is_signed, text):
+    assert integer_literal(value, bits, is_signed) == text
+
+
+def test_what_becomes_a_half_is_rounded_at_once():
+    assert converted("x", "float32", "float16") == "tl_float_of_half(tl_half_of_float(x))"
+    assert (
+        converted("x", "float64", "bfloat16") == "tl_float_of_bfloat(tl_bfloat_of_float((float)x))"
+    )
