@@ -382,6 +382,28 @@ def test_a_mode_hears_every_call_of_its_block_and_thread():
     assert record.names == ["ones", "add", "sum"]
 
 
+def test_a_mode_hears_nothing_of_settings():
+    with Record() as record:
+        tensorlab.get_default_dtype()
+        tensorlab.is_grad_enabled()
+        tensorlab.broadcast_shapes((2, 1), (3,))
+        tensorlab.is_tensor(tensorlab.ones(2))
+        tensorlab.get_num_threads()
+    assert record.names == ["ones"]
+
+
+@pytest.mark.parametrize("name", ["T", "grad", "requires_grad"])
+def test_an_attribute_for_which_no_hook_has_an_answer_is_an_error(name):
+    class Silent(tensorlab.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    x = tensorlab.ones(2, 2).as_subclass(Silent)
+    with pytest.raises(TypeError, match="NotImplemented"):
+        getattr(x, name)
+
+
 @pytest.mark.parametrize("kind", [overrides.TorchFunctionMode, overrides.BaseTorchFunctionMode])
 def test_a_mode_without_a_hook_of_its_own_changes_nothing(kind):
     x = tensorlab.ones(2, 3)

@@ -63,6 +63,9 @@ def test_every_checksum_is_that_of_the_entry(small_parts, tmp_path):
     with zipfile.ZipFile(tmp_path / "x.pt") as archive:
         assert archive.testzip() is None
         assert len(archive.infolist()) == 10
+        assert {entry.extra for entry in archive.infolist()} == {
+            b""
+        }  # their padding is not repeated
 
 
 @pytest.mark.parametrize("is_path", [True, False])
