@@ -327,23 +327,34 @@ def t_(TensorBase self not None):
 cdef Op SQUEEZE = Op("squeeze(Tensor(a) x, int[]? dim=None) -> Tensor(a)")
 
 @SQUEEZE.derivative("x")
-def squeeze_derivative(grad, x_shape):
-    return grad if grad.shape == x_shape else grad.reshape(x_shape)
+def squeeze_derivative(grad, x_shape, dim):
+    cdef bint[MAX_NDIM] named
+    cdef int d, ndim = <int>len(x_shape)
+    name_dims(dim, ndim, named, "squeeze")
+    for d in range(ndim):
+        if named[d] and x_shape[d] == 1:
+            grad = unsqueeze_dim(grad, d)
+    return grad
+
+cdef int name_dims(object dims, int ndim, bint* named, str where) except -1:
+    """Say of each dimension whether it is among `dims`; all of them are if that is None."""
+    cdef int[MAX_NDIM] chosen
+    cdef int i, n
+    for i in range(ndim):
+        named[i] = dims is None
+    if dims is not None:
+        n = read_dims(dims, ndim, chosen, where)
+        for i in range(n):
+            named[chosen[i]] = True
+    return 0
 
 cdef int squeezed(TensorBase x, object dims, ssize* sizes, ssize* strides, str where) except -1:
     """The layout without the dimensions of size 1 (among `dims`, unless that is None)."""
-    cdef int[MAX_NDIM] chosen
-    cdef int i, j, ndim = 0, n = 0
-    cdef bint drop
-    if dims is not None:
-        n = read_dims(dims, ndim_of(x), chosen, where)
+    cdef bint[MAX_NDIM] named
+    cdef int i, ndim = 0
+    name_dims(dims, ndim_of(x), named, where)
     for i in range(x.ndim_):
-        drop = x.sizes[i] == 1
-        if drop and dims is not None:
-            drop = False
-            for j in range(n):
-                drop = drop or chosen[j] == i
-        if not drop:
+        if not (named[i] and x.sizes[i] == 1):
             sizes[ndim] = x.sizes[i]
             strides[ndim] = x.strides[i]
             ndim += 1

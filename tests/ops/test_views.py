@@ -341,3 +341,14 @@ def test_a_tensor_that_was_set_to_other_memory_is_no_view_any_more():
 def test_resize_wants_sizes():
     with pytest.raises(TypeError, match=r"sizes are needed, as in resize_\(2, 3\)"):
         tensorlab.zeros(2).resize_()
+
+
+def test_the_gradient_of_squeeze_has_the_strides_of_pytorchs():
+    def call(T):
+        x = numbers(T, 1, 4, 1).double().requires_grad_()
+        y = x.permute(2, 1, 0)
+        z = y.squeeze(-1)
+        return T.autograd.grad((z * z).sum(), y)[0].detach()
+
+    agree(call)
+    agree(lambda T: call(T).stride())
