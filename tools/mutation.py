@@ -3,7 +3,7 @@
 Every logical line is parsed with Python's `ast`. For Cython, what Python does not know is blanked out first,
 character for character (casts, address-of, the type of a `cdef`), so places in the tree are places in the text.
 Lines that still do not parse are left alone, as are comments, docstrings, imports, declarations, decorators,
-what a `raise` says, and what is done when a small allocation fails.
+what a `raise` says, what is done when a small allocation fails, and statements that only wait.
 
 A mutant replaces one span of text. `schemata` writes a file in which each span decides at run time which it is,
 as in `(x <= y if tl_mutant_on(17) else x < y)` or `if not tl_mutant_on(18): statement`; so one build serves all
@@ -91,7 +91,12 @@ OTHER_SIGN = {
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 # Functions whose first two arguments may change places.
-UNORDERED = {"fma", "fmaf", "c_fma", "hypot", "hypotf", "c_hypot", "minimum", "maximum"}
+UNORDERED = {
+    *["fma", "fmaf", "c_fma", "hypot", "hypotf", "c_hypot", "minimum", "maximum"],
+    *["calloc", "check_same_place"],
+}
+# Statements that change the time only.
+WAITS = {"sleep", "usleep", "prefetch", "fetch_early"}
 SYMBOLS = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -443,6 +448,12 @@ def find_mutants(text, file):
         if line.indent == 0:
             continue  # what runs at import declares ops and fills tables
         for tree, begin in parse(line.code, is_cython):
+            if (
+                isinstance(tree, ast.Expr)
+                and isinstance(tree.value, ast.Call)
+                and name_of_call(tree.value) in WAITS
+            ):
+                continue
             masked = without_cython(line.code)[begin:] if is_cython else line.code[begin:]
             places = Places(text, line, begin, masked)
             is_first = tree.lineno == 1 and tree.col_offset == 0 and begin == 0
