@@ -316,12 +316,20 @@ def test_sizes_and_strides_are_asked_for_by_any_number():
             getattr(numbers(tensorlab, 2, 3), name)(1.5)
 
 
-def test_a_view_that_cannot_be_brought_up_to_date_is_a_worse_error_than_a_bad_index():
+@pytest.mark.parametrize(
+    "look_up",
+    [
+        lambda T, view, index: view[index],
+        lambda T, view, index: T.nn.functional.embedding(index, view),
+    ],
+    ids=["index", "embedding"],
+)
+def test_a_view_that_cannot_be_brought_up_to_date_is_a_worse_error_than_a_bad_index(look_up):
     def call(T):
-        base = numbers(T, 4).requires_grad_().clone()
+        base = numbers(T, 4, 3).requires_grad_().clone()
         view = base.split(2)[0]
         base.mul_(2)
-        return view[T.tensor([9])]
+        return look_up(T, view, T.tensor([9]))
 
     agree(call)
     with pytest.raises(tensorlab.errors.GradientError, match="one of several"):

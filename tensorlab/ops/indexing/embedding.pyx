@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run_2, run_4
+from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.iterator cimport contiguous_copy
@@ -58,7 +59,7 @@ def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_
     return grad_weight / run_2(EMBEDDING_USES, indices, weight_shape[0]) if scale_grad_by_freq else grad_weight
 
 cdef int check_table(TensorBase weight) except -1:
-    if weight.ndim_ != 2:
+    if ndim_of(weight) != 2:
         raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
     return 0
 
