@@ -6,7 +6,8 @@ handed down once through `set_tensor_class`.
 """
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE
-from cpython.ref cimport Py_INCREF
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.weakref cimport PyWeakref_NewRef
 
@@ -28,7 +29,7 @@ from tensorlab._core.layout cimport (
     ssize,
 )
 from tensorlab._core.modes cimport active_layers, thread_state
-from tensorlab._core.storage cimport BORROWED, empty_storage, meta_storage, new_storage
+from tensorlab._core.storage cimport BORROWED, Storage, empty_storage, meta_storage, new_storage
 
 from tensorlab.errors import AllocationError, NoDataError
 
@@ -118,6 +119,12 @@ cdef object make_size(int ndim, const ssize* sizes):
 
 
 # ---------------------------------------------------------------- TensorBase
+cdef struct Loan:                       # what a buffer needs, even when the tensor has other memory or is taken apart
+    ssize sizes[MAX_NDIM]
+    ssize strides[MAX_NDIM]             # in bytes
+    PyObject* storage                   # a reference: it keeps the memory
+
+
 cdef class TensorBase:
     """The layout half of a tensor. Use `tensorlab.Tensor`, which inherits it."""
 
@@ -173,7 +180,7 @@ cdef class TensorBase:
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         cdef int i, size = item_size[self.dtype_]
-        cdef ssize* numbers
+        cdef Loan* loan
         if self.wants_grad or self.node is not None:
             raise BufferError("buffer: a tensor that requires grad cannot be exported; export its detach()")
         if is_meta(self):
@@ -187,12 +194,14 @@ cdef class TensorBase:
             raise BufferError("buffer: the tensor's memory is read-only")
         if not self.is_contiguous_ and not flags & PyBUF_STRIDES:
             raise BufferError("buffer: the tensor is not contiguous; export its contiguous()")
-        numbers = <ssize*>malloc(2 * MAX_NDIM * sizeof(ssize))
-        if numbers == NULL:
+        loan = <Loan*>malloc(sizeof(Loan))
+        if loan == NULL:
             raise MemoryError()
         for i in range(self.ndim_):
-            numbers[i] = self.sizes[i]
-            numbers[MAX_NDIM + i] = self.strides[i] * size
+            loan.sizes[i] = self.sizes[i]
+            loan.strides[i] = self.strides[i] * size
+        loan.storage = <PyObject*>self.storage_
+        Py_INCREF(self.storage_)
         buffer.buf = self.data_
         buffer.obj = self
         buffer.len = self.numel_ * size
@@ -200,15 +209,18 @@ cdef class TensorBase:
         buffer.readonly = self.storage_.guard
         buffer.ndim = self.ndim_
         buffer.format = <char*><bytes>FORMATS[self.dtype_] if flags & PyBUF_FORMAT else NULL
-        buffer.shape = numbers
-        buffer.strides = numbers + MAX_NDIM
+        buffer.shape = loan.sizes
+        buffer.strides = loan.strides
         buffer.suboffsets = NULL
-        buffer.internal = numbers
+        buffer.internal = loan
         self.storage_.exports += 1
 
     def __releasebuffer__(self, Py_buffer* buffer):
-        free(buffer.internal)
-        self.storage_.exports -= 1
+        cdef Loan* loan = <Loan*>buffer.internal
+        cdef Storage storage = <Storage>loan.storage
+        storage.exports -= 1
+        Py_DECREF(storage)
+        free(loan)
 
     @property
     def output_nr(self):

@@ -4,6 +4,7 @@ import array
 import gc
 import mmap
 import operator
+import sys
 
 import numpy as np
 import pytest
@@ -170,6 +171,48 @@ def test_an_array_outlives_its_tensor():
     gc.collect()
     tensorlab.zeros(1000)
     assert [float(one[0]) for one in arrays] == [float(k) for k in range(20)]
+
+
+@pytest.mark.parametrize("move", [lambda x, y: x.set_(y), lambda x, y: setattr(x, "data", y)])
+@pytest.mark.parametrize("lend", [memoryview, np.asarray, lambda x: x.__dlpack__()])
+def test_what_is_lent_keeps_its_memory_when_the_tensor_gets_another(lend, move):
+    x, y = tensorlab.full((1_000_000,), 7.0), tensorlab.zeros(3)
+    lent = lend(x)
+    move(x, y)
+    tensorlab.empty_cache()
+    gc.collect()
+    held = tensorlab.from_dlpack(Capsule(lent)) if type(lent).__name__ == "PyCapsule" else lent
+    assert float(held[0]) == 7
+    del lent, held
+    y.untyped_storage().resize_(64)  # nothing is lent of this one, and its count has stayed
+    assert x.untyped_storage().nbytes() == 64
+
+
+class Capsule:
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+def test_a_buffer_in_a_cycle_ends_after_its_tensor(monkeypatch):
+    """The collector takes a tensor apart before it reaches the buffer, and the memory is another's, too."""
+    complaints = []
+    monkeypatch.setattr(sys, "unraisablehook", complaints.append)
+    whole = tensorlab.ones(4)
+    part = whole[1:]
+    cycle = [memoryview(part)]
+    cycle.append(cycle)
+    with pytest.raises(MemoryLayoutError):
+        whole.untyped_storage().resize_(64)
+    del part, cycle
+    gc.collect()
+    assert complaints == []
+    whole.untyped_storage().resize_(64)
 
 
 def test_an_exported_tensor_is_not_resized():
