@@ -382,6 +382,34 @@ def test_a_mode_hears_every_call_of_its_block_and_thread():
     assert record.names == ["ones", "add", "sum"]
 
 
+def test_a_pass_asks_the_classes_of_its_roots_before_those_of_its_inputs():
+    def asked(library):
+        log = []
+
+        def made(name):
+            def hear(cls, func, types, args=(), kwargs=None):
+                log.append((name, [one.__name__ for one in types]))
+                return name
+
+            return type(name, (library.Tensor,), {"__torch_function__": classmethod(hear)})
+
+        root, given = (library.ones(2).as_subclass(made(name)) for name in ("Root", "Input"))
+        return library.autograd.grad([root], [given]), log
+
+    assert asked(tensorlab) == asked(require_torch()) == ("Root", [("Root", ["Root", "Input"])])
+
+
+def test_a_pass_for_which_no_hook_has_an_answer_is_an_error():
+    class Silent(tensorlab.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    root = tensorlab.ones(2).as_subclass(Silent)
+    with pytest.raises(TypeError, match="^grad: no implementation found on the types"):
+        tensorlab.autograd.grad([root], [tensorlab.ones(2)])
+
+
 def test_a_mode_hears_nothing_of_settings():
     with Record() as record:
         tensorlab.get_default_dtype()

@@ -31,6 +31,14 @@ def the_order_of_all_kinds_of_hooks(M):
 
 
 @program
+def a_gradient_in_the_place_of_none(M):
+    x, y, z = product(M)
+    first, second = (x * 2).unbind(0)
+    first.grad_fn.register_prehook(lambda grads: (grads[0], M.ones_like(grads[0])))
+    first.backward()
+
+
+@program
 def hooks_of_a_kind_run_in_order_of_registration(M):
     x, y, z = product(M)
     order = []

@@ -1,5 +1,6 @@
 """Backward passes under stress: selected inputs, batches, passes within passes, errors in the middle."""
 
+import gc
 import sys
 import threading
 
@@ -373,6 +374,29 @@ def packing_holds_at_any_depth(M):
 
 
 test_a_program_has_the_same_outcome_as_with_pytorch = check()
+
+
+def test_threads_for_deep_passes_hold_what_packs_for_as_long_as_they_run():
+    class Pack:
+        def __call__(self, tensor):
+            return tensor
+
+    def deep(level):
+        with T.enable_grad():
+            q = T.ones(2, requires_grad=True).sum()
+            if level:
+                q.register_hook(lambda grad: deep(level - 1))
+            q.backward()
+
+    pack = Pack()
+    with T.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        before = sys.getrefcount(pack)
+        (one,) = [one for one in gc.get_referrers(pack) if isinstance(one, tuple)] or [None]
+        held = sys.getrefcount(one)
+        for _ in range(5):
+            deep(130)
+        assert sys.getrefcount(pack) == before
+        assert sys.getrefcount(one) == held
 
 
 def test_1500_passes_within_one_another_need_no_deeper_recursion_limit():

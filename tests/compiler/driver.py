@@ -1,6 +1,7 @@
 """Record a function as a graph, schedule it, and run the schedule by calling its kernels through ctypes."""
 
 import ctypes
+import math
 import operator
 
 import tensorlab
@@ -69,11 +70,16 @@ KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
 
 
 def launch(kernel, address, values, ranges=None):
-    """Allocate a kernel's outputs and call it for all of its indices, or for the ranges that are given."""
+    """Allocate a kernel's outputs and call it for all of its indices, or for the ranges that are given.
+
+    What it leaves out must not be found there by chance: memory that was freed holds results of before.
+    """
     outputs = [
         tensorlab.empty_strided(tuple(val.shape), tuple(val.stride()), dtype=val.dtype)
         for val in (node.meta["val"] for node in kernel.outputs)
     ]
+    for one in outputs:
+        one.fill_(math.nan if one.is_floating_point() else 85)
     tensors = [values[node] for node in kernel.inputs] + outputs
     pointers = (ctypes.c_void_p * len(tensors))(*(x.data_ptr() for x in tensors))
     numbers = (ctypes.c_int64 * max(len(kernel.numbers), 1))(*kernel.numbers)

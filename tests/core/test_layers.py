@@ -305,3 +305,10 @@ def test_gradients_of_losses_refuse_a_gradient_of_another_shape(op):
         REGISTRY[op](torch.ones(2), *given, *rest, -100, "mean")
     with pytest.raises(RuntimeError, match="expected that of the target"):
         REGISTRY[op](torch.ones(3), *given, *rest, -100, "none")
+
+
+def test_the_first_gradient_of_a_pass_is_on_the_device_of_its_root():
+    x = torch.ones(3, requires_grad=True, device="meta")
+    with Recorder():
+        x.sum().backward()
+    assert x.grad.is_meta

@@ -32,6 +32,11 @@ def test_values_are_kept_only_if_wanted():
     assert [node.name for node in forgets.env] == ["output"]
 
 
+def test_an_interpreter_knows_the_modules_of_its_module():
+    module = fx.symbolic_trace(tensorlab.nn.Sequential(tensorlab.nn.ReLU(), tensorlab.nn.Tanh()))
+    assert fx.Interpreter(module).submodules == dict(module.named_modules())
+
+
 def test_a_value_is_forgotten_right_after_its_last_use():
     sizes = []
 

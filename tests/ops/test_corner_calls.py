@@ -8,7 +8,7 @@ import pytest
 from tensorlab._core.op import REGISTRY
 
 import tensorlab
-from tensorlab.errors import DimensionError
+from tensorlab.errors import DimensionError, DTypeError, UnsupportedDType
 from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
@@ -604,3 +604,78 @@ def test_whether_channels_come_last_is_asked_of_strides_of_empty_tensors_too(sha
 def test_a_type_of_an_accelerator_is_refused_with_the_one_to_use(accelerator):
     with pytest.raises(RuntimeError, match="tensorlab has none; use 'tensorlab.FloatTensor'"):
         tensorlab.ones(2).type(f"torch.{accelerator}.FloatTensor")
+
+
+def test_selu_in_place_is_selu():
+    x = tensorlab.linspace(-3, 3, 13)
+    expected = tensorlab.selu(x).tolist()
+    assert tensorlab.selu_(x).tolist() == expected == x.tolist()
+
+
+def test_prelu_of_integers_is_refused():
+    with pytest.raises(UnsupportedDType, match="^prelu: not implemented for tensorlab.int64"):
+        tensorlab.prelu(tensorlab.tensor([1, -2]), tensorlab.tensor([0.5]))
+
+
+def test_exponential_numbers_are_floating():
+    with pytest.raises(DTypeError, match="^exponential_: .*a floating dtype is needed"):
+        tensorlab.zeros(3, dtype=tensorlab.int64).exponential_()
+
+
+def test_norms_of_infinite_order_are_the_extremes_of_windows():
+    x = -tensorlab.arange(8.0).reshape(1, 1, 8)
+    pool = tensorlab.nn.functional.lp_pool1d
+    assert pool(x, float("inf"), 2).tolist() == [[[1, 3, 5, 7]]]
+    assert pool(x, -float("inf"), 2).tolist() == [[[0, 2, 4, 6]]]
+
+
+def test_the_gradient_of_a_product_in_another_type_is_computed_in_it():
+    x = tensorlab.tensor([1e-30, 1e-30, 1e30, 1e30], requires_grad=True)
+    x.cumprod(0, dtype=tensorlab.float64)[-1].backward()
+    assert x.grad.tolist() == pytest.approx([1e30, 1e30, 1e-30, 1e-30], rel=1e-6)
+    assert x.grad.dtype is tensorlab.float32
+
+
+def test_a_sorter_is_checked_without_numbers_too():
+    with pytest.raises(IndexError, match="sorter has an index that is out of range"):
+        tensorlab.searchsorted(
+            tensorlab.tensor([3.0, 1.0, 2.0]),
+            tensorlab.tensor([]),
+            sorter=tensorlab.tensor([1, 2, 5]),
+        )
+
+
+def test_isin_writes_to_out_what_has_no_derivative():
+    out = tensorlab.empty(2, dtype=tensorlab.bool)
+    x = tensorlab.tensor([1.0, 2.0], requires_grad=True)
+    assert tensorlab.isin(x, tensorlab.tensor([2.0]), out=out).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+def test_margin_losses_have_the_shape_of_a_loss_on_meta(name):
+    x = tensorlab.ones(2, 3, device="meta")
+    target = tensorlab.zeros(
+        (2,) if name.startswith("multi_") else (2, 3), dtype=tensorlab.int64, device="meta"
+    )
+    for reduction, shape in (("mean", ()), ("none", (2,))):
+        loss = getattr(tensorlab.nn.functional, name)(x, target, reduction=reduction)
+        assert loss.is_meta
+        assert loss.shape == shape
+
+
+@pytest.mark.parametrize("width", [15, 16, 40])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64"])
+def test_rows_of_any_width_are_put_in_their_places(width, dtype):
+    dtype = getattr(tensorlab, dtype)
+    rows = tensorlab.arange(3 * width).reshape(3, width).to(dtype)
+    index = tensorlab.tensor([4, 0, 2])
+    expected = tensorlab.zeros(5, width, dtype=dtype)
+    for k, place in enumerate(index.tolist()):
+        expected[place] = rows[k]
+    zeros = tensorlab.zeros(5, width, dtype=dtype)
+    for put in (
+        zeros.index_put((index,), rows),
+        zeros.index_copy(0, index, rows),
+        zeros.index_add(0, index, rows),
+    ):
+        assert tensorlab.equal(put, expected)

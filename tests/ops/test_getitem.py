@@ -468,6 +468,12 @@ def test_iterating_gives_views_of_the_first_dimension():
         iter(tensorlab.tensor(1))
 
 
+@pytest.mark.parametrize("part", [slice(1.5, None), slice(None, "a"), slice(None, None, 0.5)])
+def test_a_part_of_a_slice_that_is_no_int_is_named_as_python_does(part):
+    with pytest.raises(TypeError, match="slice indices must be integers or None or have"):
+        tensorlab.ones(4)[part]
+
+
 def test_membership_asks_whether_some_element_is_equal():
     x = tensorlab.tensor([1.0, 2.0])
     assert 2 in x

@@ -119,3 +119,14 @@ def test_the_smallest_integer_divided_by_minus_one_leaves_no_rest(rest, dtype):
     x = T.tensor([BOUNDS[dtype][0], 7], dtype=getattr(T, dtype))
     assert rest(x, T.tensor(-1, dtype=x.dtype)).tolist() == [0, 0]
     assert rest(x, -1).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64"])
+def test_the_smallest_integer_divided_by_minus_one_is_itself(dtype):
+    x = T.tensor([BOUNDS[dtype][0], 7], dtype=getattr(T, dtype))
+    for quotient in (
+        x // T.tensor([-1, -1], dtype=x.dtype),
+        x // -1,
+        T.div(x, -1, rounding_mode="floor"),
+    ):
+        assert quotient.tolist() == [BOUNDS[dtype][0], -7]

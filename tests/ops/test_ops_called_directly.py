@@ -1,4 +1,4 @@
-"""Ops of indexing, sorting and pooling, called without their public functions: they check what they are given themselves."""
+"""Ops called without their public functions: they check what they are given themselves."""
 
 import json
 import subprocess

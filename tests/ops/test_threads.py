@@ -65,6 +65,14 @@ OPS = {
         lambda x, y: x.scatter_add(1, tensorlab.arange(301 * 331).view(301, 331) % 7, y),
         *(normal(301, 7), normal(301, 331)),
     ),
+    "index_select of outer slices": lambda: (
+        lambda x: x.transpose(0, 1).index_select(1, tensorlab.tensor([2, 0, 1])),
+        normal(3, 70_000, 2),
+    ),
+    "index_add to outer slices": lambda: (
+        lambda x, y: x.transpose(0, 1).index_add(1, tensorlab.tensor([2, 0, 1]), y),
+        *(normal(3, 40_000, 3), normal(40_000, 3, 3)),
+    ),
     "gather": lambda: (
         lambda x: x.gather(1, tensorlab.arange(301 * 331).view(301, 331) % 331),
         normal(301, 331),

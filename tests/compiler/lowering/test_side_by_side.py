@@ -192,3 +192,8 @@ def test_work_is_divided_among_threads_and_gives_the_same():
     (rows,) = check(lambda x: (x * 2).sum(1), tensorlab.randn(5000, 10))
     assert rows.count == 79
     assert 50 < rows.grain < 120
+
+
+def test_rows_between_dimensions_that_do_not_merge():
+    x, y = tensorlab.randn(3, 4, 5, 20), tensorlab.randn(4, 3, 5, 20).transpose(0, 1)
+    assert all(is_side_by_side(check(lambda x, y: (x * y).sum(2), x, y)))
