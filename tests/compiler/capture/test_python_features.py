@@ -635,6 +635,13 @@ def refers_weakly(x):
     return x if REFERENCE() is not None else -x
 
 
+FUNCTIONS = [inspect.cleandoc]
+
+
+def inspects_by_a_list(x):
+    return x * len(FUNCTIONS[0]("ab"))  # here
+
+
 def inspects(x):
     return x * len(inspect.stack())
 
@@ -856,6 +863,7 @@ REFUSED = [
     (collects, "garbage"),
     (refers_weakly, "ReferenceType"),
     (inspects, "inspects"),
+    (inspects_by_a_list, "inspects frames or source"),
     (takes_identity, "calls id"),
     (evaluates, "calls eval"),
     (looks_at_globals, "calls globals"),
