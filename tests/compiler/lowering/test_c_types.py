@@ -118,6 +118,7 @@ def test_half_types_are_calculated_in_float():
 @pytest.mark.parametrize(
     ("value", "bits", "is_signed", "text"),
     [
+        (0, 8, True, "0"),
         (100, 8, True, "100"),
         (127, 8, True, "127"),
         (128, 8, True, "(-128)"),
