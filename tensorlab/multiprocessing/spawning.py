@@ -188,11 +188,12 @@ def end_with_parent(interrupted):
     """Interrupt this process when the one that started it is gone.
 
     A signal that comes just before a call that waits is not noticed until that call is over, so it's sent until
-    it has been.
+    it has been. A program that a shell runs in the background may ignore SIGINT; then it's SIGTERM.
     """
     multiprocessing.parent_process().join()
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     for _ in range(ATTEMPTS):
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM if is_ignored else signal.SIGINT)
         if interrupted.wait(1):
             return
 

@@ -198,20 +198,25 @@ def test_no_processes_is_fine():
 
 
 PROGRAM = """
-import os, time
+import os, signal, sys, time
 from tensorlab import multiprocessing as mp
 from tensorlab.multiprocessing import spawning
 def hang(number):
     os.write(1, b"%d\\n" % os.getpid())
     time.sleep(60)
+if sys.argv[1] == "ignored":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+else:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 mp.start_processes(hang, nprocs=2, start_method="fork")
 """
 
 
 @needs_fork
-def test_processes_end_with_their_program():
+@pytest.mark.parametrize("interrupts", ["heard", "ignored"])
+def test_processes_end_with_their_program(interrupts):
     program = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, interrupts],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -9,14 +9,13 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memset
 
 from tensorlab._core.dispatch cimport run_2, run_4
-from tensorlab._core.graph cimport ndim_of
 from tensorlab._core.op cimport Op
 from tensorlab._core.dtypes cimport INT64, item_size
 from tensorlab._core.iterator cimport contiguous_copy
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.tensor cimport TensorBase, alias_as, is_meta, memory_of, refuse_meta
 from tensorlab.ops.filling cimport zeros_beside
-from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta
+from tensorlab.ops.indexing.index_iterator cimport ADD, check_meta, refresh
 from tensorlab.ops.indexing.index_along_dim cimport (
     index_vector,
     refuse_negative,
@@ -59,12 +58,13 @@ def embedding_derivative(grad, indices, padding_idx, scale_grad_by_freq, weight_
     return grad_weight / run_2(EMBEDDING_USES, indices, weight_shape[0]) if scale_grad_by_freq else grad_weight
 
 cdef int check_table(TensorBase weight) except -1:
-    if ndim_of(weight) != 2:
+    if weight.ndim_ != 2:
         raise ShapeError(f"embedding: the weight must be a matrix, not of shape {shape_text(weight.ndim_, weight.sizes)}")
     return 0
 
 cdef TensorBase embedding_kernel(TensorBase weight, TensorBase indices, object padding_idx, object scale_grad_by_freq):
     cdef TensorBase index = index_vector(indices, "embedding")
+    refresh(weight)
     check_table(weight)
     return in_shape(select_forward(weight, 0, as_vector(index), "embedding"), index)
 
