@@ -48,7 +48,7 @@ def accepts_numpy_names(function):
 
 
 def accept_numpy_names(functions):
-    """Let compiled functions with a parameter `dim` take it and `keepdim` by NumPy's names, too."""
+    """Let compiled functions with a parameter `dim` take NumPy's names of it and `keepdim`."""
     global call_itself
     for function in functions:
         if (type(function) is not type(accept_numpy_names) or not takes_names(function)

@@ -343,7 +343,7 @@ cdef int resize_tensor(TensorBase x, int ndim, const ssize* sizes) except -1:
 cdef int grow_storage(TensorBase x, ssize nbytes) except -1:
     """Give x's storage more bytes. It moves, so no other tensor may look at it."""
     x.storage_.own()
-    if x.storage_.exports > 0 or (<PyObject*>x.storage_).ob_refcnt == 1:        # `resize` refuses what is lent
+    if x.storage_.exports > 0 or (<PyObject*>x.storage_).ob_refcnt == 1:    # lent: it refuses
         x.storage_.resize(nbytes)
     elif x.storage_.nbytes_ == 0:
         x.storage_ = meta_storage(nbytes) if is_meta(x) else new_storage(nbytes)

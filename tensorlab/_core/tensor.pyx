@@ -119,7 +119,7 @@ cdef object make_size(int ndim, const ssize* sizes):
 
 
 # ---------------------------------------------------------------- TensorBase
-cdef struct Loan:                       # what a buffer needs, even when the tensor has other memory or is taken apart
+cdef struct Loan:                       # what a buffer needs when the tensor has other memory
     ssize sizes[MAX_NDIM]
     ssize strides[MAX_NDIM]             # in bytes
     PyObject* storage                   # a reference: it keeps the memory

@@ -17,8 +17,8 @@
    costs 0.5). tests/core/test_tl_math.py holds them to it, benchmarks/math_accuracy.py measures
    error and speed, tools/fit_math.py finds the coefficients.
 
-   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for huge angles: use
-   tl_sin_array and its siblings at the end. */
+   A plain loop over tl_sin or tl_cos is not vectorised, since they call libm for huge angles:
+   use tl_sin_array and its siblings at the end. */
 #ifndef TL_MATH_H
 #define TL_MATH_H
 #ifdef __FAST_MATH__
@@ -272,7 +272,8 @@ static inline float tl_logf(float x) {
 }
 static inline double tl_log(double x) {
     int is_denormal = x < 2.2250738585072014e-308;
-    double y = tl_log_scaled(is_denormal ? x * 18014398509481984.0 : x, is_denormal ? 54.0 : 0.0);
+    double y = tl_log_scaled(is_denormal ? x * 18014398509481984.0 : x,
+                             is_denormal ? 54.0 : 0.0);
     y = x < (double)INFINITY ? y : x;
     return x > 0.0 ? y : (x == 0.0 ? -(double)INFINITY : (double)NAN);
 }
@@ -457,9 +458,9 @@ static inline float tl_sin_nearf(float x, uint32_t quarter_turns) {
     float shifted = x * 0.63661977f + 12582912.0f;
     float k = shifted - 12582912.0f;
     uint32_t quadrant = tl_bits_of_float(shifted) + quarter_turns;
-    /* pi/2 in parts of 10, 10, 10 and 24 bits: k times each of the first three is exact, and so are
-       the first two subtractions. What the third rounds off is made good with the fourth part. All
-       parts are positive, which keeps -0. */
+    /* pi/2 in parts of 10, 10, 10 and 24 bits: k times each of the first three is exact, and so
+       are the first two subtractions. What the third rounds off is made good with the fourth
+       part. All parts are positive, which keeps -0. */
     float first = (x - k * 1.5703125f) - k * 4.8351288e-4f, second = k * 3.1385571e-7f;
     float most = first - second;
     float r = most - (k * 6.0771006e-11f - ((first - most) - second)), s = r * r;
@@ -497,11 +498,11 @@ static inline float tl_cosf(float x) { return tl_is_hugef(x) ? cosf(x) : tl_sin_
 static inline double tl_sin(double x) { return tl_is_huge(x) ? sin(x) : tl_sin_near(x, 0); }
 static inline double tl_cos(double x) { return tl_is_huge(x) ? cos(x) : tl_sin_near(x, 1); }
 
-/* ----------------------------------------------------------------------------------------- arrays
-   A call to libm keeps a loop from being vectorised, and the selects for special arguments are a
-   quarter of log. So each block of an array is first searched for such an argument, and only a block
-   that has one goes through the function that knows them all. Steps are in elements; `out` may be
-   `x` with the same step, but must not overlap it otherwise. */
+/* ------------------------------------------------------------------------------------ arrays
+   A call to libm keeps a loop from being vectorised, and the selects for special arguments are
+   a quarter of log. So each block of an array is first searched for such an argument, and only
+   a block that has one goes through the function that knows them all. Steps are in elements;
+   `out` may be `x` with the same step, but must not overlap it otherwise. */
 #define TL_ARRAY(function, real, is_special, usual, any)                                  \
     static inline void function(const real *x, ptrdiff_t stride_x, real *out,             \
                                 ptrdiff_t stride_out, ptrdiff_t n) {                      \

@@ -188,7 +188,7 @@ def end_with_parent(interrupted):
     """Interrupt this process when the one that started it is gone.
 
     A signal that comes just before a call that waits is not noticed until that call is over, so it's sent until
-    it has been. A program that a shell runs in the background may ignore SIGINT; then it's SIGTERM.
+    it has been. It's SIGTERM if SIGINT is ignored, as in what a shell runs in the background.
     """
     multiprocessing.parent_process().join()
     is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
