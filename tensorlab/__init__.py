@@ -1,10 +1,12 @@
 """tensorlab: the PyTorch that one person can read."""
 
+import importlib as _importlib
 import math as _math
 
 from tensorlab import _missing, version
 from tensorlab import (
     accelerator,
+    amp,
     autograd,
     backends,
     compiler,
@@ -47,6 +49,11 @@ from tensorlab._core.storage import (
     set_cache_limit,
 )
 from tensorlab._core.tensor import Size, live_tensors
+from tensorlab.amp import (
+    autocast,
+    get_autocast_dtype,
+    is_autocast_enabled,
+)
 from tensorlab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from tensorlab.autograd.grad_mode import (
     enable_grad,
@@ -545,10 +552,36 @@ pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
 _accept_numpy_names(list(globals().values()))
 
+# Packages of names that are planned: imported when a program asks for them.
+_PLANNED_PACKAGES = (
+    "ao",
+    "distributed",
+    "distributions",
+    "export",
+    "fft",
+    "func",
+    "jit",
+    "library",
+    "linalg",
+    "masked",
+    "nested",
+    "onnx",
+    "profiler",
+    "sparse",
+)
+
 # Everything above that is not private: the names, and the packages that users reach as tensorlab.nn and so on.
-__all__ = sorted(name for name in globals() if not name.startswith("_"))
+__all__ = sorted(
+    [name for name in globals() if not name.startswith("_")] + list(_PLANNED_PACKAGES)
+)
 __version__ = version.__version__
 
 
+def __dir__():
+    return sorted({*globals(), *_PLANNED_PACKAGES})
+
+
 def __getattr__(name):
+    if name in _PLANNED_PACKAGES:
+        return _importlib.import_module(f"tensorlab.{name}")
     raise _missing.refuse(__name__, name)

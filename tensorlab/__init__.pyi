@@ -3,6 +3,8 @@
 import builtins
 
 from tensorlab import accelerator as accelerator
+from tensorlab import amp as amp
+from tensorlab import ao as ao
 from tensorlab import array_api as array_api
 from tensorlab import autograd as autograd
 from tensorlab import backends as backends
@@ -10,25 +12,38 @@ from tensorlab import compiler as compiler
 from tensorlab import cpu as cpu
 from tensorlab import cuda as cuda
 from tensorlab import datasets as datasets
+from tensorlab import distributed as distributed
+from tensorlab import distributions as distributions
 from tensorlab.autograd import enable_grad as enable_grad
 from tensorlab import errors as errors
+from tensorlab import export as export
+from tensorlab import fft as fft
+from tensorlab import func as func
 from tensorlab import functional as functional
 from tensorlab import fx as fx
 from tensorlab import hub as hub
 from tensorlab.autograd import inference_mode as inference_mode
+from tensorlab import jit as jit
+from tensorlab import library as library
+from tensorlab import linalg as linalg
+from tensorlab import masked as masked
 from tensorlab import mps as mps
 from tensorlab import multiprocessing as multiprocessing
+from tensorlab import nested as nested
 from tensorlab import nn as nn
 from tensorlab.autograd import no_grad as no_grad
+from tensorlab import onnx as onnx
 from tensorlab import ops as ops
 from tensorlab import optim as optim
 from tensorlab import overrides as overrides
 from tensorlab import printing as printing
+from tensorlab import profiler as profiler
 from tensorlab import random as random
 from tensorlab import return_types as return_types
 from tensorlab import serialization as serialization
 from tensorlab.autograd import set_grad_enabled as set_grad_enabled
 from tensorlab import settings as settings
+from tensorlab import sparse as sparse
 from tensorlab import special as special
 from tensorlab import testing as testing
 from tensorlab import threads as threads
@@ -83,8 +98,10 @@ __all__ = [
     "amax",
     "amin",
     "aminmax",
+    "amp",
     "angle",
     "any",
+    "ao",
     "arange",
     "arccos",
     "arccos_",
@@ -121,6 +138,7 @@ __all__ = [
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
+    "autocast",
     "autograd",
     "avg_pool1d",
     "backends",
@@ -208,6 +226,8 @@ __all__ = [
     "diagonal_scatter",
     "diff",
     "digamma",
+    "distributed",
+    "distributions",
     "div",
     "divide",
     "dot",
@@ -239,11 +259,13 @@ __all__ = [
     "exp_",
     "expm1",
     "expm1_",
+    "export",
     "eye",
     "feature_alpha_dropout",
     "feature_alpha_dropout_",
     "feature_dropout",
     "feature_dropout_",
+    "fft",
     "fill",
     "fill_",
     "finfo",
@@ -272,6 +294,7 @@ __all__ = [
     "frombuffer",
     "full",
     "full_like",
+    "func",
     "functional",
     "fx",
     "gather",
@@ -279,6 +302,7 @@ __all__ = [
     "gcd_",
     "ge",
     "ger",
+    "get_autocast_dtype",
     "get_default_device",
     "get_default_dtype",
     "get_deterministic_debug_mode",
@@ -330,6 +354,7 @@ __all__ = [
     "int8",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",
+    "is_autocast_enabled",
     "is_complex",
     "is_conj",
     "is_deterministic_algorithms_warn_only_enabled",
@@ -350,6 +375,7 @@ __all__ = [
     "isnan",
     "isneginf",
     "isposinf",
+    "jit",
     "kl_div",
     "kron",
     "kthvalue",
@@ -364,6 +390,8 @@ __all__ = [
     "less",
     "less_equal",
     "lgamma",
+    "library",
+    "linalg",
     "linspace",
     "live_tensors",
     "load",
@@ -393,6 +421,7 @@ __all__ = [
     "lt",
     "manual_seed",
     "margin_ranking_loss",
+    "masked",
     "masked_fill",
     "masked_scatter",
     "masked_select",
@@ -436,6 +465,7 @@ __all__ = [
     "neg_",
     "negative",
     "negative_",
+    "nested",
     "newaxis",
     "nextafter",
     "nn",
@@ -448,6 +478,7 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "onnx",
     "ops",
     "optim",
     "outer",
@@ -466,6 +497,7 @@ __all__ = [
     "preserve_format",
     "printing",
     "prod",
+    "profiler",
     "promote_types",
     "put",
     "quantile",
@@ -548,6 +580,7 @@ __all__ = [
     "slice_scatter",
     "softmax",
     "sort",
+    "sparse",
     "special",
     "split",
     "split_with_sizes",
@@ -875,6 +908,7 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None=N
 def gcd_(input: Tensor, other: Tensor) -> Tensor: ...
 def ge(input: Tensor, other: Tensor | builtins.float, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | Sequence[Tensor] | None=None) -> Tensor: ...
+def get_autocast_dtype(device_type: Any) -> Tensor: ...
 def get_default_device() -> _device: ...
 def get_default_dtype() -> _dtype: ...
 def get_deterministic_debug_mode() -> builtins.int: ...
@@ -916,6 +950,7 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | Sequence[Tensor] | None
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor: ...
 def is_anomaly_check_nan_enabled() -> Tensor: ...
 def is_anomaly_enabled() -> Tensor: ...
+def is_autocast_enabled(device_type: Any=None) -> Tensor: ...
 def is_complex(input: Tensor) -> builtins.bool: ...
 def is_conj(input: Tensor) -> builtins.bool: ...
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool: ...
@@ -1953,6 +1988,12 @@ class UntypedStorage:
     def resize_(self, nbytes: builtins.int) -> Self: ...
     def size(self) -> builtins.int: ...
     def tolist(self) -> list[builtins.int]: ...
+
+class autocast:
+    def __call__(self, func: Callable[..., Any]) -> Any: ...
+    def __enter__(self) -> Any: ...
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None: ...
+    def __init__(self, device_type: Any, dtype: _dtype | None=None, enabled: builtins.bool=True, cache_enabled: Any=None) -> None: ...
 
 class device:
     type: str

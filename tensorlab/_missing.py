@@ -1,5 +1,7 @@
 """What a package says when a name is missing: what is meant instead, or where it is planned.
 
+Packages that are planned, and their names, are in `_planned`: programs can import them.
+
 `refuse(package, name)` makes the error; a package calls it from its `__getattr__`, which Python asks only for
 names that are not there. A class has a `MissingAttribute` for each name instead: with a `__getattr__` Python reads
 every attribute of its instances the long way: 3 % of forward and backward of a small layer.
@@ -15,27 +17,15 @@ import sys
 CHAPTERS = {
     "_dynamo": "47-capture-and-guards",
     "_inductor": "48-fusion-and-codegen",
-    "amp": "44-mixed-precision",
-    "ao": "45-quantization",
-    "autocast*": "44-mixed-precision",
     "autograd.forward_ad": "23-higher-order",
     "autograd.profiler": "43-profiling",
     "cuda.Event": "42-allocators-and-devices",
     "cuda.Stream": "42-allocators-and-devices",
-    "cuda.amp": "44-mixed-precision",
     "cuda.stream": "42-allocators-and-devices",
-    "distributed": "52-collectives",
-    "export": "51-export-and-onnx",
-    "func": "23-higher-order",
     "is_autocast*": "44-mixed-precision",
-    "jit": "50-script-and-trace",
-    "library": "40-custom-ops",
-    "nn.parallel.DistributedDataParallel": "53-data-parallel",
     "nn.quantized": "45-quantization",
-    "onnx": "51-export-and-onnx",
     "ops": "40-custom-ops",
     "overrides": "41-subclasses-and-modes",
-    "profiler": "43-profiling",
     "quantization": "45-quantization",
     "quantize_per_tensor*": "45-quantization",
     "quint8": "45-quantization",
@@ -60,7 +50,6 @@ NEVER = {
     "nn.Module.mtia": "there is one device, the CPU; leave the call out",
     "nn.Module.xpu": "there is one device, the CPU; leave the call out",
     "float8*": "there are no types of 8 bits but the integers; float16 and bfloat16 are the smallest",
-    "sparse": "tensors are strided; keep indices and values in two tensors",
     "uint16": "the unsigned type is uint8; use int32 for larger ones",
     "uint32": "the unsigned type is uint8; use int64 for larger ones",
     "uint64": "the unsigned type is uint8; use int64 for larger ones",

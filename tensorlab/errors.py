@@ -16,6 +16,7 @@ PyTorch catches ours too.
     |-- MemoryLayoutError (RuntimeError)         overlapping, foreign, read-only or exported memory
     |-- DeviceError       (RuntimeError, AssertionError)  a device that this library does not have
     |-- NoDataError       (NotImplementedError)  values are asked for of a tensor on "meta", which has none
+    |-- NotThereYet       (NotImplementedError, AttributeError)  a part of PyTorch that is still to come
     |-- AllocationError   (RuntimeError)         more memory than the machine gives
     |-- DivisionByZero    (RuntimeError)         a whole number divided by zero
     |-- GeneratorError    (RuntimeError, ValueError)  a seed or a state that a random generator cannot take
@@ -81,6 +82,10 @@ class DeviceError(TensorlabError, RuntimeError, AssertionError):
 
 class NoDataError(TensorlabError, NotImplementedError):
     """A tensor on the device "meta" is asked for values, which it does not have."""
+
+
+class NotThereYet(TensorlabError, NotImplementedError, AttributeError):
+    """A part of PyTorch is used that tensorlab is still to get."""
 
 
 class AllocationError(TensorlabError, RuntimeError):

@@ -1,8 +1,9 @@
 """The processor, asked as if it were an accelerator: it is always there, and never lags behind."""
 
 from tensorlab import _missing
+from tensorlab.cpu import amp
 
-__all__ = ["current_device", "device_count", "is_available", "synchronize"]
+__all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
 
 
 def __getattr__(name):

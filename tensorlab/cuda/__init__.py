@@ -6,9 +6,11 @@ seeding, emptying caches, counting memory. What needs a device raises DeviceErro
 
 from tensorlab import _missing
 from tensorlab._core.device import no_accelerator
+from tensorlab.cuda import amp
 from tensorlab.typed_tensors import NAMES
 
 __all__ = [
+    "amp",
     "current_device",
     "device_count",
     "empty_cache",
