@@ -186,7 +186,11 @@ def _keys_of_heads(x, learned, static, name, heads, adds_zero):
 
 # ---------------------------------------------------------------- attention with its weights
 def _attend_with_weights(q, k, v, mask, dropout_p):
-    """(result, weights), by the plain formula: the weights are asked for, so they are kept."""
+    """(result, weights), by the plain formula: the weights are asked for, so they are kept.
+
+    A query that may look at no key has weights of 0, and so a result of 0. Its softmax would be
+    0 / 0, and its gradient would reach every weight of the projections as nan.
+    """
     scores = (q * math.sqrt(1 / q.shape[-1])) @ k.transpose(-2, -1)
     if mask is not None:
         if mask.dtype != scores.dtype:
@@ -194,8 +198,11 @@ def _attend_with_weights(q, k, v, mask, dropout_p):
                 f"{NAME}: the mask has type {mask.dtype} and the scores have type {scores.dtype}; convert it "
                 "with .to()"
             )
-        scores = scores + mask
+        sees_nothing = (mask == -math.inf).all(-1, True)
+        scores = scores + mask.masked_fill(sees_nothing, 0.0)
     weights = softmax(scores, -1)
+    if mask is not None:
+        weights = weights.masked_fill(sees_nothing, 0.0)
     if dropout_p > 0.0:
         weights = dropout(weights, dropout_p, True)
     return weights @ v, weights
