@@ -54,10 +54,10 @@ class LazyModuleMixin:
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
-        self._initialize_hook = self.register_forward_pre_hook(
-            self._infer_parameters, with_kwargs=True
-        )
+        # Functions, not methods of this module: a module that its own hooks hold is freed only
+        # by the collector.
+        self._load_hook = self.register_load_state_dict_pre_hook(load_lazily)
+        self._initialize_hook = self.register_forward_pre_hook(infer_parameters, with_kwargs=True)
 
     def initialize_parameters(self, *args, **kwargs):
         """Give the parameters their shapes and values; every lazy class defines its own."""
@@ -97,6 +97,16 @@ class LazyModuleMixin:
         del module._load_hook
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
+
+
+def load_lazily(module, *args):
+    """Before a state dict is loaded: give a lazy module the shapes in it."""
+    module._lazy_load_hook(*args)
+
+
+def infer_parameters(module, args, kwargs):
+    """Before the first forward: give a lazy module the shapes that its input asks for."""
+    module._infer_parameters(module, args, kwargs)
 
 
 # ------------------------------------------------------------ Linear

@@ -5,6 +5,7 @@ nothing, the second copies.  So a checkpoint that does not fit leaves the model 
 """
 
 import warnings
+import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
@@ -143,26 +144,11 @@ class Stateful:
                 f"load_state_dict: state_dict is of type {type(state_dict).__name__}; expected a dict "
                 "of names and tensors, as state_dict() returns"
             )
-        missing, unexpected, problems, plan, visited = [], [], [], [], []
-        metadata = getattr(state_dict, "_metadata", None) or {}
-
-        def compare(module, state, prefix):
-            local_metadata = dict(metadata.get(prefix[:-1], {}))
-            if assign:
-                local_metadata["assign_to_params_buffers"] = True
-            module._load_from_state_dict(
-                state, prefix, local_metadata, True, missing, unexpected, problems
-            )
-            for name, child in module._modules.items():
-                if child is not None:
-                    start = f"{prefix}{name}."
-                    part = {key: value for key, value in state.items() if key.startswith(start)}
-                    compare(child, PlannedState(part, plan), start)
-            visited.append(module)
-
-        compare(self, PlannedState(state_dict, plan), "")
-        names = _IncompatibleKeys(missing, unexpected)
-        hooks = [(m, h) for m in visited for h in m._load_state_dict_post_hooks.values()]
+        comparison = Comparison(state_dict, assign)
+        comparison.visit(self)
+        plan, problems = comparison.plan, comparison.problems
+        names = _IncompatibleKeys(comparison.missing, comparison.unexpected)
+        hooks = comparison.post_hooks
         if problems or not hooks:  # hooks may still take names off the lists
             check(self, names, problems, strict)
         before = [step.current_values() for step in plan] if hooks else []
@@ -269,16 +255,59 @@ class Stateful:
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
-        """The same, without the module as first argument unless `with_module`."""
-
-        def call(*args):
-            return hook(self, *args) if with_module else hook(*args)
-
-        return add_hook(self._load_state_dict_pre_hooks, call)
+        """Call a hook before a state dict is loaded, with the module in front if `with_module`."""
+        return add_hook(self._load_state_dict_pre_hooks, LoadHook(hook, self, with_module))
 
     def register_load_state_dict_post_hook(self, hook):
         """Call `hook(module, incompatible_keys)` after loading; it may take names off. Returns a handle."""
         return add_hook(self._load_state_dict_post_hooks, hook)
+
+
+class Comparison:
+    """What a state dict has for a module and all modules in it: the first pass of loading.
+
+    An object and not an inner function: a function that calls itself by name holds itself, and
+    with it the modules, until the collector comes.
+    """
+
+    def __init__(self, state_dict, assign):
+        self.state_dict, self.assign = state_dict, assign
+        self.metadata = getattr(state_dict, "_metadata", None) or {}
+        self.missing, self.unexpected, self.problems = [], [], []
+        self.plan, self.post_hooks = [], []
+
+    def visit(self, module, prefix="", part=None):
+        """Compare a module with its part of the state dict, then those in it."""
+        state = PlannedState(self.state_dict if part is None else part, self.plan)
+        local_metadata = dict(self.metadata.get(prefix[:-1], {}))
+        if self.assign:
+            local_metadata["assign_to_params_buffers"] = True
+        lists = self.missing, self.unexpected, self.problems
+        module._load_from_state_dict(state, prefix, local_metadata, True, *lists)
+        for name, child in module._modules.items():
+            if child is not None:
+                start = f"{prefix}{name}."
+                inner = {key: value for key, value in state.items() if key.startswith(start)}
+                self.visit(child, start, inner)
+        self.post_hooks += [(module, h) for h in module._load_state_dict_post_hooks.values()]
+
+
+class LoadHook:
+    """A hook before loading, and whether it gets its module.
+
+    The module owns the hook, so the hook knows the module weakly: otherwise only the collector
+    would free both. A copy or a pickle of the module takes the hook along to the new module.
+    """
+
+    def __init__(self, hook, module, with_module):
+        self.hook, self.with_module = hook, with_module
+        self.module = weakref.ref(module)
+
+    def __call__(self, *args):
+        return self.hook(self.module(), *args) if self.with_module else self.hook(*args)
+
+    def __reduce__(self):
+        return LoadHook, (self.hook, self.module(), self.with_module)
 
 
 def add_hook(hooks, hook):

@@ -9,7 +9,7 @@ from .._core.device import device
 from .._core.storage import Storage
 from .._core.tensor import Size
 from .._tensor import Tensor
-from ..nn.parameter import Parameter
+from ..nn.parameter import Parameter, is_lazy
 from . import names
 
 __all__ = ["dumps"]
@@ -61,7 +61,7 @@ class Pickler(pickle._Pickler):  # the one in Python: the one in C looks up each
 
     def reducer_override(self, obj):
         if isinstance(obj, Tensor):
-            return reduce_tensor(obj)
+            return obj.__reduce_ex__(2) if is_lazy(obj) else reduce_tensor(obj)
         if type(obj) is names.StorageType or type(obj) is DTYPE:
             return "a name"  # which save_global writes
         if isinstance(obj, device):
