@@ -94,6 +94,7 @@ ARGUMENTS = {
     "Optimizer": "optimizer",
     "Callable[..., Any]": "hook func function transform target_transform loader is_valid_file",
     "Mapping[str, Any]": "state_dict",
+    "object | None": "process_group",
     "Module": "module encoder_layer decoder_layer custom_encoder custom_decoder",
     "dict[str, Any]": "group param_group defaults",
 }

@@ -1,5 +1,7 @@
 """CUDA's switches: there is no CUDA, so they can be set and read; only those of attention change something."""
 
+import warnings
+
 from ..ops import scaled_dot_product
 
 
@@ -53,3 +55,35 @@ def math_sdp_enabled():
 def enable_math_sdp(enabled):
     """Say whether attention may be computed by the formula, from other operators."""
     scaled_dot_product.switch("math", enabled)
+
+
+def cudnn_sdp_enabled():
+    """Return what `enable_cudnn_sdp` was told."""
+    return "cudnn" in scaled_dot_product.ways
+
+
+def enable_cudnn_sdp(enabled):
+    """Say whether cuDNN may compute attention, which it can't on the CPU."""
+    scaled_dot_product.switch("cudnn", enabled)
+
+
+def is_flash_attention_available():
+    """False: there is no CUDA device to run that kernel."""
+    return False
+
+
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """Within a `with` block, let attention be computed in some ways only: write `sdpa_kernel`.
+
+    Deprecated, with a FutureWarning: `nn.attention.sdpa_kernel` takes a list instead of switches.
+    """
+    warnings.warn(
+        "backends.cuda.sdp_kernel is deprecated; write nn.attention.sdpa_kernel([...]), which takes "
+        "a list of what is enabled",
+        FutureWarning,
+        stacklevel=2,
+    )
+    switches = enable_flash, enable_mem_efficient, enable_math, enable_cudnn
+    return scaled_dot_product.allowed(
+        [way for way, is_on in zip(scaled_dot_product.WAYS, switches, strict=False) if is_on]
+    )

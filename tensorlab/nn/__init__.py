@@ -40,6 +40,7 @@ from .batch_norm import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    SyncBatchNorm,
 )
 from .container import Container, ModuleDict, ModuleList, Sequential
 from .convolution import (
@@ -298,6 +299,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

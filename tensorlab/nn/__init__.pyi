@@ -163,6 +163,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -1530,6 +1531,24 @@ class Softshrink(Module):
 
 class Softsign(Module):
     def forward(self, input: Tensor) -> Tensor: ...
+
+class SyncBatchNorm(Module):
+    process_group: object | None | None
+    num_features: builtins.int
+    eps: builtins.float
+    momentum: builtins.float
+    affine: builtins.bool
+    track_running_stats: builtins.bool
+    def __init__(self, num_features: builtins.int, eps: builtins.float=1e-05, momentum: builtins.float=0.1, affine: builtins.bool=True, track_running_stats: builtins.bool=True, process_group: object | None=None, device: _Device | None=None, dtype: _dtype | None=None, *, bias: builtins.bool=True) -> None: ...
+    axes: str
+    @classmethod
+    def convert_sync_batchnorm(self, module: Module, process_group: object | None=None) -> Module: ...
+    def forward(self, input: Tensor) -> Tensor: ...
+    dims: tuple[Any, ...]
+    def extra_repr(self) -> str: ...
+    def reset_parameters(self) -> None: ...
+    def reset_running_stats(self) -> None: ...
+    def register_scale(self, shape: builtins.int | Sequence[builtins.int], device: _Device, dtype: _dtype, **used: Any) -> None: ...
 
 class Tanh(Module):
     def forward(self, input: Tensor) -> Tensor: ...

@@ -14,6 +14,7 @@ __all__ = [
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "SyncBatchNorm",
 ]
 
 
@@ -144,6 +145,89 @@ class BatchNorm3d(_BatchNorm):
 
     dims = (5,)
     axes = "(batch, channels, depth, height, width)"
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over the batches of all processes that train together: with one process, over its own.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype, bias : as in BatchNorm1d
+    process_group : accepted for PyTorch's sake; there are no process groups yet
+
+    Notes
+    -----
+    Called with (batch, channels) and any further dimensions.
+
+    Examples
+    --------
+    >>> import tensorlab
+    >>> from tensorlab import nn
+    >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2))
+    >>> nn.SyncBatchNorm.convert_sync_batchnorm(model)[1].num_features
+    2
+    """
+
+    axes = "(batch, channels, ...)"
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(
+            num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias
+        )
+        self.process_group = process_group
+
+    def _check_dims(self, input):
+        if input.dim() < 2 or input.size(1) == 0:
+            raise ValueError(
+                f"SyncBatchNorm: the input has shape {tuple(input.shape)}; expected {self.axes} with "
+                "at least one channel"
+            )
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """Replace every BatchNorm in a module by a SyncBatchNorm that takes its tensors over.
+
+        Parameters
+        ----------
+        module : Module
+        process_group : passed on to the new modules
+
+        Returns
+        -------
+        Module: the same one; a new one if it is a BatchNorm itself
+        """
+        converted = module
+        if isinstance(module, _BatchNorm):
+            converted = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            if module.affine:
+                converted.weight, converted.bias = module.weight, module.bias
+            converted.running_mean = module.running_mean
+            converted.running_var = module.running_var
+            converted.num_batches_tracked = module.num_batches_tracked
+            converted.training = module.training
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted
 
 
 # ------------------------------------------------------------------------------ over one sample

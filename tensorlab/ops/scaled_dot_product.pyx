@@ -1,5 +1,6 @@
 """scaled_dot_product_attention: it reads its options and chooses what computes, blocks or the formula."""
 
+import contextlib
 import math
 
 from tensorlab._core.tensor cimport TensorBase
@@ -14,15 +15,26 @@ from tensorlab.ops.meshgrid import broadcast_shapes
 NAME = "scaled_dot_product_attention"
 BOOL, FLOAT32 = DTYPES[0], DTYPES[8]
 
-# PyTorch's ways, by the names of its switches, in the order in which they are tried; the first two are one here: in
-# blocks.
-WAYS = ("flash", "mem_efficient", "math")
+# PyTorch's ways, by the names of its switches, in the order in which they are tried. The first two
+# are one here: in blocks. The last two are for devices that are not here.
+WAYS = ("flash", "mem_efficient", "math", "cudnn", "overrideable")
 ways = list(WAYS)  # those that are allowed
 
 
 def allow(names):
     """Let attention be computed in these ways only, in this order."""
     ways[:] = names
+
+
+@contextlib.contextmanager
+def allowed(names):
+    """Let attention be computed in these ways only, inside a `with` block."""
+    before = list(ways)
+    allow(names)
+    try:
+        yield {}
+    finally:
+        allow(before)
 
 
 def switch(name, is_on):
@@ -106,8 +118,10 @@ def _goes_in_blocks(query, mask, dropout_p):
     learns_mask = mask is not None and mask.requires_grad and is_grad_enabled()
     is_possible = not (dropout_p > 0.0 or learns_mask)
     for way in ways:
-        if way == "math" or is_possible:
-            return way != "math"
+        if way == "math":
+            return False
+        if is_possible and way in ("flash", "mem_efficient"):
+            return True
     raise RuntimeError(
         f"{NAME}: no backend that sdpa_kernel allows can compute this; allow SDPBackend.MATH"
         + ("" if is_possible else ", which alone can drop weights and learn masks")

@@ -182,3 +182,46 @@ def test_names_that_are_missing_are_explained():
         tensorlab.nn.attention.sdpa_kernels  # noqa: B018
     with pytest.raises(AttributeError, match="causal_upper_left"):
         bias.causal_upper_lef  # noqa: B018
+
+
+def backends_in(T, way):
+    """The names of the backends that are allowed inside each of nested blocks, in both orders."""
+    attention = T.nn.attention
+    seen = []
+
+    def look():
+        now = map(attention._cur_sdpa_kernel_backends, (False, True))
+        seen.extend([backend.name for backend in backends] for backends in now)
+
+    look()
+    with way(T, attention.SDPBackend):
+        look()
+    look()
+    return seen
+
+
+WAYS = {
+    "one": lambda T, B: T.nn.attention.sdpa_kernel(B.MATH),
+    "two": lambda T, B: T.nn.attention.sdpa_kernel([B.MATH, B.FLASH_ATTENTION]),
+    "in this order": lambda T, B: T.nn.attention.sdpa_kernel([B.MATH, B.FLASH_ATTENTION], True),
+    "devices": lambda T, B: T.nn.attention.sdpa_kernel([B.OVERRIDEABLE, B.CUDNN_ATTENTION]),
+    "switches": lambda T, B: T.backends.cuda.sdp_kernel(enable_flash=False, enable_cudnn=False),
+    "no switch": lambda T, B: T.backends.cuda.sdp_kernel(),
+    "math off": lambda T, B: T.backends.cuda.sdp_kernel(True, False, True, False),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_backends_that_are_allowed_are_told_as_in_pytorch(way):
+    assert backends_in(tensorlab, WAYS[way]) == backends_in(require_torch(), WAYS[way])
+
+
+def test_the_older_switches_warn_and_choose():
+    with pytest.warns(FutureWarning, match="sdpa_kernel"):
+        switches = tensorlab.backends.cuda.sdp_kernel(
+            enable_flash=False, enable_mem_efficient=False
+        )
+    with switches:
+        assert attend() != BLOCKS
+    assert attend() == BLOCKS

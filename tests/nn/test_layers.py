@@ -9,6 +9,7 @@ import pytest
 import tensorlab
 from tensorlab import nn
 from tests.nn.test_margin_losses import MODULES as MARGIN_LOSSES
+from tests.ops.agreement import agree
 from tests.oracle import assert_same_values, require_torch
 
 # name, arguments, shape of the input
@@ -81,6 +82,8 @@ LAYERS = [
     ("BatchNorm2d", (3,), {}, (2, 3, 4, 5)),
     ("BatchNorm2d", (3,), {"bias": False}, (2, 3, 4, 5)),
     ("BatchNorm3d", (2,), {}, (2, 2, 3, 2, 2)),
+    ("SyncBatchNorm", (4,), {}, (5, 4)),
+    ("SyncBatchNorm", (2, 1e-2, None), {"bias": False}, (2, 2, 3, 2, 2)),
     ("InstanceNorm1d", (3,), {}, (2, 3, 5)),
     ("InstanceNorm1d", (3,), {"affine": True, "track_running_stats": True}, (3, 5)),
     ("InstanceNorm2d", (3,), {"affine": True}, (2, 3, 4, 5)),
@@ -702,3 +705,51 @@ def test_a_softmax_converts_before_it_computes(name):
     found = function(x, 1, dtype=tensorlab.float64)
     assert found.dtype is tensorlab.float64
     assert tensorlab.equal(found, function(x.double(), 1))
+
+
+# ------------------------------------------------------------------------------ SyncBatchNorm
+def with_batch_norms(T):
+    T.manual_seed(0)
+    nn = T.nn
+    inner = nn.Sequential(nn.BatchNorm1d(3, 1e-3, None, affine=False), nn.ReLU())
+    model = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3, bias=False), inner)
+    model[1].eval()
+    return model
+
+
+def test_batch_norms_are_replaced_by_ones_that_share_their_tensors():
+    model = with_batch_norms(tensorlab)
+    weight, mean, expected = model[1].weight, model[2][0].running_mean, repr(model)
+    converted = tensorlab.nn.SyncBatchNorm.convert_sync_batchnorm(model, "group")
+    assert converted is model
+    assert repr(converted) == expected.replace("BatchNorm1d", "SyncBatchNorm")
+    assert converted[1].weight is weight
+    assert converted[2][0].running_mean is mean
+    assert converted[1].process_group == "group"
+    assert not converted[1].training
+    assert converted[2][0].training
+
+
+def test_a_model_with_replaced_batch_norms_trains_as_in_pytorch():
+    def trained(T):
+        model = T.nn.SyncBatchNorm.convert_sync_batchnorm(with_batch_norms(T)).train()
+        x = T.arange(20.0).view(5, 4).cos()
+        for _ in range(2):
+            loss = (model(x) * T.arange(3)).sum()
+            loss.backward()
+        state = model.state_dict().values()
+        return [x.tolist() for x in (loss, model[0].weight.grad, *state)]
+
+    agree(trained, tolerance=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 0), (2, 4)])
+def test_a_sync_batch_norm_refuses_what_pytorchs_refuses(shape):
+    agree(lambda T: T.nn.SyncBatchNorm(3)(T.ones(shape)))
+
+
+def test_a_batch_norm_by_itself_becomes_another_module():
+    model = tensorlab.nn.BatchNorm2d(2)
+    converted = tensorlab.nn.SyncBatchNorm.convert_sync_batchnorm(model)
+    assert type(converted) is tensorlab.nn.SyncBatchNorm
+    assert converted.bias is model.bias

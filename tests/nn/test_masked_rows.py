@@ -21,7 +21,9 @@ def masks(which, kind):
     attn, padding = (tensorlab.zeros(4, 4, dtype=bool), tensorlab.zeros(3, 4, dtype=bool))
     attn[1], padding[2] = True, True
     if kind is float:
-        attn, padding = (tensorlab.zeros(x.shape).masked_fill(x, -math.inf) for x in (attn, padding))
+        attn, padding = (
+            tensorlab.zeros(x.shape).masked_fill(x, -math.inf) for x in (attn, padding)
+        )
     chosen = {}
     if which != "padding":
         chosen["attn_mask"] = attn

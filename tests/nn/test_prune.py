@@ -7,6 +7,7 @@ import pytest
 
 import tensorlab
 from tensorlab import nn
+from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
 CALLS = [
@@ -264,3 +265,29 @@ def test_a_container_takes_methods_of_its_own_parameter_only():
     unused = prune.L1Unstructured(1)
     with pytest.raises(AssertionError, match="has to be pruned"):
         unused.apply_mask(layer)
+
+
+# Helpers that programs call, and arguments with nothing in them.
+HELPERS = {
+    "amount, share": lambda p, T: p._validate_pruning_amount_init(1.5),
+    "amount, fits": lambda p, T: p._validate_pruning_amount_init(0.5),
+    "amount, text": lambda p, T: p._validate_pruning_amount_init("half"),
+    "amount, too many": lambda p, T: p._validate_pruning_amount(8, 7),
+    "amount, all": lambda p, T: p._validate_pruning_amount(7, 7),
+    "number": lambda p, T: [p._compute_nparams_toprune(n, 7) for n in (0.5, 3, 10, 0.0)],
+    "vector": lambda p, T: p._validate_structured_pruning(T.ones(3)),
+    "matrix": lambda p, T: p._validate_structured_pruning(T.ones(3, 2)),
+    "dim": lambda p, T: p._validate_pruning_dim(T.ones(3, 2), 2),
+    "norm": lambda p, T: p._compute_norm(T.arange(6.0).view(3, 2), 1, -1).tolist(),
+    "nothing to prune": lambda p, T: p.global_unstructured([], p.L1Unstructured, amount=1),
+    "nothing to go through": lambda p, T: p.global_unstructured(3, p.L1Unstructured, amount=1),
+    "scores in a list": lambda p, T: p.global_unstructured(
+        [(T.nn.Linear(2, 2), "weight")], p.L1Unstructured, importance_scores=[1], amount=1
+    ),
+}
+
+
+@pytest.mark.parametrize("call", HELPERS)
+def test_a_helper_answers_or_refuses_as_pytorchs(call):
+    require_torch()
+    agree(lambda T: HELPERS[call](importlib.import_module(f"{T.__name__}.nn.utils.prune"), T))

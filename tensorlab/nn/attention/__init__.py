@@ -40,9 +40,11 @@ class SDPBackend(enum.IntEnum):
 
 
 _WAYS = {
+    SDPBackend.CUDNN_ATTENTION: "cudnn",
     SDPBackend.FLASH_ATTENTION: "flash",
     SDPBackend.EFFICIENT_ATTENTION: "mem_efficient",
     SDPBackend.MATH: "math",
+    SDPBackend.OVERRIDEABLE: "overrideable",
 }
 
 
@@ -73,14 +75,17 @@ def sdpa_kernel(backends, set_priority=False):
         )
     chosen = [backends] if isinstance(backends, SDPBackend) else backends
     ways = [_WAYS[one] for one in chosen if one in _WAYS]
-    before = list(scaled_dot_product.ways)
-    scaled_dot_product.allow(
-        ways if set_priority else sorted(ways, key=scaled_dot_product.WAYS.index)
-    )
-    try:
-        yield {}
-    finally:
-        scaled_dot_product.allow(before)
+    if not set_priority:
+        ways.sort(key=scaled_dot_product.WAYS.index)
+    with scaled_dot_product.allowed(ways) as nothing:
+        yield nothing
+
+
+def _cur_sdpa_kernel_backends(with_priority=False):
+    """Return the list of ways that are allowed now; `with_priority` in the order of trying."""
+    by_name = {name: backend for backend, name in _WAYS.items()}
+    order = scaled_dot_product.ways if with_priority else by_name
+    return [by_name[name] for name in order if name in scaled_dot_product.ways]
 
 
 def __getattr__(name):

@@ -8,6 +8,7 @@ product the parameter for good.
 
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 from ...ops.creation import ones_like, zeros_like
 from ...ops.joining import cat
@@ -211,7 +212,7 @@ class RandomUnstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount):
-        check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t, default_mask):
@@ -234,7 +235,7 @@ class L1Unstructured(BasePruningMethod):
     PRUNING_TYPE = "unstructured"
 
     def __init__(self, amount):
-        check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t, default_mask):
@@ -256,12 +257,12 @@ class RandomStructured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount, dim=-1):
-        check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount, self.dim = amount, dim
 
     def compute_mask(self, t, default_mask):
-        check_is_structured(t)
-        check_dim(t, self.dim)
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
         number = number_to_prune(self.amount, size)
         if not number:
@@ -283,16 +284,15 @@ class LnStructured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount, n, dim=-1):
-        check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount, self.n, self.dim = amount, n, dim
 
     def compute_mask(self, t, default_mask):
-        check_is_structured(t)
-        check_dim(t, self.dim)
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
         size = t.shape[self.dim]
         number = number_to_prune(self.amount, size)
-        others = [d for d in range(t.dim()) if d != self.dim % t.dim()]
-        norms = t.norm(p=self.n, dim=others)
+        norms = _compute_norm(t, self.n, self.dim)
         return default_mask * mask_of_slices(t, self.dim, norms.topk(size - number).indices)
 
 
@@ -314,7 +314,7 @@ class CustomFromMask(BasePruningMethod):
 
 
 # ------------------------------------------------------------ amounts and slices
-def check_amount(amount):
+def _validate_pruning_amount_init(amount):
     """Raise unless this is a number of elements or a share of them."""
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"prune: amount is {amount!r}; expected an int or a float")
@@ -324,27 +324,41 @@ def check_amount(amount):
         )
 
 
-def number_to_prune(amount, size):
-    """Return how many of `size` are pruned; raises ValueError if there are not so many."""
-    if isinstance(amount, numbers.Integral):
-        if amount > size:
-            raise ValueError(
-                f"prune: amount is {amount}, which should be smaller than the number of parameters to prune, {size}"
-            )
-        return int(amount)
-    return round(amount * size)
+def _validate_pruning_amount(amount, tensor_size):
+    """Raise if `amount` is a number of elements, and there are not so many."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(
+            f"prune: amount is {amount}, which should be smaller than the number of parameters to "
+            f"prune, {tensor_size}"
+        )
 
 
-def check_is_structured(t):
+def _compute_nparams_toprune(amount, tensor_size):
+    """Return how many of `tensor_size` elements are pruned, given their number or their share."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
+def number_to_prune(amount, tensor_size):
+    """Return how many of `tensor_size` are pruned; raise ValueError if there are not so many."""
+    _validate_pruning_amount(amount, tensor_size)
+    return int(_compute_nparams_toprune(amount, tensor_size))
+
+
+def _validate_structured_pruning(t):
     if t.dim() <= 1:
         raise ValueError(
             f"prune: structured pruning can only be applied to multidimensional tensors; found a {t.dim()}D tensor"
         )
 
 
-def check_dim(t, dim):
+def _validate_pruning_dim(t, dim):
     if not -t.dim() <= dim < t.dim():
         raise IndexError(f"prune: invalid dim {dim} for a tensor of shape {tuple(t.shape)}")
+
+
+def _compute_norm(t, n, dim):
+    """Return the n-norm of each slice of `dim`: a tensor of shape (t.shape[dim],)."""
+    return t.norm(p=n, dim=[other for other in range(t.dim()) if other != dim % t.dim()])
 
 
 def mask_of_slices(t, dim, kept):
@@ -412,12 +426,27 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
     Raises
     ------
     TypeError
-        If the method is structured.
+        If the method is structured, `parameters` not iterable, or `importance_scores` no dict.
+    ValueError
+        If there are no parameters.
     """
+    if not isinstance(parameters, Iterable):
+        raise TypeError(
+            f"global_unstructured: parameters is a {type(parameters).__name__}; expected pairs of a "
+            "Module and the name of a parameter, in a list or another iterable"
+        )
+    scores = {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError(
+            f"global_unstructured: importance_scores is a {type(scores).__name__}; expected a dict "
+            "of (Module, name) and Tensor"
+        )
     parameters = list(parameters)
     if not parameters:
-        return
-    scores = importance_scores or {}
+        raise ValueError(
+            "global_unstructured: parameters is empty; give at least one pair of a Module and the "
+            "name of a parameter"
+        )
     importance = [scores.get((m, name), getattr(m, name)).reshape(-1) for m, name in parameters]
     masks = [getattr(m, f"{name}_mask", ones_like(getattr(m, name))) for m, name in parameters]
     method = PruningContainer()
