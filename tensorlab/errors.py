@@ -7,8 +7,10 @@ PyTorch catches ours too.
     |-- ShapeError        (RuntimeError)         sizes that do not fit together
     |   |-- TargetError      (ValueError)         a loss: a target that does not fit the prediction
     |   `-- AttentionError   (AssertionError)     multi-head attention: something that does not fit the rest
+    |   |-- HiddenStateError (IndexError)         LSTM: a first state that is not a pair
     |-- DTypeError        (RuntimeError)         an element type that an operation cannot take
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
+    |-- NotATensor        (TypeError, AttributeError)  something else where a tensor is needed
     |-- DimensionError    (IndexError)           a dimension that a tensor does not have
     |-- IndexOutOfRange   (IndexError)           an index outside its dimension
     |-- PositionOutOfRange (RuntimeError)        the same in gather, scatter and index_add
@@ -46,6 +48,14 @@ class TargetError(ShapeError, ValueError):
 
 class AttentionError(ShapeError, AssertionError):
     """What multi-head attention is given does not fit together, where PyTorch raises AssertionError."""
+
+
+class HiddenStateError(ShapeError, IndexError):
+    """The first state of an LSTM is not a pair; PyTorch raises now RuntimeError, now IndexError."""
+
+
+class NotATensor(TensorlabError, TypeError, AttributeError):
+    """Something else than a tensor is given, where PyTorch raises AttributeError."""
 
 
 class DTypeError(TensorlabError, RuntimeError):

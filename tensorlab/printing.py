@@ -259,17 +259,24 @@ def join_suffixes(text, found, indent):
 
 
 # ---------------------------------------------------------------- the public functions
-def tensor_repr(tensor):
+def tensor_repr(tensor, *, tensor_contents=None):
     """Return the text that shows a tensor: its values, then what they leave unsaid.
 
-    A class of the user's own prints its name instead of `tensor`.  Values print with
-    `precision` digits; for all of them, take `x.tolist()`.
+    A class of the user's own prints its name instead of `tensor`, and may give a text of its own
+    for the values, `tensor_contents`.  Values print with `precision` digits; for all of them, take
+    `x.tolist()`.
+
+    >>> import tensorlab
+    >>> tensorlab.zeros(2, dtype=tensorlab.int8).__repr__(tensor_contents="two zeros")
+    'tensor(two zeros, dtype=tensorlab.int8)'
     """
     class_name = type(tensor).__name__
     prefix = "tensor(" if class_name in ("Tensor", "Parameter", "Buffer") else f"{class_name}("
     indent = len(prefix)
     plain = tensor.detach()
-    if plain.is_meta:
+    if tensor_contents is not None:
+        text = tensor_contents
+    elif plain.is_meta:
         text = "..."
     elif plain.numel() == 0:
         text = "[]"

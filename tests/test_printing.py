@@ -214,3 +214,15 @@ def test_a_summary_reads_only_the_edges():
     corner = ["[0., 0., 0.,  ..., 0., 0., 0.]"] * 3
     rows = ",\n        ".join([*corner, "...", *corner])
     assert repr(x) == f"tensor([{rows}])"
+
+
+def test_a_class_may_give_the_text_of_the_values():
+    torch = require_torch()
+    for make in (
+        lambda T: T.ones(2),
+        lambda T: T.ones(2, requires_grad=True) * 2,
+        lambda T: T.ones(0, 3, dtype=T.int16),
+    ):
+        ours = make(tensorlab).__repr__(tensor_contents="[...]")
+        assert ours == make(torch).__repr__(tensor_contents="[...]").replace("torch.", "tensorlab.")
+        assert repr(make(tensorlab)) == make(tensorlab).__repr__(tensor_contents=None)

@@ -6,6 +6,7 @@ from .._core.overrides import (
     register_subclass,
 )
 from .._tensor import Tensor
+from ..errors import NotATensor
 from ..ops.creation import empty
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
@@ -56,7 +57,7 @@ class Parameter(_Owned, metaclass=_ParameterKind):
 
     Raises
     ------
-    TypeError
+    NotATensor
         If `data` is not a tensor.
     RuntimeError
         If `requires_grad` and the dtype is not floating.
@@ -108,7 +109,7 @@ def _data_of(cls, data):
     if data is None:
         return empty(0)
     if not isinstance(data, Tensor):
-        raise TypeError(
+        raise NotATensor(
             f"{cls.__name__}: data is of type {type(data).__name__}; expected a Tensor, "
             "which tensorlab.tensor(data) makes"
         )

@@ -8,6 +8,7 @@ ops/recurrent/.
 import numbers
 import warnings
 
+from ..errors import HiddenStateError
 from ..ops.creation import empty
 from ..ops.recurrent import functions
 from .module import Module, check_copies
@@ -240,6 +241,7 @@ class RNNBase(Module):
         if hx is None:
             hx = self._first_state(data, batch_sizes)
         else:
+            self._states(hx)
             hx = self.permute_hidden(hx, sorted_indices)
         self.check_forward_args(data, hx, batch_sizes)
         output, hx = self._run(data, hx, batch_sizes=batch_sizes)
@@ -387,6 +389,11 @@ class LSTM(RNNBase):
         return super()._first_state(input, batch_sizes), cell
 
     def _states(self, hx):
+        if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+            length = f" of length {len(hx)}" if isinstance(hx, (tuple, list)) else ""
+            raise HiddenStateError(
+                f"LSTM: hx is a {type(hx).__name__}{length}; expected two tensors, (h_0, c_0)"
+            )
         return hx
 
     def _map(self, hx, function):

@@ -140,6 +140,8 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None):
+        if hx is not None and not isinstance(hx, (tuple, list)):
+            raise TypeError(f"LSTMCell: hx is a {type(hx).__name__}; expected two tensors, (h, c)")
         return self._step(functions.lstm_cell, input, hx)
 
 

@@ -52,7 +52,7 @@ def pad(input, pad, mode="constant", value=None):
             f"pad: mode is {mode!r}; expected 'constant', 'reflect', 'replicate' or 'circular'"
         )
     if value is not None and value != 0:
-        raise ValueError(f"pad: mode {mode!r} takes its values from the input; leave value out")
+        raise RuntimeError(f"pad: mode {mode!r} takes its values from the input; leave value out")
     if input.dim() - len(pairs) not in (1, 2) or len(pairs) > 3:
         raise UnsupportedDimensions(
             f"pad: mode {mode!r} pads one to three dimensions behind batch and channels, or "

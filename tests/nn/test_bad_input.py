@@ -33,10 +33,10 @@ DIFFERENCES = [
     ("RReLU AvgPool3d LPPool3d LocalResponseNorm", "float16", "there is a kernel for it"),
     ("MaxPool1d", "int64", "there is a kernel for it"),
     ("ReflectionPad ReplicationPad", "bool", "there is a kernel for it"),
-    ("BatchNorm InstanceNorm", "float64", "types are promoted, as in every other operation"),
+    ("BatchNorm SyncBatchNorm InstanceNorm", "float64", "types are promoted, as in every other operation"),
     ("RMSNorm", "float64", "a weight of another type is refused, as in layer_norm"),
     ("RMSNorm", "no dims; one dim", "ShapeError, as for every other size that does not fit"),
-    ("BatchNorm", "size 0 at 1", "the running averages have another number of channels"),
+    ("BatchNorm SyncBatchNorm", "size 0 at 1", "the running averages have another number of channels"),
     ("InstanceNorm", "size 0 at 0", "a batch may be empty"),
     ("CircularPad3d", "size 1 at 1", "padding wider than the plane would wrap around twice"),
     ("LPPool3d AvgPool3d", "size 1 at 1; size 1 at 2; size 1 at 3; size 1 at 4",
@@ -146,3 +146,63 @@ def test_a_number_of_layers_that_would_fill_the_memory_is_refused(make):
         with pytest.raises(TypeError):
             make(n)
     make(2)
+
+
+def states(T, kind):
+    return {
+        "a tensor": lambda: T.zeros(1, 2, 4),
+        "a tensor of two": lambda: T.zeros(2, 2, 4),
+        "one": lambda: (T.zeros(1, 2, 4),),
+        "three": lambda: (T.zeros(1, 2, 4),) * 3,
+        "none": lambda: (),
+    }[kind]()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("kind", ["a tensor", "a tensor of two", "one", "three", "none"])
+def test_a_first_state_of_an_lstm_that_is_no_pair_gets_pytorchs_class(kind, packed):
+    classes = []
+    for T in (tensorlab, require_torch()):
+        x = T.ones(5, 2, 3)
+        x = T.nn.utils.rnn.pack_padded_sequence(x, [5, 4]) if packed else x
+        with pytest.raises((RuntimeError, IndexError, TypeError)) as raised:
+            T.nn.LSTM(3, 4)(x, states(T, kind))
+        classes.append(raised.type)
+    # PyTorch's sequences of a batch are sorted before anything is checked: TypeError there.
+    assert issubclass(classes[0], classes[1]) or (packed and classes[1] is TypeError)
+
+
+@pytest.mark.parametrize("state", ["vector", "matrix"])
+def test_a_first_state_of_a_cell_must_be_a_pair(state):
+    shape = (4,) if state == "vector" else (2, 4)
+    with pytest.raises(TypeError, match=r"LSTMCell: hx is a Tensor; expected two tensors"):
+        tensorlab.nn.LSTMCell(3, 4)(tensorlab.ones(2, 3), tensorlab.zeros(shape))
+
+
+@pytest.mark.parametrize("data", [5, 3.0, "a", [1.0]])
+@pytest.mark.parametrize("name", ["Parameter", "Buffer"])
+def test_a_parameter_of_something_else_is_refused_with_both_classes(name, data):
+    with pytest.raises(TypeError, match=f"{name}: data is of type {type(data).__name__}"):
+        getattr(tensorlab.nn, name)(data)
+    for T in (tensorlab, require_torch()):
+        with pytest.raises(AttributeError):
+            getattr(T.nn, name)(data)
+
+
+@pytest.mark.parametrize("mode", ["circular", "reflect", "replicate"])
+@pytest.mark.parametrize("value", [None, 0, 0.0, 1.5, True])
+def test_modes_that_copy_take_no_value(mode, value):
+    agree_on_class(lambda T: T.nn.functional.pad(T.arange(6.0).view(1, 2, 3), (1, 1), mode, value))
+
+
+def agree_on_class(call):
+    """Both packages give a result, or both raise the same built-in class."""
+    outcomes = []
+    for T in (tensorlab, require_torch()):
+        try:
+            call(T)
+            outcomes.append(None)
+        except Exception as error:
+            builtin = (cls for cls in type(error).__mro__ if cls.__module__ == "builtins")
+            outcomes.append(next(builtin))
+    assert outcomes[0] is outcomes[1]
