@@ -4,6 +4,9 @@ Most choose among ways that one processor does not have: they are kept, so that 
 and each docstring says what it changes here.
 """
 
+import warnings
+
+from tensorlab._core import warning
 from tensorlab._core.device import get_default, set_default
 from tensorlab._core.dtypes import DTYPES, set_default_dtype
 from tensorlab._core.tensor import TensorBase
@@ -49,6 +52,10 @@ def set_default_tensor_type(t):
     TypeError
         If it is no floating type.
     """
+    warnings.warn(
+        "set_default_tensor_type is deprecated; write set_default_dtype, and set_default_device",
+        stacklevel=2,
+    )
     text = (
         t if isinstance(t, str) else f"{getattr(t, '__module__', '')}.{getattr(t, '__name__', t)}"
     )
@@ -145,10 +152,10 @@ def set_flush_denormal(mode):
 
 # ------------------------------------------------------------------------------ warnings and names
 def set_warn_always(b):
-    """Keep whether warnings are to be repeated; Python's warnings filter is what decides here."""
+    """Say whether warnings that a program gets once are to be repeated, as far as Python's filter lets them."""
     if not isinstance(b, bool):
         raise TypeError(f"set_warn_always: True or False is needed, not {b!r}")
-    _state["warn_always"] = b
+    _state["warn_always"] = warning.state["always"] = b
 
 
 def is_warn_always_enabled():

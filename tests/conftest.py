@@ -31,6 +31,13 @@ def hide_what_is_there_from_the_collector():
     gc.freeze()
 
 
+def pytest_configure():
+    """Let each test have its warnings, also those that a program gets once."""
+    from tensorlab._core import warning
+
+    warning.state["always"] = True
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     hide_what_is_there_from_the_collector()  # the collected tests

@@ -31,9 +31,10 @@ from tensorlab._core.dtypes cimport (
     item_size,
     promotion,
 )
+from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.layout cimport MAX_NDIM, ssize
 from tensorlab._core.iterator cimport copy_into
-from tensorlab._core.modes cimport active_layers
+from tensorlab._core.modes cimport active_layers, thread_state
 from tensorlab._core.op cimport Op
 from tensorlab._core.storage cimport foreign_storage
 from tensorlab._core.tensor cimport (
@@ -50,6 +51,7 @@ from tensorlab._core.tensor cimport (
 import warnings
 
 from tensorlab._core.device import is_meta_device
+from tensorlab._core.warning import warn_once
 from tensorlab.errors import DTypeError, ShapeError
 
 
@@ -140,13 +142,22 @@ def as_int(TensorBase x not None):
     return int(only_element(x, "int"))
 
 
+cdef int warn_of_lost_history(TensorBase x) except -1:
+    """Warn, once, that a number knows nothing of how it was computed: what follows has no gradient."""
+    if thread_state().grad_enabled and needs_grad(x):
+        warn_once("float: the tensor requires grad, and the number will not; write x.detach() or x.item() if that is meant")
+    return 0
+
+
 def as_float(TensorBase x not None):
     """`float(x)`, for a tensor of one element; else ValueError."""
+    warn_of_lost_history(x)
     return float(only_element(x, "float"))
 
 
 def as_complex(TensorBase x not None):
     """`complex(x)`, for a tensor of one element; else ValueError."""
+    warn_of_lost_history(x)
     return complex(only_element(x, "complex"))
 
 

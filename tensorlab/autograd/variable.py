@@ -1,5 +1,7 @@
 """Variable: what tensors that autograd follows were called before they were all called Tensor."""
 
+import warnings
+
 from tensorlab._core.engine import queue_callback
 from tensorlab._tensor import Tensor
 
@@ -10,6 +12,11 @@ class VariableType(type):
     def __call__(cls, data, requires_grad=False, volatile=None):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable: data is a {type(data).__name__}; expected a Tensor")
+        if volatile:
+            warnings.warn(
+                "Variable: volatile has had no effect since PyTorch 0.4; compute under no_grad()",
+                stacklevel=2,
+            )
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, x):

@@ -3,6 +3,8 @@
 BatchNorm takes mean and variance of a channel over the whole batch, InstanceNorm over one sample.
 """
 
+import warnings
+
 from ..ops.creation import ones, zeros
 from . import functional as F
 from .normalization import ScalingModule
@@ -250,16 +252,20 @@ class _InstanceNorm(_RunningNorm):
 
     def forward(self, input):
         self._check_dims(input)
+        channels = input.size(-self.dims[0])
+        if channels != self.num_features:
+            differ = (
+                f"{type(self).__name__}: the input has {channels} channels, and num_features is "
+                f"{self.num_features}"
+            )
+            if self.weight is not None:
+                raise ValueError(f"{differ}; they must be equal")
+            warnings.warn(f"{differ}, which has no effect without affine=True", stacklevel=2)
         if input.dim() == self.dims[0]:
             return self._normalize(input.unsqueeze(0)).squeeze(0)
         return self._normalize(input)
 
     def _normalize(self, input):
-        if self.weight is not None and input.size(1) != self.num_features:
-            raise ValueError(
-                f"{type(self).__name__}: the input has {input.size(1)} channels; expected "
-                f"num_features, {self.num_features}"
-            )
         return F.instance_norm(
             input,
             self.running_mean,

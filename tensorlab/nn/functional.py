@@ -333,17 +333,35 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     Source: Tompson et al. 2015, "Efficient Object Localization Using Convolutional Networks",
     section 3.2.
     """
+    if input.dim() not in (3, 4):
+        _warn_of_dimensions("dropout2d", input, "(batch, channels, height, width)")
+    elif input.dim() == 3:
+        warnings.warn(
+            "dropout2d: a 3-d input is taken as (batch, channels, length); write dropout1d for that, "
+            "or x.unsqueeze(0) for one image",
+            stacklevel=2,
+        )
     return _drop("feature_dropout", input, p, training, inplace)
 
 
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """In training, set whole channels of (batch, channels, depth, height, width) to 0."""
+    if input.dim() not in (4, 5):
+        _warn_of_dimensions("dropout3d", input, "(batch, channels, depth, height, width)")
     return _drop_channels(input, p, training, inplace, is_batch=input.dim() != 4)
 
 
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """`alpha_dropout` of whole channels."""
     return _drop("feature_alpha_dropout", input, p, training, inplace)
+
+
+def _warn_of_dimensions(name, input, axes):
+    warnings.warn(
+        f"{name}: the input has {input.dim()} dimensions; expected {axes}, or without batch. This is "
+        "deprecated and will be an error in PyTorch",
+        stacklevel=3,
+    )
 
 
 def _drop_channels(input, p, training, inplace, is_batch):

@@ -29,6 +29,7 @@ from tensorlab._core.recording cimport OpNode, begin_record
 from tensorlab._core.tensor cimport VIEW_DEFAULT, TensorBase, alias_as, set_layout
 from tensorlab.ops.memory_formats cimport as_ints
 
+from tensorlab._core.warning import warn_once
 from tensorlab.errors import GradientError, ShapeError
 
 
@@ -149,9 +150,15 @@ def permute(TensorBase input not None, *order, dims=None):
 
 
 def reversed_dims(TensorBase self not None):
-    """A view with the dimensions in reverse order: the transpose of a matrix."""
+    """A view with the dimensions in reverse order: the transpose of a matrix.
+
+    Of other than two dimensions, it warns once: x.mT transposes matrices in a batch.
+    """
     cdef int[MAX_NDIM] order
     cdef int i
+    if self.ndim_ != 2:
+        warn_once(f"x.T: x has {self.ndim_} dimensions, not 2; write x.mT for a batch of matrices, or "
+                  f"x.permute(*range(x.ndim - 1, -1, -1)) to reverse the dimensions")
     for i in range(self.ndim_):
         order[i] = self.ndim_ - 1 - i
     return permute_to(self, order)

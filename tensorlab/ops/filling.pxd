@@ -13,3 +13,4 @@ cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* siz
 cdef int check_number(object value, int dtype, str where) except -1
 cdef int fill_number(TensorBase x, object value, str where) except -1
 cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments)
+cdef int warn_if_expanded(TensorBase x, str where) except -1

@@ -22,11 +22,13 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.graph cimport needs_grad
 from tensorlab._core.inplace cimport check_inplace
-from tensorlab._core.layout cimport ssize
+from tensorlab._core.layout cimport has_internal_overlap, ssize
 from tensorlab._core.iterator cimport fill_with
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.recording cimport OpNode, begin_record, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, empty_tensor, is_meta, memory_of
+
+import warnings
 
 from tensorlab.errors import DTypeError, ShapeError
 
@@ -124,6 +126,14 @@ cdef OpNode start_overlapping(Op op, TensorBase x, tuple arguments):
     wanted = wanted and thread_state().grad_enabled
     check_inplace(x, wanted, op.name + "_")
     return begin_record(op, pointers, n) if wanted else None
+
+
+cdef int warn_if_expanded(TensorBase x, str where) except -1:
+    """Warn before an op writes to elements that share a place, where others see what is written."""
+    if has_internal_overlap(x.ndim_, x.sizes, x.strides):
+        warnings.warn(f"{where}: the tensor is expanded, so that some of its elements share a place and "
+                      f"change together; write to x.clone()", UserWarning, stacklevel=2)
+    return 0
 
 
 # ---------------------------------------------------------------- fill_ and zero_

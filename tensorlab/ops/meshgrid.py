@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tensorlab._core.exchange import tensor
 from tensorlab._core.saved import call_unpacked
 from tensorlab._core.tensor import Size, TensorBase
+from tensorlab._core.warning import warn_once
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.joining import stack
 
@@ -72,8 +73,8 @@ def meshgrid(*tensors, indexing=None):
     Parameters
     ----------
     tensors : 1-d or 0-d tensors of one dtype, the coordinates along each axis
-    indexing : "ij", axis i of the results belongs to tensor i (used unless given); or "xy", the
-        first two exchanged
+    indexing : "ij", axis i of the results belongs to tensor i; or "xy", the first two exchanged.
+        Not given, it is "ij", with one warning: NumPy's default is "xy"
 
     Returns
     -------
@@ -99,6 +100,10 @@ def meshgrid(*tensors, indexing=None):
                 f"meshgrid: the tensors have types {tensors[0].dtype} and {one.dtype}; "
                 f"all must be equal"
             )
+    if indexing is None:
+        warn_once(
+            'meshgrid: indexing is not given; write indexing="ij", which it is then, or "xy"', 3
+        )
     swaps = indexing == "xy" and len(tensors) >= 2
     if swaps:
         tensors = (tensors[1], tensors[0], *tensors[2:])
@@ -132,7 +137,7 @@ def cartesian_prod(*tensors):
             )
     if len(tensors) == 1:
         return tensors[0]
-    return stack([grid.flatten() for grid in meshgrid(*tensors)], 1)
+    return stack([grid.flatten() for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
 def combinations(input, r=2, with_replacement=False):

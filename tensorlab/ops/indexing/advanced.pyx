@@ -30,7 +30,7 @@ from tensorlab._core.layout cimport (
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, empty_strided_beside, memory_of
-from tensorlab.ops.filling cimport start_overlapping, zeros_beside
+from tensorlab.ops.filling cimport start_overlapping, warn_if_expanded, zeros_beside
 from tensorlab.ops.indexing.nonzero cimport flat_nonzero, unravel
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
@@ -485,6 +485,7 @@ cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint acc
         source = apart_from(x, values, "index_put_", "the values")
     positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
     # x may show an element twice: what is written last stays
+    warn_if_expanded(x, "index_put_")
     node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))
     write_indexed(x, positions, source, ADD if accumulate else PUT, "index_put_", computes)
     return end_record_inplace(node, x)

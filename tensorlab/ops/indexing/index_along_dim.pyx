@@ -32,7 +32,7 @@ from tensorlab._core.layout cimport MAX_NDIM, plain_ints, read_sizes, shape_text
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, empty_beside, empty_like, memory_of
-from tensorlab.ops.filling cimport fill_number, start_overlapping, zeros_beside
+from tensorlab.ops.filling cimport fill_number, start_overlapping, warn_if_expanded, zeros_beside
 from tensorlab.ops.indexing.advanced cimport index_forward, index_result, run_index_backward
 from tensorlab.ops.indexing.index_iterator cimport (
     ADD,
@@ -448,6 +448,7 @@ cdef TensorBase fill_slices(Op op, TensorBase x, object dim, TensorBase index, o
     else:
         check_meta(x)
     if op.writes:
+        warn_if_expanded(x, where)
         node = start_overlapping(INDEX_FILL, x, (x, d, index, value))       # x may show an element twice: all get one value
     else:
         out = empty_like(x, x.dtype_)
