@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
     def _look(self, closure, places, t, direction):
         """Return the loss and the gradient at a distance t, and come back."""
         self._move(t, direction)
-        loss = float(closure())
+        loss = float(number(closure()))
         grad = self._flat_grad()
         for param, values in zip(self._params, places, strict=True):
             param.copy_(values)
@@ -121,7 +121,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         closure = enable_grad()(closure)
         first_loss = closure()
-        loss, evaluations = float(first_loss), 1
+        loss, evaluations = float(number(first_loss)), 1
         state["func_evals"] += 1
         grad = self._flat_grad()
         if grad.abs().max() <= group["tolerance_grad"]:
@@ -165,7 +165,7 @@ class LBFGS(Optimizer):
             self._move(t, direction)
             if is_last:
                 return t, loss, grad, 0
-            loss = float(closure())
+            loss = float(number(closure()))
             return t, loss, self._flat_grad(), 1
         if group["line_search_fn"] != "strong_wolfe":
             raise RuntimeError(
