@@ -367,7 +367,7 @@ def test_lbfgs_takes_the_iterations_of_pytorch(options):
             loss.backward()
             return loss
 
-        losses = [float(optimizer.step(closure)) for _ in range(3)]
+        losses = [optimizer.step(closure).item() for _ in range(3)]
         state = optimizer.state_dict()["state"]
         counts = {key: value for key, value in state[0].items() if key in ("func_evals", "n_iter")}
         found.append((losses, x, y, counts, sorted(state[0])))

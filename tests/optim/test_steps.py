@@ -64,7 +64,7 @@ def run_steps(package, name, options, dtype, strided, steps=6):
     return params, optimizer
 
 
-@pytest.mark.filterwarnings("ignore:(The use of `x.T`|x.T: x has 1 dim)")
+@pytest.mark.filterwarnings("ignore:x.T", "ignore:The use of `x.T` on tensors of dimension")
 @pytest.mark.parametrize("strided", [False, True], ids=["dense", "strided"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("name", "options"), CASES, ids=str)
