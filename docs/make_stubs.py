@@ -381,6 +381,8 @@ def member_lines(name, value, known, class_name):
         return [definition(value, name, known, class_name, otherwise)]
     if inspect.isdatadescriptor(value) or isinstance(value, property):
         kind = ast.unparse(parsed_type(result_type(f"{class_name}.{name}", otherwise)))
+        if getattr(value, "fset", None) is not None:
+            return [f"{name}: {kind}"]
         return ["@property", f"def {name}(self) -> {kind}: ..."]
     kind = user_type(ast.Name(type(value).__name__), known - {"str"}) or parsed_type(
         type_of_default(value)

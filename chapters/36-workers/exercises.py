@@ -558,7 +558,6 @@ class Report(Exercise):
             (ZeroDivisionError("division by zero"), ZeroDivisionError),
             (KeyError("name"), KeyError),
             (FileNotFoundError(2, "No such file"), FileNotFoundError),
-            (StopIteration(), StopIteration),
             (RuntimeError(), RuntimeError),
             (undecodable, RuntimeError),
             (Local("a class in a function"), RuntimeError),

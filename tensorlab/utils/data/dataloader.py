@@ -6,23 +6,40 @@ process or, with num_workers > 0, in processes of their own (worker.py), ahead o
 """
 
 import multiprocessing
+import os
+import warnings
 from itertools import repeat
 
 from ..._core.random import default_generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
-from .fetching import Fetcher
+from .fetching import EndOfStream, Fetcher, stray
 from .resuming import Progress, checked, generators_of, random_numbers_kept, state_of
-from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 from .worker_pool import WorkerBatches
 
 __all__ = ["DataLoader"]
 
 
+CAN_ASK = hasattr(os, "sched_getaffinity")  # for the processors of this process, not in each system
 # What a loader is made of, and can't be changed later.
 FIXED = frozenset(
     ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 )
+
+
+class _DatasetKind:
+    """What a loader reads, under PyTorch's names and numbers."""
+
+    Map = 0
+    Iterable = 1
+
+
+class _InfiniteConstantSampler(Sampler):
+    """The sampler of a stream, which has no indices: None, again and again."""
+
+    def __iter__(self):
+        return repeat(None)
 
 
 class Batches:
@@ -42,11 +59,20 @@ class Batches:
     def __next__(self):
         try:
             index = next(self.plan)
-            self.progress.given += 1
-            return self.fetch(index)
         except StopIteration:
             self.progress.is_over = True
             raise
+        self.progress.given += 1
+        try:
+            batch = self.fetch(index)
+        except EndOfStream:
+            self.progress.is_over = True
+            raise StopIteration from None
+        except StopIteration as error:
+            raise stray(error) from error
+        if self.progress.reported is not None:
+            self.progress.compare_with_length()
+        return batch
 
     def leave_out(self):
         """Leave out the next batch: of a stream it has to be read, else its indices are enough."""
@@ -132,32 +158,38 @@ class DataLoader:
 
         if batch_sampler is not None:
             batch_size, drop_last = None, False
-        if sampler is None and not is_stream:
-            if shuffle:
-                sampler = RandomSampler(dataset, generator=generator)
-            else:
-                sampler = SequentialSampler(dataset)
-        if batch_size is not None and not is_stream:
+        if is_stream:
+            sampler = _InfiniteConstantSampler()
+        elif sampler is None and shuffle:
+            sampler = RandomSampler(dataset, generator=generator)
+        elif sampler is None:
+            sampler = SequentialSampler(dataset)
+        if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        makes_batches = batch_size is not None or batch_sampler is not None
 
+        self._dataset_kind = _DatasetKind.Iterable if is_stream else _DatasetKind.Map
         self.dataset = dataset
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.num_workers = num_workers
-        self.collate_fn = collate_fn or (default_collate if makes_batches else default_convert)
+        self.collate_fn = collate_fn or (
+            default_collate if self._auto_collation else default_convert
+        )
         self.pin_memory = pin_memory
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator
-        self.multiprocessing_context = context_of(multiprocessing_context)
+        self.multiprocessing_context = multiprocessing_context
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self.persistent_workers = persistent_workers
         self.pin_memory_device = pin_memory_device
         self.in_order = in_order
-        self._kept = None  # the pass whose workers stay
+        self._iterator = None  # the pass whose workers stay
+        self._IterableDataset_len_called = (
+            None  # what len() of the data set was, once the loader's was asked for
+        )
         self._progress = self._resumed = None
         self._is_made = True
 
@@ -172,36 +204,80 @@ class DataLoader:
     @property
     def job(self):
         """What makes a batch of a part of the plan: the arguments of `Fetcher`."""
-        makes_batches = self.batch_size is not None or self.batch_sampler is not None
-        return self.dataset, makes_batches, self.batch_size, self.drop_last, self.collate_fn
+        return (
+            self.dataset,
+            self._auto_collation,
+            self.batch_size,
+            self.drop_last,
+            self.collate_fn,
+        )
+
+    @property
+    def _auto_collation(self):
+        """Whether samples are made into batches."""
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self):
+        """What gives indices for one step: those of a batch, or one."""
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    @property
+    def multiprocessing_context(self):
+        """The context of `multiprocessing` that starts the workers; None for the default one."""
+        return self._multiprocessing_context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, value):
+        check_workers(self.num_workers, multiprocessing_context=value)
+        self._multiprocessing_context = context_of(value)
+
+    def check_worker_number_rationality(self):
+        """Warn if there are more workers than processors that this process may use."""
+        processors = len(os.sched_getaffinity(0)) if CAN_ASK else os.cpu_count() or 1
+        if self.num_workers > processors:
+            warnings.warn(
+                f"DataLoader: num_workers={self.num_workers} is more than the suggested max number of workers in this "
+                f"system, {processors}, its processors; more make loading slower, not faster",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def plan(self):
         """Return an iterator over lists of indices, or over indices; a stream's has no end."""
         if isinstance(self.dataset, IterableDataset):
             return repeat(None)
-        return iter(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        return iter(self._index_sampler)
 
     def __iter__(self):
-        if self._resumed is not None:
-            return self.begin_again()
-        self._progress = Progress(self)
-        return self.begin()
+        try:
+            if self._resumed is not None:
+                return self.begin_again()
+            self._progress = Progress(self)
+            return self.begin()
+        except StopIteration as error:
+            raise stray(error) from error
 
     def begin(self):
         """Begin a pass."""
-        if self.num_workers == 0:
-            # PyTorch draws a seed for workers even where there are none; without this draw the order
-            # of the second pass would not be PyTorch's.
-            draw_seed(self.generator)
-            return Batches(self)
         if not self.persistent_workers:
-            return WorkerBatches(self)
-        if self._kept is None or not self._kept.workers:
-            self._kept = WorkerBatches(self)
+            return self._get_iterator()
+        if self._iterator is None or not self._iterator.workers:
+            self._iterator = self._get_iterator()
         else:
             self._progress.has_old_workers = True
-            self._kept.reset(self)
-        return self._kept
+            self._iterator.reset(self)
+        return self._iterator
+
+    def _get_iterator(self):
+        if self._progress is None:
+            self._progress = Progress(self)
+        if self.num_workers > 0:
+            return WorkerBatches(self)
+        # PyTorch draws a seed for workers even where there are none; without this draw the order
+        # of the second pass would not be PyTorch's.
+        draw_seed(self.generator)
+        return Batches(self)
 
     # ------------------------------------------------------------ stopping and resuming
     def state_dict(self):
@@ -250,8 +326,8 @@ class DataLoader:
     def begin_again(self):
         """Begin the pass that was loaded, and leave out what it has given."""
         state, self._resumed = self._resumed, None
-        if self._kept is not None:
-            self._kept.close()  # workers that have been through other passes
+        if self._iterator is not None:
+            self._iterator.close()  # workers that have been through other passes
         with random_numbers_kept():
             if state["has_old_workers"]:
                 self.begin()  # starts the workers: that pass found them there
@@ -272,12 +348,12 @@ class DataLoader:
 
     def __getstate__(self):
         # workers stay with the process that started them
-        return {**self.__dict__, "_kept": None, "_progress": None}
+        return {**self.__dict__, "_iterator": None, "_progress": None}
 
     def __len__(self):
         if not isinstance(self.dataset, IterableDataset):
-            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
-        length = len(self.dataset)
+            return len(self._index_sampler)
+        length = self._IterableDataset_len_called = len(self.dataset)
         if self.batch_size is None:
             return length
         extra = 0 if self.drop_last else self.batch_size - 1
@@ -296,11 +372,9 @@ def check_workers(num_workers, **options):
                 raise ValueError(
                     f"DataLoader: {name}={value!r} is for workers, but num_workers is 0"
                 )
-    if options["timeout"] < 0:
-        raise ValueError(
-            f"DataLoader: timeout is {options['timeout']!r}; expected seconds, from 0 up"
-        )
-    factor = options["prefetch_factor"]
+    timeout, factor = options.get("timeout", 0), options.get("prefetch_factor")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: timeout is {timeout!r}; expected seconds, from 0 up")
     if num_workers > 0 and factor is not None and factor < 1:
         raise ValueError(f"DataLoader: prefetch_factor is {factor!r}; expected a positive integer")
 

@@ -3,8 +3,13 @@
 from itertools import islice
 
 from .dataset import IterableDataset
+from .sampler import begun
 
-__all__ = ["Fetcher"]
+__all__ = ["EndOfStream", "Fetcher", "stray"]
+
+
+class EndOfStream(Exception):
+    """A stream has no more samples. StopIteration would not tell it from a `next` that failed in a sample."""
 
 
 class Fetcher:
@@ -22,7 +27,7 @@ class Fetcher:
         self.dataset, self.collate = dataset, collate
         self.batch_size, self.drop_last = batch_size, drop_last
         if isinstance(dataset, IterableDataset):
-            self.samples = iter(dataset)
+            self.samples, self.is_over = begun(dataset), False
             self.take = self.from_stream if makes_batches else self.one_from_stream
         else:
             self.take = self.at_indices if makes_batches else dataset.__getitem__
@@ -37,10 +42,21 @@ class Fetcher:
         return [self.dataset[i] for i in indices]
 
     def from_stream(self, _):
-        batch = list(islice(self.samples, self.batch_size))
-        if not batch or (self.drop_last and len(batch) < self.batch_size):
-            raise StopIteration
+        batch = [] if self.is_over else list(islice(self.samples, self.batch_size))
+        self.is_over = len(batch) < self.batch_size
+        if not batch or (self.drop_last and self.is_over):
+            raise EndOfStream
         return batch
 
     def one_from_stream(self, _):
-        return next(self.samples)
+        for sample in self.samples:
+            return sample
+        raise EndOfStream
+
+
+def stray(error):
+    """Return the error for a StopIteration that does not mean the end; in the loop it would be taken for it."""
+    return RuntimeError(
+        f"DataLoader: the data set, the sampler or collate_fn raised {error!r}, perhaps by next() on an iterator that "
+        "is empty. Catch it there, or give next() a default"
+    )

@@ -32,12 +32,31 @@ class Progress:
     given : int, how many batches were asked for; one whose sample raised counts
     is_over : bool
     has_old_workers : bool, whether the workers have been through another pass before
+    reported : int or None, how many samples a stream said it has, if someone asked
     """
 
     def __init__(self, loader):
         generators = default_generator(), *generators_of(loader)
         self.began = [generator.get_state() for generator in generators]
         self.given, self.is_over, self.has_old_workers = 0, False, False
+        self.reported = loader._IterableDataset_len_called
+        self.has_workers = loader.num_workers > 0
+
+    def compare_with_length(self):
+        """Warn if more batches were given than the stream said it has samples."""
+        if self.given <= self.reported:
+            return
+        advice = (
+            ". Each worker has a copy of the data set: let it give its own part of the samples, with get_worker_info()"
+            if self.has_workers
+            else ""
+        )
+        warnings.warn(
+            f"DataLoader: Length of IterableDataset was reported to be {self.reported} (when accessing len(loader)), "
+            f"but {self.given} samples have been fetched{advice}",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def generators_of(loader):

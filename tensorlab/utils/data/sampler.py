@@ -4,6 +4,7 @@ Random ones draw as PyTorch's do, so that equal seeds give the same order.
 """
 
 from itertools import chain, islice, repeat
+from types import WrapperDescriptorType
 
 from ..._core.dtypes import DTYPES
 from ..._core.exchange import as_tensor
@@ -18,6 +19,7 @@ __all__ = [
     "SequentialSampler",
     "SubsetRandomSampler",
     "WeightedRandomSampler",
+    "begun",
 ]
 
 FLOAT64 = DTYPES[9]
@@ -131,7 +133,8 @@ class WeightedRandomSampler(Sampler):
     Raises
     ------
     ValueError
-        If `num_samples` is not a positive integer, `replacement` not a bool, or `weights` not one row.
+        If `num_samples` is not a positive integer, `replacement` not a bool, or `weights` not one row; without
+        replacement also if fewer samples have a weight than are to be drawn.
     """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
@@ -144,6 +147,12 @@ class WeightedRandomSampler(Sampler):
         if self.weights.dim() != 1:
             raise ValueError(
                 f"WeightedRandomSampler: weights has shape {tuple(self.weights.shape)}; expected one row"
+            )
+        with_weight = int((self.weights > 0).sum())
+        if not replacement and with_weight < num_samples:
+            raise ValueError(
+                f"WeightedRandomSampler: num_samples is {num_samples}, but only {with_weight} of the "
+                f"{len(self.weights)} weights are above 0. Draw fewer, or give replacement=True"
             )
         self.num_samples = num_samples
         self.replacement = replacement
@@ -188,7 +197,7 @@ class BatchSampler(Sampler):
         self.drop_last = drop_last
 
     def __iter__(self):
-        indices = iter(self.sampler)
+        indices = begun(self.sampler)
         while batch := list(islice(indices, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield batch
@@ -196,6 +205,18 @@ class BatchSampler(Sampler):
     def __len__(self):
         extra = 0 if self.drop_last else self.batch_size - 1
         return (len(self.sampler) + extra) // self.batch_size
+
+
+def begun(iterable):
+    """Return an iterator over an iterable that asks it only now to begin.
+
+    `islice` and others that take from it call `iter` again each time. A class that is its own iterator may begin anew
+    then; an iterator of this function goes on.
+    """
+    iterator = iter(iterable)
+    if isinstance(getattr(type(iterator), "__iter__", None), WrapperDescriptorType):
+        return iterator  # of C, such as a generator: `iter` returns it as it is
+    return map(next, repeat(iterator))
 
 
 def draw_seed(generator):

@@ -19,8 +19,7 @@ import numpy as np
 
 from ...random import manual_seed
 from ...threads import set_num_threads
-from .dataset import IterableDataset
-from .fetching import Fetcher
+from .fetching import EndOfStream, Fetcher
 from .segments import Sender
 
 __all__ = ["GRACE", "Failure", "WorkerInfo", "get_worker_info", "work"]
@@ -62,6 +61,8 @@ class Failure:
         self.kind = type(error)
         trace = "".join(traceback.format_exception(error))
         self.text = f"Caught {self.kind.__name__} {where}.\nOriginal {trace}"
+        if issubclass(self.kind, StopIteration):  # raised in the loop, it would end it
+            self.kind = RuntimeError
         try:
             pickle.dumps(self.kind)
         except Exception:  # a class that the main process can't find, such as one in a function
@@ -121,7 +122,9 @@ def work(connection, not_mine, worker, count, base_seed, job, init_fn):
                 raise problem
             if turn != current:
                 fetcher, current = Fetcher(*job), turn
-            result, is_end = next_of(fetcher, index, isinstance(job[0], IterableDataset))
+            result, is_end = fetcher(index), False
+        except EndOfStream:
+            result, is_end = None, True
         except Exception as error:
             result, is_end = Failure(error, where), False
         if not answer(sender, (turn, number, is_end), result, where):
@@ -141,16 +144,6 @@ def answer(sender, head, result, where):
     except BrokenPipeError:
         return False
     return True
-
-
-def next_of(fetcher, index, is_stream):
-    """Return a batch and False; at the end of a stream None and True."""
-    try:
-        return fetcher(index), False
-    except StopIteration:
-        if not is_stream:
-            raise
-        return None, True
 
 
 def prepare(worker, count, base_seed, dataset, init_fn):

@@ -18,6 +18,7 @@ from multiprocessing.connection import wait
 from time import monotonic
 
 from ..._core.memory_file import CAN_SHARE
+from .fetching import stray
 from .sampler import draw_seed
 from .segments import Receiver
 from .worker import GRACE, Failure, described, work
@@ -135,7 +136,7 @@ class WorkerBatches:
         try:
             number = self.next_number()
             self.progress.given += 1
-            return self.deliver(number)
+            batch = self.deliver(number)
         except StopIteration:
             self.progress.is_over = True
             if not self.is_kept:
@@ -144,6 +145,9 @@ class WorkerBatches:
         except KeyboardInterrupt:
             self.close()
             raise
+        if self.progress.reported is not None:
+            self.progress.compare_with_length()
+        return batch
 
     def leave_out(self):
         """Leave out the next batch. It is loaded all the same, for the worker's random numbers depend on it."""
@@ -173,7 +177,10 @@ class WorkerBatches:
         del worker.asked[number]
         make = self.arrived.pop(number)
         self.ask()
-        result = make()
+        try:
+            result = make()
+        except StopIteration as error:
+            raise stray(error) from error
         if isinstance(result, Failure):
             raise result.error()
         return result

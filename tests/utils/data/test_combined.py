@@ -144,11 +144,20 @@ def test_weighted_samples_are_those_of_pytorch(options, with_generator):
         (([1.0], 2.5), "num_samples is 2.5"),
         (([1.0], 1, 1), "replacement is 1"),
         (([[1.0]], 1), r"weights has shape \(1, 1\); expected one row"),
+        (([1.0, 0.0], 2, False), "num_samples is 2, but only 1 of the 2 weights are above 0"),
+        (([1.0, 2.0], 3, False), "num_samples is 3, but only 2 of the 2 weights are above 0"),
+        (([0.0, 0.0], 1, False), "num_samples is 1, but only 0 of the 2 weights are above 0"),
+        (([], 1, False), "num_samples is 1, but only 0 of the 0 weights are above 0"),
     ],
 )
 def test_what_weights_must_be(arguments, message):
     with pytest.raises(ValueError, match=message):
         data.WeightedRandomSampler(*arguments)
+
+
+def test_all_that_has_a_weight_can_be_drawn_without_replacement():
+    sampler = data.WeightedRandomSampler([0.0, 2.0, 0.0, 1.0], 2, replacement=False)
+    assert all(sorted(sampler) == [1, 3] for _ in range(20))
 
 
 def test_a_long_random_order_is_drawn_as_it_goes():

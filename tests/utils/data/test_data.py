@@ -172,10 +172,21 @@ def test_streams_are_batched_as_in_pytorch(options):
     assert ours == theirs
 
 
-def test_a_stream_is_not_sampled():
-    loader = data.DataLoader(Stream(7), batch_size=3, shuffle=False)
-    assert loader.sampler is None
-    assert loader.batch_sampler is None
+@pytest.mark.parametrize("batch_size", [3, None])
+def test_the_sampler_of_a_stream_has_no_indices(batch_size):
+    def run(package, data):
+        class Numbers(data.IterableDataset):
+            def __iter__(self):
+                return iter(range(7))
+
+        loader = data.DataLoader(Numbers(), batch_size=batch_size, shuffle=False)
+        indices = iter(loader._index_sampler)
+        kinds = [type(one).__name__ for one in (loader.sampler, loader.batch_sampler)]
+        return kinds, next(indices), next(indices)
+
+    ours, theirs = both(run)
+    assert ours == theirs
+    assert ours[1] == ([None] * 3 if batch_size else None)
 
 
 @pytest.mark.parametrize("lengths", [[7, 3], [10], [0.5, 0.5], [0.3, 0.3, 0.4], [0.25, 0.75]])

@@ -254,7 +254,7 @@ def test_workers_that_stay_are_replaced_when_a_state_is_loaded():
     list(loader)
     loader.load_state_dict(state)
     assert [plain(batch) for batch in loader] == rest
-    loader._kept.close()
+    loader._iterator.close()
 
 
 @needs_fork

@@ -323,7 +323,7 @@ class Odd(Exception):
     [
         (ValueError("no picture"), ValueError),
         (KeyError("name"), KeyError),
-        (StopIteration(), StopIteration),
+        (StopIteration(), RuntimeError),
         (Odd(1, 2), RuntimeError),
     ],
 )
@@ -451,9 +451,9 @@ def test_a_loop_that_is_left_leaves_no_process(kept):
         break
     if kept:  # the next pass begins anew, whatever was on its way
         assert [batch[0, 0].item() for batch in loader] == [i * i for i in range(10)]
-        workers = [worker.process.pid for worker in loader._kept.workers]
+        workers = [worker.process.pid for worker in loader._iterator.workers]
         list(loader)
-        assert [worker.process.pid for worker in loader._kept.workers] == workers
+        assert [worker.process.pid for worker in loader._iterator.workers] == workers
 
 
 @pytest.mark.fault
@@ -659,15 +659,15 @@ def test_a_loader_whose_workers_stay_can_be_pickled():
     loader = data.DataLoader(Squares(), num_workers=1, persistent_workers=True)
     list(loader)
     copy = pickle.loads(pickle.dumps(loader))
-    assert copy._kept is None
-    loader._kept.close()
+    assert copy._iterator is None
+    loader._iterator.close()
 
 
 def test_workers_that_stay_end_with_their_loader_at_once():
     loaders = [data.DataLoader(Squares(), num_workers=1, persistent_workers=True) for _ in range(2)]
     for loader in loaders:
         assert len(list(loader)) == 10
-    first, second = (loader._kept.workers[0].process for loader in loaders)
+    first, second = (loader._iterator.workers[0].process for loader in loaders)
     gc.disable()  # the loader must not need the collector
     try:
         del loader, loaders[0]
