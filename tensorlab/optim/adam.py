@@ -44,6 +44,8 @@ class Adam(Optimizer):
     algorithm 1; amsgrad: Reddi et al. 2018, "On the Convergence of Adam and Beyond", algorithm 2.
     """
 
+    _scalars = ("step",)
+
     def __init__(
         self,
         params,
@@ -94,8 +96,8 @@ class Adam(Optimizer):
                 state["step"] = zeros(())
                 state["exp_avg"] = zeros_like(param)
                 state["exp_avg_sq"] = zeros_like(param)
-                if amsgrad:
-                    state["max_exp_avg_sq"] = zeros_like(param)
+            if amsgrad and "max_exp_avg_sq" not in state:
+                state["max_exp_avg_sq"] = zeros_like(param)
             if group["differentiable"]:
                 update_by_formula(param, state, group)
                 continue

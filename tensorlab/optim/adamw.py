@@ -41,3 +41,8 @@ class AdamW(Adam):
             fused=fused,
             decoupled_weight_decay=True,
         )
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for options in (self.defaults, *self.param_groups):
+            options["decoupled_weight_decay"] = True  # also after loading what Adam saved

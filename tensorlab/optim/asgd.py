@@ -38,6 +38,8 @@ class ASGD(FormulaOptimizer):
     Source: Polyak and Juditsky 1992, "Acceleration of Stochastic Approximation by Averaging".
     """
 
+    _scalars = "step", "eta", "mu"
+
     def __init__(
         self,
         params,

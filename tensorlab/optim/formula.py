@@ -17,6 +17,8 @@ class FormulaOptimizer(Optimizer):
     state; `grad` is negated already if the group says `maximize`.
     """
 
+    _scalars: tuple = ("step",)
+
     def update_group(self, group):
         for param in group["params"]:
             grad = param.grad

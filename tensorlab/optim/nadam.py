@@ -41,6 +41,8 @@ class NAdam(FormulaOptimizer):
     Source: Dozat 2016, "Incorporating Nesterov Momentum into Adam", algorithm 8.
     """
 
+    _scalars = "step", "mu_product"
+
     def __init__(
         self,
         params,

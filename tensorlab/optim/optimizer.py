@@ -6,11 +6,16 @@ options that hold for them ("lr", ...).  What it remembers of a parameter from s
 writes parameters as numbers, their positions in the order of the groups.
 """
 
+import copy
 import functools
+import inspect
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 from itertools import chain
 
+import numpy as np
+
+from .._core.exchange import tensor
 from .._core.hooks import RemovableHandle
 from .._tensor import Tensor
 from ..autograd import enable_grad, set_grad_enabled
@@ -29,6 +34,11 @@ HOOKS = tuple(
 )
 ALL_BEFORE: OrderedDict = OrderedDict()  # hooks of the steps of all optimizers
 ALL_AFTER: OrderedDict = OrderedDict()
+
+
+def made_when_missing():
+    """Return an attribute for the hooks of a subclass that calls no `super().__init__`, and of an older pickle."""
+    return functools.cached_property(lambda self: OrderedDict())
 
 
 class _Required:
@@ -110,6 +120,13 @@ class Optimizer:
     """
 
     _is_stepping = False
+    _optimizer_step_pre_hooks = made_when_missing()
+    _optimizer_step_post_hooks = made_when_missing()
+    _optimizer_state_dict_pre_hooks = made_when_missing()
+    _optimizer_state_dict_post_hooks = made_when_missing()
+    _optimizer_load_state_dict_pre_hooks = made_when_missing()
+    _optimizer_load_state_dict_post_hooks = made_when_missing()
+    _scalars: tuple = ()  # what is a number for each parameter, such as "step"; older files have no tensors there
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -259,8 +276,19 @@ class Optimizer:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        for name in HOOKS:
-            self.__dict__.setdefault(name, OrderedDict())
+        defaults = vars(self).get("defaults", {})
+        for option, value in options_of(type(self)).items():
+            defaults.setdefault(option, value)
+        for group in self.param_groups:
+            for option, value in defaults.items():
+                group.setdefault(option, copied(value))
+        for values in self.state.values():
+            for name in self._scalars:
+                if isinstance(values, dict) and isinstance(values.get(name), (int, float)):
+                    values[name] = tensor(float(values[name]))
+
+    def _patch_step_function(self):
+        """Do nothing: the hooks are around each class's step from its definition on. PyTorch puts them there."""
 
     def state_dict(self):
         """Return {"state": {number: dict}, "param_groups": [...]}, sharing the state's tensors."""
@@ -291,7 +319,9 @@ class Optimizer:
         }
 
     def load_state_dict(self, state_dict):
-        """Take over state and options; floating tensors get the dtype of their parameter.
+        """Take over state and options as copies; floating tensors get the dtype of their parameter.
+
+        Options that an older file lacks stay as they are.
 
         Raises
         ------
@@ -321,21 +351,18 @@ class Optimizer:
             if key in params:
                 state[params[key]] = as_state_of(params[key], value)
             else:
-                state[key] = value
-        kept = [
-            {key: old[key] for key in ("params", "param_names") if key in old}
-            for old in self.param_groups
-        ]
+                state[key] = copied(value)
+        own = {"param_names", *vars(self).get("defaults", ())}
         self.__setstate__(
             {
                 "state": state,
                 "param_groups": [
                     {
-                        **{key: names for key, names in old.items() if key not in new},
-                        **new,
+                        **{key: old[key] for key in old if key in own and key not in new},
+                        **copied(new),
                         "params": old["params"],
                     }
-                    for old, new in zip(kept, saved, strict=True)
+                    for old, new in zip(self.param_groups, saved, strict=True)
                 ],
             }
         )
@@ -360,13 +387,48 @@ def all_params(groups):
 def as_state_of(param, value, name=None):
     """Return a copy of a parameter's state with floating tensors in its dtype, the step count excepted."""
     if isinstance(value, Tensor):
-        is_cast = name != "step" and param.is_floating_point()
-        return value.to(param.dtype) if is_cast else value
+        is_cast = name != "step" and param.is_floating_point() and value.dtype is not param.dtype
+        return value.to(param.dtype) if is_cast else copied(value)
     if isinstance(value, dict):
         return {key: as_state_of(param, one, key) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(as_state_of(param, one) for one in value)
-    return value
+        return rebuilt(value, [as_state_of(param, one) for one in value])
+    return copied(value)
+
+
+def copied(value):
+    """Return a copy of an option or a state: of tensors, arrays and containers. Other objects stay the same ones."""
+    if isinstance(value, Tensor):
+        is_leaf = value.requires_grad and value.is_leaf
+        return value.detach().clone().requires_grad_() if is_leaf else value.clone()
+    if isinstance(value, dict):
+        twin = copy.copy(value)  # a Counter stays one
+        for key, one in value.items():
+            twin[key] = copied(one)
+        return twin
+    if isinstance(value, (list, tuple)):
+        return rebuilt(value, [copied(one) for one in value])
+    return copy.copy(value) if isinstance(value, (set, deque, np.ndarray)) else value
+
+
+def rebuilt(original, parts):
+    """Return a list, tuple or named tuple like another one, of other parts."""
+    return type(original)(*parts) if hasattr(original, "_fields") else type(original)(parts)
+
+
+@functools.cache
+def options_of(cls):
+    """Return the options of a class's constructor that have a default.
+
+    Only those of this package's classes: a parameter of another class need not be an option of the groups.
+    """
+    found = {}
+    for base in cls.__mro__:
+        if base.__module__.startswith(__package__):
+            for parameter in inspect.signature(base.__init__).parameters.values():
+                if parameter.default is not parameter.empty:
+                    found.setdefault(parameter.name, parameter.default)
+    return found
 
 
 def add_state_hook(hooks, hook, prepend):

@@ -35,6 +35,8 @@ class RMSprop(Optimizer):
     Graves 2013, "Generating Sequences With Recurrent Neural Networks", equations 38 to 45.
     """
 
+    _scalars = ("step",)
+
     def __init__(
         self,
         params,
@@ -77,10 +79,10 @@ class RMSprop(Optimizer):
             if not state:
                 state["step"] = zeros(())
                 state["square_avg"] = zeros_like(param)
-                if momentum > 0:
-                    state["momentum_buffer"] = zeros_like(param)
-                if group["centered"]:
-                    state["grad_avg"] = zeros_like(param)
+            if momentum > 0 and "momentum_buffer" not in state:
+                state["momentum_buffer"] = zeros_like(param)
+            if group["centered"] and "grad_avg" not in state:
+                state["grad_avg"] = zeros_like(param)
             state["step"] += 1
             if group["weight_decay"] != 0:
                 grad = grad.add(param, alpha=group["weight_decay"])
