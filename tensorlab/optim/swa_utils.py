@@ -9,7 +9,7 @@ from ..autograd import no_grad
 from ..nn.batch_norm import _BatchNorm
 from ..nn.module import Module
 from ..ops.creation import zeros
-from .lr_scheduler.base import LRScheduler, check_optimizer, for_each_group
+from .lr_scheduler.base import LRScheduler, check_optimizer, for_each_group, values_of
 
 __all__ = [
     "SWALR",
@@ -221,7 +221,7 @@ class SWALR(LRScheduler):
 
     def get_lr(self):
         self._warn_outside_of_step()
-        step = self._step_count - 1
+        step = self.last_epoch
         if self.anneal_epochs == 0:
             step = max(1, step)
         before, now = self._share(step - 1), self._share(step)
@@ -231,3 +231,8 @@ class SWALR(LRScheduler):
             start = target if before == 1 else (rate - before * target) / (1 - before)
             rates.append(target * now + start * (1 - now))
         return rates
+
+    def _resumed_rates(self):
+        """Return the rates that the optimizer has: from what rate they came is not known any more."""
+        is_there = self._share(self.last_epoch) == 1 or self.anneal_epochs == 0
+        return values_of(self.optimizer, "swa_lr" if is_there else "lr")

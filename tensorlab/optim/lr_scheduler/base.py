@@ -1,10 +1,11 @@
 """LRScheduler: what all schedulers share, so that each of them only has to say its rates."""
 
 import contextlib
+import math
 import warnings
 
 from ..._tensor import Tensor
-from ..optimizer import Optimizer, number
+from ..optimizer import Optimizer, copied, number
 
 __all__ = ["LRScheduler", "_LRScheduler"]
 
@@ -22,14 +23,13 @@ def check_optimizer(optimizer):
         )
 
 
-def copied(value):
-    """Return an option, a tensor as a copy: the group's own is filled in place."""
-    return value.clone() if isinstance(value, Tensor) else value
+CHANGED = "lr", "momentum", "betas"  # the options of a group that a scheduler may change
 
 
 def values_of(optimizer, option):
-    """Return an option of each parameter group."""
-    return [copied(group[option]) for group in optimizer.param_groups]
+    """Return an option of each parameter group, a tensor as a copy: the group's own is filled in place."""
+    values = [group[option] for group in optimizer.param_groups]
+    return [value.clone() if isinstance(value, Tensor) else value for value in values]
 
 
 def for_each_group(name, value, optimizer):
@@ -53,13 +53,30 @@ def set_option(group, option, value):
         group[option] = value
 
 
+def is_close(one, other):
+    return math.isclose(number(one), number(other), rel_tol=1e-5)
+
+
+def are_close(rates, others):
+    """Whether two lists of rates are equal but for rounding; rates may be tensors."""
+    return len(rates) == len(others) and all(map(is_close, rates, others))
+
+
+def resumed(rate, now, before, initial, changed):
+    """Return the rate of this epoch for a scheduler that goes on, by what the optimizer has."""
+    if is_close(rate, now):
+        return rate
+    return now if is_close(rate, before) or is_close(rate, initial) else changed
+
+
 class LRScheduler:
     """Base class of schedulers.
 
     Parameters
     ----------
     optimizer : Optimizer
-    last_epoch : int, steps taken before; -1 to start, else groups must have "initial_lr"
+    last_epoch : int, the last epoch that is done; -1 to start, else groups must have "initial_lr". Making the scheduler
+        takes the step to the next one: what had `scheduler.last_epoch == n` goes on with `last_epoch=n - 1`.
 
     Raises
     ------
@@ -73,10 +90,18 @@ class LRScheduler:
     A subclass defines `get_lr()`, the rates of all groups for `self.last_epoch`; most derive them from the rates
     before, so that schedulers can be chained. `_get_closed_form_lr()`, if there is one, gives the same from
     `base_lrs` and the epoch alone. A rate that is a tensor is filled in place.
+
+    A scheduler that is made to go on sets the rate of its epoch, whether the optimizer has that already (it was loaded
+    after `scheduler.step()`), that of the epoch before (it was loaded before) or the initial one. A rate that is none
+    of these has been changed by something else, and is changed further.
     """
+
+    _before = None  # what the groups had before the scheduler was made, until a state is loaded
+    _is_initial = _get_lr_called_within_step = False
 
     def __init__(self, optimizer, last_epoch=-1):
         check_optimizer(optimizer)
+        self._remember(optimizer)
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
@@ -133,8 +158,24 @@ class LRScheduler:
         with self._within_step():
             self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
             is_closed = epoch is not None and hasattr(self, "_get_closed_form_lr")
-            rates = self._get_closed_form_lr() if is_closed else self.get_lr()
+            if self._is_initial and self.last_epoch > 0:
+                rates = self._resumed_rates()
+            else:
+                rates = self._get_closed_form_lr() if is_closed else self.get_lr()
         self._set_rates(rates)
+
+    def _resumed_rates(self):
+        """Return the rates of a scheduler that is made to go on."""
+        changed = self.get_lr()
+        if not hasattr(self, "_get_closed_form_lr"):
+            return changed
+        epoch, rates = self.last_epoch, self._rates()
+        now, self.last_epoch = self._get_closed_form_lr(), epoch - 1
+        before, self.last_epoch = self._get_closed_form_lr(), epoch
+        return [
+            resumed(*numbers)
+            for numbers in zip(rates, now, before, self.base_lrs, changed, strict=True)
+        ]
 
     def _set_rates(self, rates):
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -162,13 +203,47 @@ class LRScheduler:
                 stacklevel=3,
             )
 
+    # ------------------------------------------------------------ saving and loading
     def state_dict(self):
         """Return everything but the optimizer."""
-        return {key: value for key, value in vars(self).items() if key != "optimizer"}
+        own = "optimizer", "_before"
+        return {key: value for key, value in vars(self).items() if key not in own}
 
     def load_state_dict(self, state_dict):
-        """Take over what `state_dict` returned."""
-        vars(self).update(state_dict)
+        """Take over what `state_dict` returned, as a copy.
+
+        The rates are the optimizer's to load, before or after. If it was loaded before the scheduler was made, which
+        has changed its rates, they are put back.
+        """
+        is_new = self._has_just_been_made()
+        vars(self).update(copied(state_dict))
+        if is_new:
+            self._put_back(self._before)
+        self._before = None
+
+    def _remember(self, optimizer):
+        """Note what the groups have before this scheduler changes it."""
+        if self._before is None:
+            self._before = [
+                {option: copied(group[option]) for option in CHANGED if option in group}
+                for group in optimizer.param_groups
+            ]
+
+    def _has_just_been_made(self):
+        """Whether nothing has changed the rates since this scheduler was made."""
+        return (
+            self._before is not None
+            and self._step_count <= 1
+            and are_close(self._rates(), self._last_lr)
+        )
+
+    def _put_back(self, before):
+        """Give the groups what they had, if that belongs to the state that was loaded."""
+        if not are_close([options.get("lr") for options in before], self._last_lr):
+            return
+        for group, options in zip(self.optimizer.param_groups, before, strict=True):
+            for option, value in options.items():
+                set_option(group, option, value)
 
 
 class _LRScheduler(LRScheduler):

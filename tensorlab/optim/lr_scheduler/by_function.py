@@ -1,8 +1,10 @@
 """Rates that a function of the program gives."""
 
+import math
 import types
 
-from .base import LRScheduler, check_optimizer
+from ..optimizer import copied
+from .base import LRScheduler, check_optimizer, resumed
 
 __all__ = ["LambdaLR", "MultiplicativeLR"]
 
@@ -32,10 +34,10 @@ class _ByFunction(LRScheduler):
 
     def load_state_dict(self, state_dict):
         """Take over what `state_dict` returned; functions stay, callable objects get their attributes."""
-        vars(self).update({key: state_dict[key] for key in state_dict if key != "lr_lambdas"})
+        super().load_state_dict({key: state_dict[key] for key in state_dict if key != "lr_lambdas"})
         for function, attributes in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if attributes is not None:
-                vars(function).update(attributes)
+                vars(function).update(copied(attributes))
 
 
 class LambdaLR(_ByFunction):
@@ -74,3 +76,12 @@ class MultiplicativeLR(_ByFunction):
             return self._rates()
         pairs = zip(self.lr_lambdas, self._rates(), strict=True)
         return [rate * function(self.last_epoch) for function, rate in pairs]
+
+    def _resumed_rates(self):
+        """Return the rates of a scheduler that is made to go on; they need all factors up to here."""
+        rates = []
+        for function, rate, base in zip(self.lr_lambdas, self._rates(), self.base_lrs, strict=True):
+            before = base * math.prod(function(epoch) for epoch in range(1, self.last_epoch))
+            now = before * function(self.last_epoch)
+            rates.append(resumed(rate, now, before, base, changed=rate))
+        return rates

@@ -1,8 +1,10 @@
 """Schedulers made of others: one after another, or all at once."""
 
 import bisect
+import warnings
 
-from .base import LRScheduler, set_option
+from ..optimizer import copied
+from .base import LRScheduler, are_close, set_option
 from .plateau import ReduceLROnPlateau
 
 __all__ = ["ChainedScheduler", "SequentialLR"]
@@ -35,14 +37,34 @@ class _Combined(LRScheduler):
 
     def state_dict(self):
         """Return everything but the optimizer, each scheduler as its own state."""
-        kept = {k: v for k, v in vars(self).items() if k not in ("optimizer", "_schedulers")}
+        own = "optimizer", "_schedulers", "_before"
+        kept = {k: v for k, v in vars(self).items() if k not in own}
         return {**kept, "_schedulers": [scheduler.state_dict() for scheduler in self._schedulers]}
 
     def load_state_dict(self, state_dict):
         """Take over what `state_dict` returned."""
-        vars(self).update({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        found = self._found_before() if self._has_just_been_made() else []
+        vars(self).update(copied({k: v for k, v in state_dict.items() if k != "_schedulers"}))
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
+        for before in found:
+            self._put_back(before)
+
+    def _has_just_been_made(self):
+        return not self._has_stepped() and are_close(self._rates(), self._last_lr)
+
+    def _parts(self):
+        """Yield the schedulers that this one is made of in the end."""
+        for scheduler in self._schedulers:
+            if isinstance(scheduler, _Combined):
+                yield from scheduler._parts()
+            else:
+                yield scheduler
+
+    def _found_before(self):
+        """Return what the groups had before each of the schedulers was made, as far as that is known."""
+        found = [getattr(scheduler, "_before", None) for scheduler in self._parts()]
+        return [before for before in found if before is not None]
 
 
 class SequentialLR(_Combined):
@@ -53,7 +75,7 @@ class SequentialLR(_Combined):
     optimizer : Optimizer, that of all schedulers
     schedulers : list of LRScheduler
     milestones : list of int, one less than schedulers
-    last_epoch : int
+    last_epoch : int, the last epoch that is done; the schedulers, made without it, take the steps up to the next one
 
     Raises
     ------
@@ -70,13 +92,20 @@ class SequentialLR(_Combined):
             )
         self._schedulers = schedulers
         self._milestones = milestones
-        self.last_epoch = last_epoch + 1
+        self.last_epoch = 0
         for group in optimizer.param_groups:  # undo what making the schedulers did
             set_option(group, "lr", group["initial_lr"])
         undo(self)
         first = schedulers[bisect.bisect_right(milestones, 0)]
         first._initial_step()
         self._last_lr = first.get_last_lr()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the optimizer took the steps before
+            for _ in range(last_epoch + 1):
+                self.step()
+
+    def _has_stepped(self):
+        return self.last_epoch > 0
 
     def step(self):
         """Go on by one epoch."""
@@ -117,6 +146,9 @@ class ChainedScheduler(_Combined):
         self.optimizer = self._common_optimizer(schedulers, optimizer)
         self._schedulers = schedulers
         self._last_lr = self._rates()
+
+    def _has_stepped(self):
+        return any(getattr(one, "_step_count", 0) > 1 for one in self._parts())
 
     def step(self):
         """Go on by one epoch, all schedulers in their order."""

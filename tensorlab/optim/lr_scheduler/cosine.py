@@ -83,6 +83,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_mult = T_mult
         self.eta_min = eta_min
         self.T_cur = last_epoch
+        if last_epoch >= 0:
+            self._jump(last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
@@ -113,11 +115,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def _jump(self, epoch):
         """Find the wave that an epoch is in, and the place in it."""
-        if epoch < self.T_0:
-            self.T_i, self.T_cur = self.T_0, epoch
-        elif self.T_mult == 1:
+        self.T_i = self.T_0
+        if self.T_mult == 1:
             self.T_cur = epoch % self.T_0
-        else:
-            waves = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
-            before = self.T_0 * (self.T_mult**waves - 1) / (self.T_mult - 1)
-            self.T_cur, self.T_i = epoch - before, self.T_0 * self.T_mult**waves
+            return
+        self.T_cur = epoch
+        while self.T_cur >= self.T_i:
+            self.T_cur -= self.T_i
+            self.T_i *= self.T_mult

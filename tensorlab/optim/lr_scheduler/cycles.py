@@ -4,6 +4,7 @@ import math
 import types
 from functools import partial
 
+from ..optimizer import copied
 from .base import LRScheduler, check_optimizer, for_each_group, set_option
 
 __all__ = ["CyclicLR", "OneCycleLR"]
@@ -79,6 +80,7 @@ class CyclicLR(_WithMomentum):
         last_epoch=-1,
     ):
         check_optimizer(optimizer)
+        self._remember(optimizer)
         self.optimizer = optimizer
         base_lrs = for_each_group("base_lr", base_lr, optimizer)
         self.max_lrs = for_each_group("max_lr", max_lr, optimizer)
@@ -146,8 +148,8 @@ class CyclicLR(_WithMomentum):
         """Take over what `state_dict` returned; a `scale_fn` stays, and gets its attributes."""
         rest = {key: state_dict[key] for key in state_dict if key != "_scale_fn_custom"}
         super().load_state_dict(rest)
-        if state_dict["_scale_fn_custom"] is not None:
-            vars(self._scale_fn_custom).update(state_dict["_scale_fn_custom"])
+        if state_dict.get("_scale_fn_custom") is not None:
+            vars(self._scale_fn_custom).update(copied(state_dict["_scale_fn_custom"]))
         self._init_scale_fn()
 
 
@@ -208,6 +210,7 @@ class OneCycleLR(_WithMomentum):
         last_epoch=-1,
     ):
         check_optimizer(optimizer)
+        self._remember(optimizer)
         self.optimizer = optimizer
         if total_steps is not None:
             check_positive("total_steps", total_steps)
