@@ -37,15 +37,9 @@ OPTIONS = (
 class HookHandle(RemovableHandle):
     """Takes a hook out of its dict, and its options out of theirs."""
 
-    def __init__(self, hooks, options=()):
-        super().__init__(hooks)
-        self.options = options
-
     def remove(self):
         """Take the hook away; a second call does nothing."""
         super().remove()
-        for flags in self.options:
-            flags.pop(self.id, None)
         Hooked._is_hooked = any(ALL[kind] for kind in KINDS)
 
 
@@ -62,7 +56,7 @@ def add_hook(owner, kind, hook, prepend=False, **options):
     """
     hooks = owner[kind]
     flags = [owner[f"{kind}_{option}"] for option, is_set in options.items() if is_set]
-    handle = HookHandle(hooks, flags)
+    handle = HookHandle(hooks, extra_dict=flags)
     hooks[handle.id] = hook
     for one in flags:
         one[handle.id] = True
