@@ -1,7 +1,7 @@
 """Adadelta: steps in the units of the parameter, without a rate to choose."""
 
-from .formula import FormulaOptimizer, counted, decayed, zeros_of
-from .optimizer import check_not_negative, check_rate, number
+from .formula import FormulaOptimizer, add_scaled, counted, decayed, zeros_of
+from .optimizer import check_not_negative, check_rate
 
 __all__ = ["Adadelta"]
 
@@ -78,4 +78,4 @@ class Adadelta(FormulaOptimizer):
         squares.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         step = steps.add(eps).sqrt() / squares.add(eps).sqrt() * grad
         steps.mul_(rho).addcmul_(step, step, value=1 - rho)
-        param.add_(step, alpha=-number(group["lr"]))
+        add_scaled(param, step, -group["lr"])

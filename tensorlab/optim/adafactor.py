@@ -3,7 +3,7 @@
 from .._core.dtypes import finfo
 from ..ops.creation import zeros, zeros_like
 from .formula import FormulaOptimizer, counted
-from .optimizer import check_rate, number
+from .optimizer import check_rate
 
 __all__ = ["Adafactor"]
 
@@ -89,7 +89,7 @@ class Adafactor(FormulaOptimizer):
         }
 
     def update(self, param, grad, state, group):
-        lr, (eps1, eps2) = number(group["lr"]), group["eps"]
+        lr, (eps1, eps2) = group["lr"], group["eps"]
         eps1 = finfo(param.dtype).eps if eps1 is None else eps1
         step = counted(state)
         new_part = step ** group["beta2_decay"]

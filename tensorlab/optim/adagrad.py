@@ -1,8 +1,8 @@
 """Adagrad: each element has a rate that shrinks with the sum of its squared gradients."""
 
 from ..ops.creation import full_like, zeros
-from .formula import FormulaOptimizer, counted, decayed
-from .optimizer import check_not_negative, check_rate, number
+from .formula import FormulaOptimizer, add_quotient, counted, decayed
+from .optimizer import check_not_negative, check_rate
 
 __all__ = ["Adagrad"]
 
@@ -98,6 +98,6 @@ class Adagrad(FormulaOptimizer):
     def update(self, param, grad, state, group):
         step = counted(state)
         grad = decayed(grad, param, group["weight_decay"])
-        rate = number(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        rate = group["lr"] / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad)
-        param.addcdiv_(grad, state["sum"].sqrt() + group["eps"], value=-rate)
+        add_quotient(param, grad, state["sum"].sqrt() + group["eps"], -rate)

@@ -4,7 +4,7 @@ from .._tensor import Tensor
 from ..ops.creation import zeros, zeros_like
 from ..ops.optim_steps import adam_step
 from ..ops.pointwise.bounds import maximum
-from .formula import counted, decayed
+from .formula import add_quotient, add_square, counted, decayed, keep_what_was_read, traced
 from .optimizer import Optimizer, check_betas, check_not_negative, check_rate, number
 
 __all__ = ["Adam"]
@@ -140,8 +140,9 @@ def check_tensors(optimizer, lr, betas, is_foreach):
 
 def update_by_formula(param, state, group):
     """Take the step in tensor operations, which autograd records."""
-    beta1, beta2 = (number(beta) for beta in group["betas"])
-    lr, decay = number(group["lr"]), group["weight_decay"]
+    keep_what_was_read(state)
+    beta1, beta2 = (traced(beta) for beta in group["betas"])
+    lr, decay = traced(group["lr"]), traced(group["weight_decay"])
     grad = -param.grad if group["maximize"] else param.grad
     step = counted(state)
     if group["decoupled_weight_decay"]:
@@ -149,9 +150,8 @@ def update_by_formula(param, state, group):
     else:
         grad = decayed(grad, param, decay)
     mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-    square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    square = add_square(state["exp_avg_sq"].mul_(beta2), grad, 1 - beta2)
     if group["amsgrad"]:
-        square = maximum(state["max_exp_avg_sq"].clone(), square)
-        state["max_exp_avg_sq"].copy_(square)
+        square = state["max_exp_avg_sq"] = maximum(state["max_exp_avg_sq"], square)
     size = (square / (1 - beta2**step)).sqrt() + group["eps"]
-    param.addcdiv_(mean.clone(), size, value=-lr / (1 - beta1**step))
+    add_quotient(param, mean, size, -lr / (1 - beta1**step))

@@ -1,8 +1,8 @@
 """Adamax: Adam with the largest gradient in the place of the root of the mean square."""
 
 from ..ops.pointwise.bounds import maximum
-from .formula import FormulaOptimizer, counted, decayed, zeros_of
-from .optimizer import check_betas, check_not_negative, check_rate, number
+from .formula import FormulaOptimizer, add_quotient, counted, decayed, zeros_of
+from .optimizer import check_betas, check_not_negative, check_rate
 
 __all__ = ["Adamax"]
 
@@ -75,6 +75,9 @@ class Adamax(FormulaOptimizer):
         grad = decayed(grad, param, group["weight_decay"])
         state["exp_avg"].lerp_(grad, 1 - beta1)
         largest = maximum(state["exp_inf"] * beta2, grad.abs() + group["eps"])
-        state["exp_inf"].copy_(largest)
-        rate = number(group["lr"]) / (1 - beta1**step)
-        param.addcdiv_(state["exp_avg"], largest, value=-rate)
+        if group["differentiable"]:
+            state["exp_inf"] = largest
+        else:
+            state["exp_inf"].copy_(largest)
+        rate = group["lr"] / (1 - beta1**step)
+        add_quotient(param, state["exp_avg"], largest, -rate)

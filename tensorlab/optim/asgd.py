@@ -1,8 +1,8 @@
 """ASGD: stochastic gradient descent, and beside it the average of where it has been."""
 
 from ..ops.creation import full, ones, zeros, zeros_like
-from .formula import FormulaOptimizer, counted, decayed
-from .optimizer import check_not_negative, check_rate, number
+from .formula import FormulaOptimizer, add_scaled, counted, decayed
+from .optimizer import check_not_negative, check_rate
 
 __all__ = ["ASGD"]
 
@@ -71,17 +71,18 @@ class ASGD(FormulaOptimizer):
     def new_state(self, param, group):
         return {
             "step": zeros(()),
-            "eta": full((), float(number(group["lr"]))),
+            "eta": full((), 1.0) * group["lr"],
             "mu": ones(()),
             "ax": zeros_like(param),
         }
 
     def update(self, param, grad, state, group):
-        lr, lambd, average = number(group["lr"]), group["lambd"], state["ax"]
-        step, eta = counted(state), state["eta"].item()
+        lr, lambd, average = group["lr"], group["lambd"], state["ax"]
+        step, eta = counted(state), state["eta"]
+        eta = eta if eta.requires_grad else eta.item()
         grad = decayed(grad, param, group["weight_decay"])
         param.mul_(1 - lambd * eta)
-        param.add_(grad, alpha=-eta)
+        add_scaled(param, grad, -eta)
         if state["mu"].item() != 1:
             average.add_((param - average) * state["mu"])
         else:

@@ -5,7 +5,7 @@ import math
 from ..ops.creation import zeros_like
 from ..ops.linalg.affine import addmm
 from .formula import FormulaOptimizer
-from .optimizer import check_rate, number
+from .optimizer import check_rate
 
 __all__ = ["Muon"]
 
@@ -87,7 +87,7 @@ class Muon(FormulaOptimizer):
         return {"momentum_buffer": zeros_like(param.grad)}
 
     def update(self, param, grad, state, group):
-        lr, momentum = number(group["lr"]), group["momentum"]
+        lr, momentum = group["lr"], group["momentum"]
         mean = state["momentum_buffer"].lerp_(grad, 1 - momentum)
         update = grad.lerp(mean, momentum) if group["nesterov"] else mean
         update = orthogonalized(update, group["ns_coefficients"], group["ns_steps"], group["eps"])

@@ -1,8 +1,16 @@
 """NAdam: Adam that looks ahead, as Nesterov's momentum does."""
 
+from .._tensor import Tensor
 from ..ops.creation import ones
-from .formula import FormulaOptimizer, counted, decayed, zeros_of
-from .optimizer import check_betas, check_not_negative, check_rate, number
+from .formula import (
+    FormulaOptimizer,
+    add_quotient,
+    add_square,
+    counted,
+    decayed,
+    zeros_of,
+)
+from .optimizer import check_betas, check_not_negative, check_rate
 
 __all__ = ["NAdam"]
 
@@ -82,7 +90,8 @@ class NAdam(FormulaOptimizer):
         return {"step": zero.pop("step"), "mu_product": ones(()), **zero}
 
     def update(self, param, grad, state, group):
-        lr, (beta1, beta2), decay = number(group["lr"]), group["betas"], group["weight_decay"]
+        lr, decay = group["lr"], group["weight_decay"]
+        beta1, beta2 = group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         step = counted(state)
         if group["decoupled_weight_decay"]:
@@ -92,10 +101,12 @@ class NAdam(FormulaOptimizer):
         now, ahead = (
             beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
         )
-        state["mu_product"] *= now
-        product = state["mu_product"].item()
+        if isinstance(now, Tensor):
+            product = state["mu_product"] = state["mu_product"] * now
+        else:
+            product = state["mu_product"].mul_(now).item()
         mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        add_square(square.mul_(beta2), grad, 1 - beta2)
         size = (square / (1 - beta2**step)).sqrt() + group["eps"]
-        param.addcdiv_(grad, size, value=-lr * (1 - now) / (1 - product))
-        param.addcdiv_(mean, size, value=-lr * ahead / (1 - product * ahead))
+        add_quotient(param, grad, size, -lr * (1 - now) / (1 - product))
+        add_quotient(param, mean, size, -lr * ahead / (1 - product * ahead))

@@ -1,9 +1,15 @@
 """RAdam: Adam that waits with its scaling until there are enough gradients to know it."""
 
-import math
-
-from .formula import FormulaOptimizer, counted, decayed, zeros_of
-from .optimizer import check_betas, check_not_negative, check_rate, number
+from .formula import (
+    FormulaOptimizer,
+    add_scaled,
+    add_square,
+    counted,
+    decayed,
+    root,
+    zeros_of,
+)
+from .optimizer import check_betas, check_not_negative, check_rate
 
 __all__ = ["RAdam"]
 
@@ -81,7 +87,8 @@ class RAdam(FormulaOptimizer):
         return zeros_of(param, "exp_avg", "exp_avg_sq")
 
     def update(self, param, grad, state, group):
-        lr, (beta1, beta2), decay = number(group["lr"]), group["betas"], group["weight_decay"]
+        lr, decay = group["lr"], group["weight_decay"]
+        beta1, beta2 = group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         step = counted(state)
         if group["decoupled_weight_decay"]:
@@ -89,14 +96,14 @@ class RAdam(FormulaOptimizer):
         else:
             grad = decayed(grad, param, decay)
         mean.lerp_(grad, 1 - beta1)
-        square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        add_square(square.mul_(beta2), grad, 1 - beta2)
         unbiased = mean / (1 - beta1**step)
         most = 2 / (1 - beta2) - 1
         freedom = most - 2 * step * beta2**step / (1 - beta2**step)
         if freedom > ENOUGH:
-            factor = math.sqrt(
+            factor = root(
                 (freedom - 4) * (freedom - 2) * most / ((most - 4) * (most - 2) * freedom)
             )
-            scale = math.sqrt(1 - beta2**step) / (square.sqrt() + group["eps"])
+            scale = root(1 - beta2**step) / (square.sqrt() + group["eps"])
             unbiased = unbiased * scale * factor
-        param.add_(unbiased, alpha=-lr)
+        add_scaled(param, unbiased, -lr)

@@ -1,7 +1,8 @@
 """RMSprop: steps divided by the root of a running mean of the squared gradient."""
 
 from ..ops.creation import zeros, zeros_like
-from .optimizer import Optimizer, check_not_negative, check_rate, number
+from .formula import add_quotient, add_scaled, decayed, keep_what_was_read, traced
+from .optimizer import Optimizer, check_not_negative, check_rate
 
 __all__ = ["RMSprop"]
 
@@ -71,6 +72,7 @@ class RMSprop(Optimizer):
 
     def update_group(self, group):
         alpha, momentum = group["alpha"], group["momentum"]
+        rate, decay = traced(group["lr"]), traced(group["weight_decay"])
         for param in group["params"]:
             if param.grad is None:
                 continue
@@ -83,9 +85,10 @@ class RMSprop(Optimizer):
                 state["momentum_buffer"] = zeros_like(param)
             if group["centered"] and "grad_avg" not in state:
                 state["grad_avg"] = zeros_like(param)
+            if group["differentiable"]:
+                keep_what_was_read(state)
             state["step"] += 1
-            if group["weight_decay"] != 0:
-                grad = grad.add(param, alpha=group["weight_decay"])
+            grad = decayed(grad, param, decay)
             square = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
             if group["centered"]:
                 mean = state["grad_avg"].lerp_(grad, 1 - alpha)
@@ -94,6 +97,6 @@ class RMSprop(Optimizer):
                 size = square.sqrt() + group["eps"]
             if momentum > 0:
                 velocity = state["momentum_buffer"].mul_(momentum).addcdiv_(grad, size)
-                param.add_(velocity, alpha=-number(group["lr"]))
+                add_scaled(param, velocity, -rate)
             else:
-                param.addcdiv_(grad, size, value=-number(group["lr"]))
+                add_quotient(param, grad, size, -rate)

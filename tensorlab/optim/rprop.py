@@ -1,8 +1,8 @@
 """Rprop: only the sign of the gradient counts, and each element has a step of its own."""
 
-from ..ops.creation import full_like, ones_like
+from ..ops.creation import ones_like
 from .formula import FormulaOptimizer, counted, zeros_of
-from .optimizer import check_rate, number
+from .optimizer import check_rate
 
 __all__ = ["Rprop"]
 
@@ -66,7 +66,7 @@ class Rprop(FormulaOptimizer):
         super().__init__(params, defaults)
 
     def new_state(self, param, group):
-        first = full_like(param, number(group["lr"])).detach()
+        first = ones_like(param).detach() * group["lr"]
         return {**zeros_of(param, "prev"), "step_size": first}
 
     def update(self, param, grad, state, group):

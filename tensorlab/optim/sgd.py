@@ -1,9 +1,8 @@
 """Stochastic gradient descent, with momentum."""
 
-from .._tensor import Tensor
 from ..ops.creation import empty_like
 from ..ops.optim_steps import sgd_step
-from .formula import decayed
+from .formula import add_scaled, decayed, keep_what_was_read, traced
 from .optimizer import Optimizer, check_not_negative, check_rate, number
 
 __all__ = ["SGD"]
@@ -101,20 +100,19 @@ class SGD(Optimizer):
 def update_by_formula(param, state, group):
     """Take the step in tensor operations, which autograd records."""
     momentum = group["momentum"]
-    grad = decayed(-param.grad if group["maximize"] else param.grad, param, group["weight_decay"])
+    keep_what_was_read(state)
+    grad = decayed(
+        -param.grad if group["maximize"] else param.grad, param, traced(group["weight_decay"])
+    )
     if momentum != 0:
         velocity = state.get("momentum_buffer")
         if velocity is None:
-            velocity = grad.detach().clone()
+            velocity = grad.clone()
         else:
             velocity.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
         state["momentum_buffer"] = velocity
         grad = grad.add(velocity, alpha=momentum) if group["nesterov"] else velocity
-    lr = group["lr"]
-    if isinstance(lr, Tensor) and lr.requires_grad:
-        param.addcmul_(grad, lr, value=-1)
-    else:
-        param.add_(grad, alpha=-number(lr))
+    add_scaled(param, grad, -traced(group["lr"]))
 
 
 def take_step(group, params, velocities, is_first):
