@@ -136,7 +136,8 @@ class LBFGS(Optimizer):
             state["prev_loss"] = loss
             t = number(group["lr"])
             if state["n_iter"] == 1:
-                t = min(1.0, 1.0 / grad.abs().sum().item()) * t
+                total = grad.abs().sum().item()
+                t = t * (1.0 / total if total > 1.0 else 1.0)
             state["d"], state["t"] = direction, t
             slope = grad.dot(direction).item()
             if slope > -group["tolerance_change"]:

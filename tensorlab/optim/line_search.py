@@ -3,6 +3,7 @@
 Source: Nocedal and Wright 2006, "Numerical Optimization", algorithms 3.5 and 3.6; the cubic: equation 3.59.
 """
 
+import math
 from dataclasses import dataclass
 
 from .._tensor import Tensor
@@ -26,15 +27,23 @@ class Point:
 def minimum_of_cubic(a, b, bounds=None):
     """Return where the cubic through two points and their slopes is least, within bounds."""
     low, high = bounds if bounds is not None else sorted((a.t, b.t))
-    d1 = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.t - b.t)
+    d1 = a.slope + b.slope - 3 * divided(a.loss - b.loss, a.t - b.t)
     square = d1**2 - a.slope * b.slope
-    if square < 0:
+    if not square >= 0:  # no minimum; or a loss that is not a number
         return (low + high) / 2
     if a.t > b.t:
         a, b = b, a
     d2 = square**0.5
-    least = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
-    return min(max(least, low), high)
+    share = divided(b.slope + d2 - d1, b.slope - a.slope + 2 * d2)
+    least = b.t - (b.t - a.t) * share
+    return (low + high) / 2 if math.isnan(least) else min(max(least, low), high)
+
+
+def divided(x, y):
+    """Return x / y; by zero an infinity, as where a loss is a straight line and its least place infinitely far."""
+    if y != 0:
+        return x / y
+    return math.copysign(math.inf, x) * math.copysign(1.0, y) if x != 0 else math.nan
 
 
 def strong_wolfe(look, t, direction, loss, grad, slope, most=25):
