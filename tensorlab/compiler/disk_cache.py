@@ -17,11 +17,15 @@ Nothing here raises because of the disk: without a folder that can be used there
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import tempfile
 from pathlib import Path
 
+from tensorlab.serialization.leftovers import being_written, remove_leftovers
+
 SUFFIX = ".kernels"
+UNFINISHED = re.compile(r"new-\w{8}")
 DIGITS = 64
 DEFAULT_LIMIT_MB = 512.0
 KEPT_WHEN_FULL = 0.9  # of the limit, so that not every new entry has to remove another
@@ -97,13 +101,15 @@ def put(key, content):
     name = None
     try:
         handle, name = tempfile.mkstemp(dir=home, prefix="new-")  # mode 0600
-        with open(handle, "wb") as file:
-            file.write(checksum(key, content) + b"\n" + content)
-        os.replace(name, home / (key + SUFFIX))
+        with being_written(name):
+            with open(handle, "wb") as file:
+                file.write(checksum(key, content) + b"\n" + content)
+            os.replace(name, home / (key + SUFFIX))
     except OSError:
         if name is not None:
             remove(name)
         return False
+    remove_leftovers(home, UNFINISHED)
     evict(home)
     return True
 

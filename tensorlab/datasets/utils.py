@@ -12,11 +12,11 @@ import platform
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 
 from ..errors import DownloadError, FileFormatError
+from ..serialization.leftovers import folder_for_writing
 from .optional import require
 
 __all__ = ["check_integrity", "download_and_extract_archive", "download_url", "extract_archive"]
@@ -129,7 +129,7 @@ def extract_archive(from_path, to_path=None, remove_finished=False):
     os.makedirs(to_path or ".", exist_ok=True)
     name = os.path.basename(from_path)
     is_single = name.endswith(".gz") and not name.endswith(".tar.gz")
-    with tempfile.TemporaryDirectory(dir=to_path or ".", prefix=".unpacking-") as temporary:
+    with folder_for_writing(to_path or ".", ".unpacking-") as temporary:
         try:
             if is_single:
                 unpack_one(from_path, os.path.join(temporary, name.removesuffix(".gz")))

@@ -6,12 +6,13 @@
     name/version         3
 
 A save writes into a new file beside the old one, which takes its place when all is on the disk: whatever happens
-meanwhile, one of both is there, complete.
+meanwhile, one of both is there, complete. What a killed save has left beside it is removed by the next one.
 """
 
 import contextlib
 import mmap
 import os
+import re
 import secrets
 import stat
 import struct
@@ -20,6 +21,7 @@ import zipfile
 import zlib
 
 from ..errors import FileFormatError
+from .leftovers import being_written, remove_leftovers
 
 __all__ = ["Reader", "replacing"]
 
@@ -40,25 +42,36 @@ def replacing(path):
         return
     folder, base = os.path.split(path)
     mode = stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else None
-    temporary = os.path.join(folder, f".{base[:40]}.{secrets.token_hex(4)}.part")
+    start = f".{base[:40]}."
+    remove_leftovers(folder, re.compile(re.escape(start) + r"[0-9a-f]{8}\.part"))
+    # a file that replaces one has no more readers than that, even now
+    with part_file(os.path.join(folder, start), 0o666 if mode is None else 0o600) as file:
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(file.name, mode)
+            os.replace(file.name, path)
+            sync_folder(folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(file.name)
+            raise
 
-    def create(name, flags):  # a file that replaces one has no more readers than that, even now
-        return os.open(name, flags, 0o666 if mode is None else 0o600)
 
-    file = open(temporary, "xb", opener=create)  # noqa: SIM115 - closed below
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, path)
-        sync_folder(folder)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+@contextlib.contextmanager
+def part_file(start, mode):
+    """Open a new file, which is locked until the context is left."""
+    while True:
+        name = f"{start}{secrets.token_hex(4)}.part"
+        file = open(name, "xb", opener=lambda path, flags: os.open(path, flags, mode))  # noqa: SIM115
+        with being_written(name) as is_there:
+            if is_there:
+                yield file
+                return
+        file.close()  # another save took it for a leftover before it was locked
 
 
 def sync_folder(folder):
@@ -97,6 +110,11 @@ class Reader:
                 f"load: the file's directory is damaged or cut off: {error}"
             ) from error
         self.length = file.seek(0, os.SEEK_END)
+        if any(info.filename.endswith("/constants.pkl") for info in infos):
+            raise FileFormatError(
+                "load: the file is a TorchScript archive, which holds a program for PyTorch's interpreter. Take the "
+                "weights out in PyTorch: torch.save(torch.jit.load(path).state_dict(), new_path)"
+            )
         self.entries = {}
         for info in infos:
             self.check(info)

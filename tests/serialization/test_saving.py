@@ -79,7 +79,7 @@ def kill_at_random(folder, case, times):
 
     Returns the step that was found each time, and how many saves were killed in the middle.
     """
-    steps, path, moments = [], folder / "x.pt", random.Random(case)
+    steps, path, moments, in_the_middle = [], folder / "x.pt", random.Random(case), 0
     for _ in range(times):
         child = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), case], stdout=subprocess.PIPE, text=True
@@ -94,10 +94,14 @@ def kill_at_random(folder, case, times):
         found = tensorlab.load(path)
         assert found["x"].tolist() == [float(found["step"])] * 50_000
         steps.append(found["step"])
+        parts = [name for name in os.listdir(folder) if name != "x.pt"]
+        assert all(re.fullmatch(r"\.x\.pt\.[0-9a-f]{8}\.part", name) for name in parts)
+        assert len(parts) <= 1  # the next program has removed what the one before left
+        in_the_middle += len(parts)
     assert min(steps) >= 1
-    parts = [name for name in os.listdir(folder) if name != "x.pt"]
-    assert all(re.fullmatch(r"\.x\.pt\.[0-9a-f]{8}\.part", name) for name in parts)
-    return steps, len(parts)
+    tensorlab.save({}, path)
+    assert os.listdir(folder) == ["x.pt"]
+    return steps, in_the_middle
 
 
 @posix
