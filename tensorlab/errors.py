@@ -25,6 +25,7 @@ PyTorch catches ours too.
     |-- MissingData       (RuntimeError)         a data set whose files are not there
     |-- DownloadError     (RuntimeError)         a file that could not be fetched, or came with the wrong checksum
     |-- FileFormatError   (RuntimeError)         a file that is damaged, or not what it should be
+    |   |-- EmptyFile        (EOFError)             a file without a byte
     |   `-- UnsafeGlobal     (UnpicklingError)      a file names what is not allowed to be called
     |-- GradcheckError    (RuntimeError)         gradcheck: backward and finite differences disagree
     `-- GradientError     (RuntimeError)         autograd: wrong use of leaves, views, graphs
@@ -124,6 +125,10 @@ class DownloadError(TensorlabError, RuntimeError):
 
 class FileFormatError(TensorlabError, RuntimeError):
     """A file is damaged, or is not what it should be, such as a checkpoint."""
+
+
+class EmptyFile(FileFormatError, EOFError):
+    """A file has not a single byte: perhaps the program that was to write it did not come to it."""
 
 
 class UnsafeGlobal(FileFormatError, pickle.UnpicklingError):

@@ -34,13 +34,13 @@ def load_legacy(file, map_location, unpickle):
     length = file.seek(0, 2)
     file.seek(start)
 
-    def fetch(key, size):
+    def fetch(key, size, on_meta):
         if sum(wanted.values()) + size > length:
             raise FileFormatError(
                 f"load: storage {key!r} has {size} bytes; the file is shorter: {length}"
             )
         wanted[key] = size
-        return new_storage(size)
+        return new_storage(size, "meta" if on_meta else "cpu")
 
     storages = Storages(fetch, map_location)
     result = unpickle(file.read, file.readline, storages.persistent_load)
@@ -56,10 +56,14 @@ def load_legacy(file, map_location, unpickle):
 def fill(file, key, storage, is_swapped):
     """Read the count and the bytes of one storage."""
     count = int.from_bytes(file.read(8), "big" if is_swapped else "little")
-    data = bytes_of(storage) if len(storage) else memoryview(b"")
-    if len(data) not in (count, 2 * count, 4 * count, 8 * count):
+    size = len(storage)
+    if size not in (count, 2 * count, 4 * count, 8 * count):
         raise FileFormatError(
-            f"load: storage {key!r} is damaged: it has {count} numbers in {len(data)} bytes"
+            f"load: storage {key!r} is damaged: it has {count} numbers in {size} bytes"
         )
-    if len(data) and file.readinto(data) != len(data):
+    if storage.is_meta:
+        file.seek(size, 1)
+        return
+    data = bytes_of(storage) if size else memoryview(b"")
+    if size and file.readinto(data) != len(data):
         raise FileFormatError(f"load: storage {key!r} is cut off")

@@ -6,13 +6,14 @@ import os
 import pickle
 import pickletools
 
+from .._core.device import device
 from .._core.exchange import frombuffer
-from ..errors import FileFormatError
+from ..errors import EmptyFile, FileFormatError
 from . import names
 from .archive import Reader
 from .checksums import Threads
 from .legacy import START, is_legacy, load_legacy
-from .storages import UINT8, Storages, bytes_of, needs_swap, new_storage
+from .storages import UINT8, ProgramError, Storages, bytes_of, needs_swap, new_storage
 from .unpickler import Unpickler
 
 __all__ = ["get_unsafe_globals_in_checkpoint", "load"]
@@ -29,7 +30,7 @@ def load(
     ----------
     f : str, path or file that is open for reading bytes and can seek
     map_location : device, dict of locations, or function of a storage and its location; "cpu" loads what was on
-        an accelerator
+        an accelerator, and "meta" gives tensors that have a shape and a dtype and no data, which is not read
     weights_only : bool, True unless given: a file can hold tensors, containers, numbers and text, and what
         `serialization.add_safe_globals` allows. With False it can name any class and call any function: a file from
         a stranger can then do to your computer whatever you can
@@ -44,16 +45,18 @@ def load(
     Raises
     ------
     FileFormatError
-        If the file is damaged or not a checkpoint; it names what is damaged.
+        If the file is damaged or not a checkpoint; it names what is damaged. Of an empty file, EmptyFile.
     UnsafeGlobal
         If the file names what is not allowed.
     FileNotFoundError
         If there is no such file.
     """
     is_restricted = weights_only is None or bool(weights_only)
-    with opened(f, mmap) as file:
+    with opened(f, mmap) as file, errors_of_program():
         start = file.read(len(START))
         file.seek(0)
+        if not start:
+            raise EmptyFile("load: the file is empty; perhaps saving it was interrupted")
         if is_legacy(start):
             if mmap:
                 raise RuntimeError("load: mmap needs a file in the newer format; save it again")
@@ -85,26 +88,36 @@ def opened(f, mmap):
     yield f if hasattr(f, "readinto") and place == 0 else io.BytesIO(f.read())
 
 
+@contextlib.contextmanager
+def errors_of_program():
+    """Raise what the program's map_location raised as it is, not as an error of the file."""
+    try:
+        yield
+    except ProgramError as carrier:
+        raise carrier.error from None
+
+
 def load_zip(file, map_location, unpickle, is_mapped):
     archive = Reader(file)
     if is_mapped:
         return unpickled(archive, map_location, unpickle, mapper_of(archive))
     with Threads() as threads:
-        return unpickled(archive, map_location, unpickle, reader_of(archive, threads))
+        is_read = str(map_location) != "meta" if isinstance(map_location, (str, device)) else True
+        return unpickled(archive, map_location, unpickle, reader_of(archive, threads, is_read))
 
 
 def unpickled(archive, map_location, unpickle, storage_of):
     """Read the pickle; `storage_of` is a function of an entry and its size."""
     order = archive.read("byteorder").decode("latin1") if archive.has("byteorder") else "little"
 
-    def fetch(key, size):
+    def fetch(key, size, on_meta):
         entry = f"data/{key}"
         found = archive.size(entry)
         if found != size:
             raise FileFormatError(
                 f"load: entry {entry!r} has {found} bytes; its tensors need {size}"
             )
-        return storage_of(entry, size)
+        return new_storage(size, "meta") if on_meta else storage_of(entry, size)
 
     storages = Storages(fetch, map_location, needs_swap(order))
     data = io.BytesIO(archive.read("data.pkl"))
@@ -124,10 +137,10 @@ def mapper_of(archive):
     return storage_of
 
 
-def reader_of(archive, threads):
-    """Return the function that reads an entry. Large ones are being read by threads from now on."""
+def reader_of(archive, threads, is_read):
+    """Return the function that reads an entry. If they are to be read, large ones are by threads from now on."""
     ahead = {}
-    for entry, size in archive.storages():
+    for entry, size in archive.storages() if is_read else ():
         if size >= LARGE:
             storage = new_storage(size)
             ahead[entry] = storage, threads.run(archive.read_into, entry, bytes_of(storage))
@@ -167,7 +180,10 @@ class Anything(pickle._Unpickler):
 
     def find_class(self, module, name):
         known = names.TABLE.get(f"{module}.{name}")
-        return super().find_class(module, name) if known is None else known
+        if known is None:
+            names.refuse_missing(module, name)
+            return super().find_class(module, name)
+        return known
 
 
 def get_unsafe_globals_in_checkpoint(f):

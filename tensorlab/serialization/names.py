@@ -11,7 +11,9 @@ from .._core.device import device
 from .._core.dtypes import DTYPES
 from .._core.tensor import Size
 from .._tensor import Tensor
+from ..errors import FileFormatError
 from ..nn.parameter import Parameter
+from ..ops.creation import empty_strided
 from ..ops.resizing import tensor_over
 
 __all__ = [
@@ -34,13 +36,33 @@ STORAGES = {  # the class that a file names for the bytes of a dtype
     "FloatStorage": "float32",
     "DoubleStorage": "float64",
 }
-NOT_HERE = {  # dtypes of PyTorch's that there are not here
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-    "QInt8Storage": "qint8",
-    "QUInt8Storage": "quint8",
-    "QInt32Storage": "qint32",
+AS_REAL = "save torch.view_as_real(x), which has a last dimension of two"
+AS_FLOAT = "save x.dequantize()"
+AS_OTHER = "save x.to() of another dtype"
+NOT_HERE = {  # names for what PyTorch has and there is not here: what it is, and what to do in PyTorch
+    "torch.ComplexFloatStorage": ("complex64 numbers", AS_REAL),
+    "torch.ComplexDoubleStorage": ("complex128 numbers", AS_REAL),
+    **{f"torch.complex{bits}": (f"complex{bits} numbers", AS_REAL) for bits in (32, 64, 128)},
+    "torch.QInt8Storage": ("qint8 numbers", AS_FLOAT),
+    "torch.QUInt8Storage": ("quint8 numbers", AS_FLOAT),
+    "torch.QInt32Storage": ("qint32 numbers", AS_FLOAT),
+    **{f"torch.{kind}": (f"{kind} numbers", AS_FLOAT) for kind in ("qint8", "quint8", "qint32")},
+    "torch._utils._rebuild_qtensor": ("quantized numbers", AS_FLOAT),
+    **{f"torch.uint{bits}": (f"uint{bits} numbers", AS_OTHER) for bits in (16, 32, 64)},
+    "torch._utils._rebuild_tensor_v3": ("numbers of a type such as uint16 or float8", AS_OTHER),
+    "torch._utils._rebuild_sparse_tensor": ("sparse tensors", "save x.to_dense()"),
+    "torch._utils._rebuild_nested_tensor": ("nested tensors", "save x.unbind()"),
 }
+
+
+def refuse_missing(module, name):
+    """Raise FileFormatError if this names what PyTorch has and there is not here."""
+    known = NOT_HERE.get(f"{module}.{name}")
+    if known is not None:
+        what, remedy = known
+        raise FileFormatError(
+            f"load: the file holds {what}, which are not supported yet. In PyTorch, {remedy}"
+        )
 
 
 class StorageType:
@@ -64,6 +86,12 @@ def rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks, metad
 def rebuild_tensor(storage, offset, size, stride):
     """The same in files of the first versions."""
     return rebuild_tensor_v2(storage, offset, size, stride, False, None)
+
+
+def rebuild_meta_tensor(dtype, size, stride, requires_grad):
+    """Return a tensor on meta, which has no storage in the file."""
+    x = empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
+    return x.requires_grad_(requires_grad)
 
 
 def rebuild_parameter(data, requires_grad, hooks):
@@ -112,6 +140,7 @@ def changeable_bytes(data=b""):
 TABLE: dict = {
     "torch._utils._rebuild_tensor_v2": rebuild_tensor_v2,
     "torch._utils._rebuild_tensor": rebuild_tensor,
+    "torch._utils._rebuild_meta_tensor_no_storage": rebuild_meta_tensor,
     "torch._utils._rebuild_parameter": rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild_parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": rebuild_from_type,

@@ -3,11 +3,12 @@
 import sys
 
 from .._core.device import device
+from .._core.storage import Storage
 from ..errors import DeviceError, FileFormatError
 from ..ops.creation import empty
 from . import names
 
-__all__ = ["Storages", "bytes_of"]
+__all__ = ["ProgramError", "Storages", "bytes_of"]
 
 UINT8 = names.BY_NAME["uint8"]
 
@@ -17,8 +18,16 @@ def bytes_of(storage):
     return memoryview(names.tensor_over(storage, UINT8, 0, None, None)).cast("B")
 
 
-def new_storage(size):
-    return empty(size, dtype=UINT8).untyped_storage()
+def new_storage(size, device="cpu"):
+    return empty(size, dtype=UINT8, device=device).untyped_storage()
+
+
+class ProgramError(Exception):
+    """Carries an error of the program's own function past those who look for errors of the file."""
+
+    def __init__(self, error):
+        super().__init__(error)
+        self.error = error
 
 
 class Storages:
@@ -26,14 +35,14 @@ class Storages:
 
     Parameters
     ----------
-    fetch : function from (key, bytes that are needed) to a storage with the file's data
+    fetch : function from (key, bytes that are needed, is it for meta) to a storage, with the file's data if not
     map_location : as in `load`
     is_swapped : bool, whether the file's numbers have their bytes in the other order
     """
 
     def __init__(self, fetch, map_location, is_swapped=False):
         self.fetch, self.is_swapped = fetch, is_swapped
-        self.relocate = relocation(map_location)
+        self.place_of, self.move = relocation(map_location)
         self.loaded = {}
 
     def persistent_load(self, identity):
@@ -46,16 +55,21 @@ class Storages:
             raise FileFormatError(f"load: the file describes storage {key!r} wrongly")
         size = 1 if kind.dtype is None else kind.dtype.itemsize
         if key not in self.loaded:
-            storage = self.fetch(str(key), count * size)
-            if self.is_swapped and size > 1:
-                swap(storage, size)
-            self.loaded[key] = self.relocate(storage, location)
+            self.loaded[key] = self.load(str(key), count * size, size, location)
         storage = self.loaded[key]
         if len(storage) < count * size:
             raise FileFormatError(
                 f"load: storage {key!r} has {len(storage)} bytes; {count * size} are expected"
             )
         return storage if kind.dtype is None else (storage, kind.dtype)
+
+    def load(self, key, size, size_of_number, location):
+        """Return the storage where it is to be."""
+        place = self.place_of(location)
+        storage = self.fetch(key, size, place == "meta")
+        if self.is_swapped and size_of_number > 1 and not storage.is_meta:
+            swap(storage, size_of_number)
+        return self.move(storage, location)
 
 
 def swap(storage, size):
@@ -78,30 +92,46 @@ def needs_swap(order):
 
 # ---------------------------------------------------------------- where to
 def relocation(map_location):
-    """Return the function from a storage and its location in the file to the storage to use."""
+    """Return two functions: from a location in the file to the device where a storage is to be, and from the storage,
+    which is there, and its location to the storage to use.
+    """
+
+    def stay(storage, _):
+        return storage
+
     if map_location is None:
-        return on_its_device
+        return known_device, stay
     if isinstance(map_location, dict):
-        return lambda storage, location: on_its_device(
-            storage, map_location.get(location, location)
-        )
+        return lambda location: known_device(str(map_location.get(location, location))), stay
     if isinstance(map_location, (str, device)):
-        return lambda storage, location: on_its_device(storage, str(map_location))
+        return lambda _: known_device(str(map_location)), stay
     if not callable(map_location):
         raise TypeError(
             f"load: map_location is a {type(map_location).__name__}; expected a device, a dict or a function"
         )
 
     def ask(storage, location):
-        found = map_location(storage, location)
-        return on_its_device(storage, location) if found is None else found
+        try:
+            found = map_location(storage, location)
+            if not isinstance(found, (Storage, type(None))):
+                raise TypeError(
+                    f"load: map_location returned a {type(found).__name__}; expected the storage, another one, or None"
+                )
+        except Exception as error:
+            raise ProgramError(error) from error
+        if found is None:
+            known_device(location)
+            return storage
+        return found
 
-    return ask
+    return lambda _: "cpu", ask
 
 
-def on_its_device(storage, location):
-    if location.partition(":")[0] != "cpu":
+def known_device(location):
+    """Return the kind of device of a location, if there is one here."""
+    kind = location.partition(":")[0]
+    if kind not in ("cpu", "meta"):
         raise DeviceError(
             f"load: a storage in the file lies on {location!r}, and here is only the CPU; use map_location='cpu'"
         )
-    return storage
+    return kind

@@ -112,11 +112,7 @@ class Unpickler:
             return names.allowed[full]
         if full in names.TABLE:
             return names.TABLE[full]
-        if module == "torch" and name in names.NOT_HERE:
-            raise FileFormatError(
-                f"load: the file holds {names.NOT_HERE[name]} numbers, a type that there is not here; convert them "
-                "before saving"
-            )
+        names.refuse_missing(module, name)
         raise UnsafeGlobal(
             f"load: the file names {full}, which is not allowed. If you trust the file and what {full} does with any "
             "argument, allow it with serialization.add_safe_globals; weights_only=False allows everything, also "
