@@ -39,6 +39,14 @@ from tensorlab._core.autograd_fields import detach
 from tensorlab.errors import GradientError
 
 
+cdef int announce(SavedTensor saved) except -1:
+    """Tell the object whose method unpacks that a Function reads: formulas may ask several times, Functions once (checkpoint)."""
+    asked = getattr(getattr(saved.unpacker, "__self__", None), "_before_function_reads", None)
+    if asked is not None:
+        asked(saved.packed)
+    return 0
+
+
 @cython.binding(False)
 cdef class FunctionNode(Node):
     """The context of one call of a custom Function, and its node in the graph.
@@ -86,6 +94,8 @@ cdef class FunctionNode(Node):
                 raise already_released(self.label())
             return ()
         for one in self.saved:
+            if one is not None and (<SavedTensor>one).unpacker is not None:
+                announce(<SavedTensor>one)
             out.append(None if one is None else (<SavedTensor>one).restore(self))
         if type(self)._function.clear_saved_tensors_on_access:
             self.release_saved()

@@ -92,7 +92,8 @@ def checkpoint(
     Raises
     ------
     CheckpointError
-        In backward, if the recomputation saves other tensors than the forward call did.
+        In backward, if the recomputation saves other tensors than the forward call did, or a custom Function reads
+        its `ctx.saved_tensors` twice.
     VersionError
         In backward, if an argument was changed in place since, or the function itself changes what it has saved.
 

@@ -76,14 +76,14 @@ class Arguments:
 class Placeholder:
     """What a node holds instead of the tensor that its region saved as number `number`."""
 
-    __slots__ = ("__weakref__", "filled_for", "is_taken", "number", "tensor", "version")
+    __slots__ = ("__weakref__", "filled_for", "number", "taken_in", "tensor", "version")
 
     def __init__(self, number):
         self.number = number
         self.filled_for = None  # the backward pass that it was recomputed for last
         self.tensor = None  # the tensor, until that pass has used it
         self.version = None  # and its version when the recomputation saved it
-        self.is_taken = False
+        self.taken_in = None  # the number of the pass that has asked for it since
 
 
 class Region:
@@ -122,11 +122,13 @@ class Region:
     def recall(self, placeholder):
         """Unpack hook of the forward call: the first call in a pass recomputes for all others."""
         now = current_backward()
+        if was_taken_for(placeholder, now) and placeholder.taken_in != current_task():
+            raise CheckpointError(NEEDED_BY_TWO)
         tensor, version = placeholder.tensor, placeholder.version
         if tensor is None or placeholder.filled_for != now:
             tensor, version = self.recompute(now)[placeholder.number]
-        if not placeholder.is_taken:
-            placeholder.is_taken = True
+        if placeholder.taken_in is None:
+            placeholder.taken_in = current_task()
             self.taken.append(weakref.ref(placeholder))
             if len(self.taken) > RECENT:
                 forget_again(self.taken.popleft()())
@@ -138,6 +140,11 @@ class Region:
                 "the out-of-place operation"
             )
         return tensor
+
+    def _before_function_reads(self, placeholder):
+        """Raise if a custom Function reads `ctx.saved_tensors` once more in one backward pass."""
+        if was_taken_for(placeholder, current_backward()):
+            raise CheckpointError(READ_AGAIN)
 
     def recompute(self, now):
         """Run the function again, and fill the placeholders for the backward pass `now`.
@@ -162,10 +169,26 @@ class Region:
             for reference, value in zip(self.placeholders, second.values, strict=False):
                 placeholder = reference()
                 if placeholder is not None and value is not None:
-                    placeholder.filled_for, placeholder.is_taken = now, False
+                    placeholder.filled_for, placeholder.taken_in = now, None
                     placeholder.tensor, placeholder.version = value
             self.taken.clear()
         return second.values
+
+
+READ_AGAIN = (
+    "checkpoint: ctx.saved_tensors was read a second time in one backward pass. What was recomputed is freed "
+    "when it has been read; read ctx.saved_tensors once, and keep what it returns"
+)
+NEEDED_BY_TWO = (
+    "checkpoint: two backward passes in one GraphExecGroup need the same saved tensor, which is freed when the "
+    "first has used it. Leave the group between them: the call is recomputed for the second then"
+)
+
+
+def was_taken_for(placeholder, now):
+    """Whether a backward pass, or a group of them, has asked for this tensor before."""
+    is_taken = placeholder.taken_in is not None
+    return is_taken and now is not None and placeholder.filled_for == now
 
 
 # Tensors kept after their first use: the formulas of one node may ask for the same one several times.

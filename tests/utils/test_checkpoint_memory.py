@@ -419,24 +419,6 @@ def test_deep_chains_of_regions():
         assert T.equal(x.grad, plain.grad)
 
 
-def test_saved_tensors_may_be_read_twice():
-    class Twice(T.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x.exp()
-            ctx.save_for_backward(y)
-            return y
-
-        @staticmethod
-        def backward(ctx, grad):
-            return grad * ctx.saved_tensors[0] * ctx.saved_tensors[0]
-
-    x, f = leaf(T, 1.0), Counted(Twice.apply)
-    checkpoint(f, x, use_reentrant=False).backward()
-    assert T.allclose(x.grad, x.detach().exp() ** 2)
-    assert f.calls == 2
-
-
 @pytest.mark.parametrize("length", [3, 40])
 def test_used_tensors_are_freed_although_the_graph_is_kept(length):
     def f(x):
