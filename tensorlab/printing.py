@@ -19,6 +19,7 @@ import math
 from dataclasses import asdict, dataclass
 
 from ._core.dtypes import get_default_dtype
+from ._core.settings_number import note_setting
 
 __all__ = ["get_printoptions", "set_printoptions", "tensor_format", "tensor_repr"]
 
@@ -99,6 +100,7 @@ def set_printoptions(
     for name, value in chosen.items():
         setattr(options, name, value)
     options.sci_mode = sci_mode
+    note_setting("print options", options, PrintOptions())
 
 
 def get_printoptions():

@@ -9,18 +9,25 @@ import warnings
 from tensorlab._core import warning
 from tensorlab._core.device import get_default, set_default
 from tensorlab._core.dtypes import DTYPES, set_default_dtype
+from tensorlab._core.settings_number import note_setting
 from tensorlab._core.tensor import TensorBase
 from tensorlab.threads import get_num_threads
 
 FLOATING_TYPES = dict(
     zip(("HalfTensor", "BFloat16Tensor", "FloatTensor", "DoubleTensor"), DTYPES[-4:], strict=True)
 )
-_state = {
+_AT_START = {
     "deterministic": "default",
     "matmul_precision": "highest",
     "interop_threads": None,
     "warn_always": False,
 }
+_state = dict(_AT_START)
+
+
+def _keep(name, value):
+    _state[name] = value
+    note_setting(name, value, _AT_START[name])
 
 
 # ------------------------------------------------------------------------------ where and of what type
@@ -76,7 +83,7 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     """
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms: mode is {mode!r}; expected True or False")
-    _state["deterministic"] = ("warn" if warn_only else "error") if mode else "default"
+    _keep("deterministic", ("warn" if warn_only else "error") if mode else "default")
 
 
 def are_deterministic_algorithms_enabled():
@@ -98,7 +105,7 @@ def set_deterministic_debug_mode(debug_mode):
         raise RuntimeError(
             f"set_deterministic_debug_mode: {debug_mode!r} is none of {', '.join(modes)}"
         )
-    _state["deterministic"] = debug_mode
+    _keep("deterministic", debug_mode)
 
 
 def get_deterministic_debug_mode():
@@ -117,7 +124,7 @@ def set_float32_matmul_precision(precision):
         raise ValueError(
             f"set_float32_matmul_precision: {precision!r} is none of 'highest', 'high', 'medium'"
         )
-    _state["matmul_precision"] = precision
+    _keep("matmul_precision", precision)
 
 
 def get_float32_matmul_precision():
@@ -137,7 +144,7 @@ def set_num_interop_threads(num_threads):
         raise TypeError(f"set_num_interop_threads: an int is needed, not {num_threads!r}")
     if num_threads < 1:
         raise RuntimeError(f"set_num_interop_threads: at least 1 is needed, not {num_threads}")
-    _state["interop_threads"] = num_threads
+    _keep("interop_threads", num_threads)
 
 
 def get_num_interop_threads():
@@ -155,7 +162,8 @@ def set_warn_always(b):
     """Say whether warnings that a program gets once are to be repeated, as far as Python's filter lets them."""
     if not isinstance(b, bool):
         raise TypeError(f"set_warn_always: True or False is needed, not {b!r}")
-    _state["warn_always"] = warning.state["always"] = b
+    _keep("warn_always", b)
+    warning.state["always"] = b
 
 
 def is_warn_always_enabled():

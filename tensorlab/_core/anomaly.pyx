@@ -12,6 +12,8 @@ import sys
 import traceback
 import warnings
 
+from tensorlab._core.settings_number import note_setting
+
 cdef bint watching = False
 cdef bint looks_for_nan = True
 cdef bint data_watched = False
@@ -31,6 +33,7 @@ def switch_anomaly(bint enabled, bint check_nan=True):
     global watching, looks_for_nan
     was = watching, looks_for_nan
     watching, looks_for_nan = enabled, check_nan
+    note_setting("anomaly mode", (bool(enabled), bool(check_nan)), (False, True))
     return was
 
 
@@ -49,6 +52,7 @@ def switch_data_watch(bint enabled):
     global data_watched
     was = data_watched
     data_watched = enabled
+    note_setting("writes through .data", bool(enabled), False)
     return was
 
 

@@ -1,5 +1,7 @@
 """PyTorch's switch of the fast path of attention; here it says whether TransformerEncoder may cut padding off."""
 
+from tensorlab._core.settings_number import note_setting
+
 _fastpath = {"enabled": True}
 
 
@@ -11,3 +13,4 @@ def get_fastpath_enabled():
 def set_fastpath_enabled(value):
     """Say whether `nn.TransformerEncoder`, in evaluation and without gradients, may set padding to 0."""
     _fastpath["enabled"] = value
+    note_setting("fast path of attention", value, True)

@@ -138,6 +138,7 @@ class Compiled:
         """
         if unseen is not None and unseen.trace.same_prefix(trace) is not None:
             self.backend.extend(unseen.program, trace)
+            unseen.trace.guards.join(trace.guards)
             unseen.paths += 1
         else:
             self.entries.insert(0, Entry(trace, self.backend.make(trace, self.settings, inputs)))

@@ -7,6 +7,7 @@ from tensorlab._core.tensor cimport TensorBase
 
 from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.modes import is_grad_enabled
+from tensorlab._core.settings_number import note_setting
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.attention import attention
 from tensorlab.ops.attention_formula import attention_by_formula
@@ -24,6 +25,7 @@ ways = list(WAYS)  # those that are allowed
 def allow(names):
     """Let attention be computed in these ways only, in this order."""
     ways[:] = names
+    note_setting("ways of attention", tuple(ways), WAYS)
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ from cpython.mem cimport PyMem_Calloc, PyMem_Free
 from cpython.object cimport Py_EQ, Py_TYPE, PyObject, PyObject_RichCompareBool, PyTypeObject
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_CheckExact
+from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memset
 
 from tensorlab._core.dtypes cimport default_float
@@ -30,6 +31,7 @@ from tensorlab._core.layout cimport ssize
 from tensorlab._core.modes cimport ThreadState, thread_state
 from tensorlab._core.overrides cimport are_modes_anywhere
 from tensorlab._core.placement cimport is_meta_by_default
+from tensorlab._core.settings_number cimport settings_number
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
 from tensorlab._core.device import device as device_class
@@ -38,7 +40,17 @@ from tensorlab._core.tensor import Size
 cdef extern from "Python.h":
     """
     #define ancestors_of(cls) (((PyTypeObject *)(cls))->tp_mro)
+    /* A number that CPython changes with every change of a dict or of a class and its bases; 0 says nothing. */
+    static inline uint64_t version_of(PyObject *owner, int is_class) {
+        if (is_class) return ((PyTypeObject *)owner)->tp_version_tag;
+    #if PY_VERSION_HEX < 0x030E0000
+        return ((PyDictObject *)owner)->ma_version_tag;
+    #else
+        return 0;
+    #endif
+    }
     """
+    uint64_t version_of(PyObject* owner, bint is_class)
     PyObject* ancestors_of(PyObject* cls)
     PyObject* PyDict_GetItemWithError(PyObject* container, PyObject* key)
     PyObject* PyObject_GenericGetDict(PyObject* x, void* context)
@@ -114,6 +126,11 @@ cdef struct TensorRecord:
     bint checks_offset
     ssize offset
     ssize* layout           # sizes, then strides
+
+cdef struct Trusted:
+    PyObject* owner         # the dict of a module of tensorlab, or a class
+    bint is_class
+    uint64_t version        # of the owner, when its values were last compared
 
 
 # ---------------------------------------------------------------- exactly the same value
@@ -214,7 +231,11 @@ cdef class GuardCheck(Matcher):
     cdef ssize table_size
     cdef int record_count, distinct_count, group_count, input_count, stranger_count
     cdef ssize argument_count
-    cdef bint grad_mode, inference
+    cdef Trusted* trusted
+    cdef list trusted_values        # for each: what `trust` was given
+    cdef int trusted_count
+    cdef bint grad_mode, inference, meta_by_default
+    cdef long settings              # the number of those of the process
     cdef int default_dtype
     cdef object kept                # what the records point at
     cdef readonly int failed        # the record that disagreed last; below 0: see WORDS in guards.py
@@ -230,8 +251,10 @@ cdef class GuardCheck(Matcher):
             elif record[0] == "tensor":
                 numbers += 2 * record[2].dim()
         self.kept = ([record[1:5] for record in records if record[0] != "tensor"], strangers)   # not the examples
+        self.trusted_values = []
         self.argument_count = argument_count
         self.grad_mode, self.inference, self.default_dtype = state.grad_mode, state.inference, default_float()
+        self.meta_by_default, self.settings = is_meta_by_default(), settings_number()
         self.records = <Record*>zeroed(len(records) * sizeof(Record))
         self.entries = <Entry*>zeroed(entries * sizeof(Entry))
         self.tensors = <TensorRecord*>zeroed(len(records) * sizeof(TensorRecord))
@@ -294,7 +317,53 @@ cdef class GuardCheck(Matcher):
             x, first = tensors[i], tensors[self.groups[2 * i + 1]]
             self.gaps[i] = <ssize>x.data_ - <ssize>first.data_
 
+    def trust(self, list owners not None):
+        """Expect that modules and classes of tensorlab keep the values that the program has used.
+
+        They hardly ever change, so only the version of each is looked at, and its values if that is another one.
+
+        Parameters
+        ----------
+        owners : list of (dict or class, attributes, {name: value}, is_whole); `attributes` is the dict, or that of the
+            class, and `is_whole` says whether there must be no other names in it
+        """
+        cdef int i
+        PyMem_Free(self.trusted)
+        self.trusted, self.trusted_count, self.trusted_values = NULL, 0, owners
+        self.trusted = <Trusted*>zeroed(len(self.trusted_values) * sizeof(Trusted))
+        for i in range(<int>len(self.trusted_values)):
+            self.trusted[i].owner = <PyObject*>self.trusted_values[i][0]
+            self.trusted[i].is_class = isinstance(self.trusted_values[i][0], type)
+        self.trusted_count = <int>len(self.trusted_values)
+
+    cdef inline bint has_kept_trusted(self) noexcept:
+        cdef Trusted* one = self.trusted
+        cdef uint64_t version
+        cdef int i
+        for i in range(self.trusted_count):
+            version = version_of(one[i].owner, one[i].is_class)
+            if (version == 0 or version != one[i].version) and not self.compare_trusted(i):
+                return False
+        return True
+
+    cdef bint compare_trusted(self, int i) noexcept:
+        """Has an owner the values that it had? Then its version stands for them from now on."""
+        cdef PyObject* found
+        owner, attributes, values, is_whole = self.trusted_values[i]
+        if is_whole and len(<dict>attributes) != len(<dict>values):
+            return False
+        for name, value in (<dict>values).items():
+            found = PyDict_GetItemWithError(<PyObject*>attributes, <PyObject*>name)
+            if (found if found != NULL else NOTHING) != <PyObject*>value:
+                PyErr_Clear()
+                return False
+        if self.trusted[i].is_class:
+            give_version(owner)
+        self.trusted[i].version = version_of(self.trusted[i].owner, self.trusted[i].is_class)
+        return True
+
     def __dealloc__(self):
+        PyMem_Free(self.trusted)
         for memory in (<size_t>self.records, <size_t>self.entries, <size_t>self.tensors, <size_t>self.layouts,
                        <size_t>self.slots, <size_t>self.distinct, <size_t>self.groups, <size_t>self.gaps,
                        <size_t>self.inputs, <size_t>self.stranger_slots, <size_t>self.strangers, <size_t>self.table,
@@ -329,6 +398,9 @@ cdef class GuardCheck(Matcher):
         if not self.has_modes():
             self.failed = -2
             return False
+        if not self.has_kept_trusted():
+            self.failed = -5
+            return False
         for i in range(self.record_count):
             if not self.holds(&self.records[i], args, kwargs, of_any_size):
                 self.failed = i
@@ -345,7 +417,8 @@ cdef class GuardCheck(Matcher):
         cdef ThreadState* state = thread_state()
         return (state.grad_mode == self.grad_mode and state.inference == self.inference and state.packing == NULL
                 and (state.layers == NULL or PyList_GET_SIZE(<object>state.layers) == 0)
-                and default_float() == self.default_dtype and not is_meta_by_default() and not are_modes_anywhere())
+                and default_float() == self.default_dtype and is_meta_by_default() == self.meta_by_default
+                and settings_number() == self.settings and not are_modes_anywhere())
 
     cdef bint holds(self, Record* record, tuple args, object kwargs, bint of_any_size) noexcept:
         """Fetch what a record is about, and compare it."""
@@ -506,6 +579,15 @@ cdef class GuardCheck(Matcher):
                 if <ssize>x.data_ - <ssize>first.data_ != self.gaps[i]:
                     return False
         return True
+
+
+cdef int give_version(object cls) noexcept:
+    """A class that was changed has no version until an attribute is looked up in it."""
+    try:
+        type.__getattribute__(cls, "forward")
+    except AttributeError:
+        pass
+    return 0
 
 
 # ---------------------------------------------------------------- what single records compare

@@ -1,19 +1,22 @@
 """Guards: what has to be as it was for a trace to hold, as records that C checks."""
 
+import types
+
 from tensorlab._core.device import device
 from tensorlab._core.tensor import TensorBase
 
 from .guard_check import MISSING, GuardCheck, storage_of
-from .kinds import dict_of, is_of_tensorlab
+from .kinds import attributes_of, copy_of_class, dict_of, is_of_tensorlab
 from .sources import named, shortened
 
 __all__ = ["Guards"]
 
 WORDS = {
     -1: "the number of arguments is another one",
-    -2: "grad mode, inference mode, the default dtype or another mode of the thread has changed",
+    -2: "grad mode, inference mode, the default dtype or device, a mode or a setting has changed",
     -3: "two arguments are one object, or are no longer",
     -4: "tensors share their memory in another way",
+    -5: "a function or a method of tensorlab is another one",
 }
 
 
@@ -75,6 +78,7 @@ class Guards:
             for other in state.things.values()
             if other.is_fixed and type(other.value) is type(thing.value)
         ]
+        self.trusted = trusted_by(state)
         self.groups = groups_of(inputs) if shares else []
         self.checker = GuardCheck(
             self.records,
@@ -85,6 +89,7 @@ class Guards:
             self.groups,
             strangers,
         )
+        self.checker.trust(list(self.trusted.values()))
         if shares:
             self.checker.note_gaps([thing.value for thing in inputs])
         self.check, self.match = self.checker.check, self.checker.match
@@ -105,6 +110,16 @@ class Guards:
             return WORDS[failed]
         lines = self.lines[failed]
         return f"no longer true: {lines[entry] if 0 <= entry < len(lines) else self.texts[failed]}"
+
+    def join(self, other):
+        """Let these stand for a branch, too, whose guards `other` are covered but for what is trusted."""
+        for key, (owner, attributes, values, is_whole) in other.trusted.items():
+            known = self.trusted.get(key)
+            if known is None:
+                self.trusted[key] = owner, attributes, values, is_whole
+            elif not is_whole:
+                self.trusted[key] = owner, attributes, {**known[2], **values}, False
+        self.checker.trust(list(self.trusted.values()))
 
     def is_resized(self, args, kwargs=None):
         """Whether nothing but sizes and strides of tensors is different now."""
@@ -408,6 +423,36 @@ class Guards:
             names = [name for name in self.state.names if any(name in one for one in scopes)]
             self.hideable[cls] = names
         return self.hideable[cls]
+
+
+def trusted_by(state):
+    """What of tensorlab's own modules and classes a function used, as `GuardCheck.trust` takes it, by identity.
+
+    Of a module it is the names that code has; of a class all of it, as operators name none.
+    """
+    found, waiting = {}, []
+
+    def trust(scope, values):
+        if values:
+            found.setdefault(id(scope), (scope, scope, {}, False))[2].update(values)
+            waiting.extend(one for one in values.values() if isinstance(one, types.ModuleType))
+
+    for scope, values in state.own_globals.values():
+        trust(scope, values)
+    for thing in state.things.values():
+        cls = thing.value
+        if thing.kind == "namespace":
+            waiting.append(thing.value)
+        elif thing.kind == "class" and is_of_tensorlab(cls.__module__):
+            found[id(cls)] = cls, attributes_of(cls), copy_of_class(cls), True
+    seen = set()
+    while waiting:
+        module = waiting.pop()
+        if is_of_tensorlab(module.__name__) and module not in seen:
+            seen.add(module)
+            scope = vars(module)
+            trust(scope, {name: scope[name] for name in state.names if name in scope})
+    return found
 
 
 def groups_of(things):

@@ -12,8 +12,10 @@ Everything else is unknown, and refuses.
 import collections
 import enum
 import functools
+import gc
 import re
 import types
+import weakref
 
 from tensorlab._core.device import device, layout, memory_format
 from tensorlab._core.dtypes import dtype
@@ -29,6 +31,8 @@ from .pure import PURE_TYPES
 
 __all__ = [
     "Unknown",
+    "attributes_of",
+    "copy_of_class",
     "dict_of",
     "is_always_fixed",
     "is_of_tensorlab",
@@ -158,6 +162,23 @@ def dict_of(value):
     except AttributeError:
         return None
     return found if type(found) is dict else None
+
+
+def attributes_of(cls):
+    """The dict itself of a class, which `vars` shows."""
+    (found,) = (one for one in gc.get_referents(vars(cls)) if type(one) is dict)
+    return found
+
+
+_copies = weakref.WeakKeyDictionary()  # class: what `copy_of_class` gave last
+
+
+def copy_of_class(cls):
+    """A copy of the dict of a class; the same one for each recording, unless the class has changed."""
+    now, known = attributes_of(cls), _copies.get(cls, {})
+    if len(now) != len(known) or any(known.get(name) is not one for name, one in now.items()):
+        known = _copies[cls] = dict(now)
+    return known
 
 
 def slots_of(cls):

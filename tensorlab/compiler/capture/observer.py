@@ -149,6 +149,7 @@ class Observer:
         if "__dict__" in frame.f_code.co_names:
             self.state.read_unnamed(only_registered=True)
         self.state.name(frame.f_code.co_names)
+        self.state.trust_globals(frame.f_globals, names_of(frame.f_code)[0])
         self.state.execute(frame.f_code)
 
     def enter_user(self, frame, module):

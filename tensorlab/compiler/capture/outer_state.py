@@ -7,11 +7,20 @@ a difference is a side effect, and the call can't be replayed. What was followed
 """
 
 import collections
-import gc
 import types
 
 from .guard_check import MISSING, history_of, memory_layout_of
-from .kinds import Unknown, dict_of, is_always_fixed, is_of_tensorlab, kind_of, slots_of
+from .kinds import (
+    Unknown,
+    attributes_of,
+    copy_of_class,
+    dict_of,
+    is_always_fixed,
+    is_of_tensorlab,
+    is_python_class,
+    kind_of,
+    slots_of,
+)
 from .pure import is_higher_order, is_library, is_pure, refusal_of_module
 from .sources import Source
 
@@ -106,6 +115,7 @@ class OuterState:
         self.reads_all = False  # attributes may be read whose names are not in the code
         self.reads_registered = False  # so may those that modules have registered
         self.assigns = False  # executed code assigns attributes
+        self.own_globals = {}  # id of the globals of a module of tensorlab: (globals, {name: value})
         self.hidden_call = self.hidden_caller = None
 
     # ------------------------------------------------------------ reaching objects
@@ -148,6 +158,8 @@ class OuterState:
         gradient = thing.copy[0][2]
         source = Source("gradient", thing.source, None, f"{thing.source.text}.grad")
         self.reach(gradient, source)
+        cls = type(thing.value)
+        self.reach(cls, Source.constant(cls, cls.__name__))
         self.reach_attributes(thing)
 
     def reach_tuple(self, thing):
@@ -262,9 +274,12 @@ class OuterState:
             self.reach(
                 type(thing.value), Source.constant(type(thing.value), type(thing.value).__name__)
             )
-        (attributes,) = (one for one in gc.get_referents(vars(thing.value)) if type(one) is dict)
+        attributes = attributes_of(thing.value)
         if is_of_tensorlab(thing.value.__module__):  # trusted, but the function could assign to it
-            thing.attributes, thing.before = attributes, dict(attributes)
+            thing.attributes, thing.before = attributes, copy_of_class(thing.value)
+            for name, value in attributes.items():
+                if is_users(value):  # the program has put it there
+                    self.wait_for(thing, name)
             return
         self.reach_attributes(thing, attributes)
         for name in attributes:
@@ -279,16 +294,24 @@ class OuterState:
             self.refuse(f"uses the module {name}, which {reason}")
         elif self.assigns or not is_of_tensorlab(name):  # whose own modules are trusted to stay
             self.reach_attributes(thing)
+        else:
+            for one, value in vars(thing.value).items():
+                if is_users(value):
+                    self.wait_for(thing, one)
 
     def reach_attributes(self, thing, attributes=None):
         thing.attributes = dict_of(thing.value) if attributes is None else attributes
         if thing.attributes is not None:
             thing.before = dict(thing.attributes)
         for name in (*(thing.attributes or ()), *thing.slots):
-            if name in self.names or self.is_read_unnamed(thing, name):
-                self.follow_attribute(thing, name)
-            else:
-                self.waiting[name].append(thing)
+            self.wait_for(thing, name)
+
+    def wait_for(self, thing, name):
+        """Follow an attribute once it could be read."""
+        if name in self.names or self.is_read_unnamed(thing, name):
+            self.follow_attribute(thing, name)
+        else:
+            self.waiting[name].append(thing)
 
     def is_read_unnamed(self, thing, name):
         """Could code read this attribute without naming it?"""
@@ -314,8 +337,8 @@ class OuterState:
 
     def follow_attribute(self, thing, name):
         if thing.kind == "namespace" and is_of_tensorlab(thing.value.__name__):
-            value = thing.before[name]
-            if isinstance(value, (type, types.ModuleType)):
+            value = vars(thing.value)[name]
+            if isinstance(value, (type, types.ModuleType)) or is_users(value):
                 self.follow(thing, name, value, thing.source.attribute(name))
         elif thing.before is not None and name in thing.before:
             self.follow(thing, name, thing.before[name], thing.source.attribute(name))
@@ -349,6 +372,13 @@ class OuterState:
         if name not in thing.reads:
             self.follow(thing, name, value, Source("entry", thing.source, name, name))
         return value
+
+    def trust_globals(self, scope, names):
+        """Take note that tensorlab's own code reads these of its globals."""
+        values = self.own_globals.setdefault(id(scope), (scope, {}))[1]
+        for name in names:
+            if name in scope:
+                values.setdefault(name, scope[name])
 
     def namespace(self, scope, text):
         """The Thing of a dict of which only single entries count."""
@@ -389,6 +419,13 @@ class OuterState:
 def is_trusted(module):
     """Is what this module has taken for constant: that of tensorlab, and of Python's library?"""
     return is_of_tensorlab(module) or is_library(module)
+
+
+def is_users(value):
+    """Is this a function that a program has put into a module or a class of tensorlab, or an object with switches?"""
+    if isinstance(value, types.FunctionType):
+        return not is_of_tensorlab(value.__module__ or "")
+    return is_python_class(type(value)) and not isinstance(value, (type, types.ModuleType))
 
 
 def has_slot(descriptor, value):

@@ -119,7 +119,8 @@ _MODULES = {
 _PARTS = """
     random settings threads serialization safetensors hub multiprocessing datasets overrides viz learn cli fx
     utils.data utils.tensorboard utils.checkpoint utils.recomputing autograd.graph autograd.gradcheck
-    autograd.anomaly_mode nn.backward_hooks nn.utils.parametrize nn.utils.stateless
+    backends.cuda backends.cudnn backends.mkldnn autograd.anomaly_mode
+    nn.backward_hooks nn.utils.parametrize nn.utils.stateless
 """
 
 
@@ -156,6 +157,7 @@ _REASONS = {
         """,
     "reads or changes a setting": """
         set_default_dtype set_default_device set_num_threads get_num_threads set_printoptions backends
+        is_multithreading_enabled set_multithreading_enabled
         """,
 }
 _REFUSED = {name: reason for reason, names in _REASONS.items() for name in names.split()}

@@ -6,13 +6,17 @@ import sys
 import threading
 import types
 
+from tensorlab._core.anomaly import is_anomaly_enabled
 from tensorlab._core.dtypes import get_default_dtype
 from tensorlab._core.exchange import VALUE_READS
 from tensorlab._core.function import FunctionNode
 from tensorlab._core.layers import Layer, entered_layers
 from tensorlab._core.modes import is_grad_enabled, is_inference_mode_enabled
 from tensorlab._core.overrides import active_modes
+from tensorlab._core.placement import get_meta_by_default
 from tensorlab._core.recording import has_released
+from tensorlab._core.settings_number import get_settings_number
+from tensorlab._tensor import Tensor
 from tensorlab.nn.hooks import ALL, Hooked
 from tensorlab.nn.module import Module
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
@@ -74,6 +78,10 @@ class CallRecorder(Layer):
         layouts = ()
         if op.name not in VALUE_READS:
             layouts = tuple(layout_of(x) for x in tensors_in(result))
+            if any(x.is_meta for x in tensors_in(result)):
+                self.recording.refuse(
+                    "computes with tensors on meta, which have no elements", frame
+                )
         if op.name == "lend":
             self.recording.refuse(f"hands the memory of a tensor out by {arguments[1]}", frame)
         place = place_of(frame)
@@ -114,12 +122,13 @@ class Recording:
             _thread.recording = None
         if modes() != before:
             self.conclude(
-                "leaves another grad mode, default dtype or other mode behind than it found"
+                "leaves another grad mode, default dtype or device, mode or setting behind than it found"
             )
         self.grad_enabled = before[0]
         return result
 
     def reach_roots(self):
+        self.state.reach(Tensor, Source.constant(Tensor, "Tensor"))  # the results of ops
         if isinstance(self.function, types.MethodType):
             owner = self.function.__self__
             self.state.reach(owner, Source.constant(owner, "self"))  # its name in the texts
@@ -291,6 +300,8 @@ def why_not_now():
         return "runs under a mode that overrides functions"
     if is_packing():
         return "runs under saved_tensors_hooks"
+    if is_anomaly_enabled():
+        return "runs in anomaly mode, which tells the lines of the program"
     if Hooked._is_hooked or any(ALL.values()):
         return "runs while hooks are registered for all modules"
     if ALL_BEFORE or ALL_AFTER:
@@ -304,6 +315,8 @@ def modes():
         is_grad_enabled(),
         is_inference_mode_enabled(),
         get_default_dtype(),
+        get_meta_by_default(),
+        get_settings_number(),
         len(active_modes()),
         is_packing(),
     )
