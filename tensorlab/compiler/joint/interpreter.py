@@ -133,6 +133,20 @@ def is_random(node):
     )
 
 
+# Ops of which some values make no sense: an index that is out of range, a probability above 1, a divisor of 0.
+_NAMES = """
+    index index_put index_add index_copy index_fill index_select take wrap_index gather scatter scatter_add
+    scatter_reduce scatter_value masked_scatter repeat_interleave searchsorted runs one_hot embedding embedding_bag
+    nll_loss cross_entropy binary_cross_entropy recurrent_layer check_divisors
+"""
+CHECKS_VALUES = frozenset(_NAMES.split())
+
+
+def may_raise(node):
+    """Whether the program's call could refuse values, so that it must be made even if no one uses what it gives."""
+    return is_call(node) and node.target.name in CHECKS_VALUES and not node.meta.get("is_backward")
+
+
 def is_alias(node):
     """Whether the result shares the memory of the first argument: a view, `detach`; also one of several views."""
     if is_getitem(node):

@@ -16,6 +16,7 @@ from tensorlab.compiler.joint.interpreter import (
     is_call,
     is_random,
     map_nodes,
+    may_raise,
     nodes_of,
 )
 from tensorlab.compiler.joint.min_cut import min_cut
@@ -55,7 +56,8 @@ def partition(whole, n_results, n_inputs, written=(), mode="save"):
         cut.minimize(wanted)
     saved, again = cut.frontier(wanted)
     drawn = [one for one in whole.nodes if is_random(one) and not one.meta.get("is_backward")]
-    kept = ancestors((*nodes_of(results), *saved, *drawn))
+    checked = [one for one in whole.nodes if may_raise(one)]
+    kept = ancestors((*nodes_of(results), *saved, *drawn, *checked))
     first = copy_graph(inputs, [one for one in whole.nodes if one in kept])
     first.graph.output((*first.take(results), *(first.save(one, cut) for one in saved)))
     again |= backward

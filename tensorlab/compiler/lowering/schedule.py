@@ -5,6 +5,7 @@ Where there is no C compiler, groups are instructions for blocks.pyx instead of 
 
 import hashlib
 
+from tensorlab.compiler.joint.interpreter import may_raise
 from tensorlab.compiler.lowering.blocks import BlockPartition, block_group
 from tensorlab.compiler.lowering.chunks import row_kernels
 from tensorlab.compiler.lowering.fusion import Partition
@@ -91,8 +92,8 @@ def needed_nodes(partition):
         if node.op == "output":
             for one in node.all_input_nodes:
                 need(one)
-        elif node in partition.draws or is_write(node):  # the generator moves on
-            need(node)
+        elif node in partition.draws or is_write(node) or may_raise(node):
+            need(node)  # the generator moves on, memory changes, an error is raised
     while todo:
         node = todo.pop()
         step = partition.step_of.get(node)

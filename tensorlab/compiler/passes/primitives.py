@@ -43,7 +43,7 @@ CALLS = {
     "index_backward index_select_backward gather gather_backward scatter scatter_add scatter_reduce "
     "scatter_value take masked_scatter masked_scatter_backward masked_select embedding embedding_backward "
     "embedding_bag embedding_bag_backward embedding_bag_largest embedding_bag_weights_backward "
-    "embedding_uses one_hot wrap_index searchsorted nonzero nonzero_numpy repeat_interleave",
+    "embedding_uses one_hot wrap_index check_divisors searchsorted nonzero nonzero_numpy repeat_interleave",
     "a part of a tensor written": "view_scatter view_backward getitem_backward restride copy fill",
     "order": "sort stable_sort sorted_values topk kthvalue median median_dim nanmedian nanmedian_dim "
     "runs max_dim min_dim argmax argmin",

@@ -6,17 +6,18 @@ an integer by zero has no answer, so the divisor is searched for zeros before an
 from libc.math cimport INFINITY, copysign, fabs, floor, fmod as c_fmod, trunc
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
-from tensorlab._core.dispatch cimport run_binary, run_binary_inplace, run_unary
+from tensorlab._core.dispatch cimport run_2, run_binary, run_binary_inplace, run_unary
+from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op, floating_loops, number_loops
 from tensorlab._core.operands cimport is_operand
-from tensorlab._core.dtypes cimport INT8, INT16, INT32, INT64, integer, number, real
+from tensorlab._core.dtypes cimport BOOL, INT8, INT16, INT32, INT64, integer, number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.iterator cimport contiguous_copy
-from tensorlab._core.tensor cimport TensorBase, is_meta, memory_of
+from tensorlab._core.tensor cimport TensorBase, empty_beside, is_meta, memory_of
 from tensorlab.ops.pointwise.common cimport is_floating_operand
 
 from tensorlab._core.operands import result_type
-from tensorlab.errors import DivisionByZero
+from tensorlab.errors import DivisionByZero, DTypeError
 from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
@@ -155,6 +156,28 @@ cdef bint tensor_has_zero(TensorBase y):
         return has_zero(<int8_t*>memory_of(row), row.numel_)
     return has_zero(<uint8_t*>memory_of(row), row.numel_)
 
+cdef int check_divisors(TensorBase y, str where) except -1:
+    if tensor_has_zero(y):
+        raise DivisionByZero(f"{where}: other holds a 0, and integers cannot be divided by zero; divide with / for inf, "
+                             f"or replace the zeros first")
+    return 0
+
+cdef Op CHECK_DIVISORS = Op("check_divisors(Tensor y, str where) -> Tensor")
+
+cdef TensorBase check_divisors_result(TensorBase y, object where):
+    """There is nothing to tell: no elements."""
+    cdef ssize size = 0
+    return empty_beside(y, BOOL, 1, &size)
+
+cdef TensorBase check_divisors_kernel(TensorBase y, object where):
+    if is_floating_operand(y):
+        raise DTypeError(f"{where}: a divisor of type {y.dtype} may be 0; integers and bools are checked")
+    check_divisors(y, where)
+    return check_divisors_result(y, where)
+
+CHECK_DIVISORS.kernel = <void*>check_divisors_kernel
+CHECK_DIVISORS.shape_rule = <void*>check_divisors_result
+
 cdef int refuse_zero(str where, object x, object y) except -1:
     """Raise if integers are to be divided and a divisor is 0."""
     if not is_operand(x) or not is_operand(y) or is_floating_operand(x) or is_floating_operand(y):
@@ -162,9 +185,10 @@ cdef int refuse_zero(str where, object x, object y) except -1:
     if isinstance(x, TensorBase) and (<TensorBase>x).numel_ == 0:
         return 0
     if isinstance(y, TensorBase):
-        if tensor_has_zero(<TensorBase>y):
-            raise DivisionByZero(f"{where}: other holds a 0, and integers cannot be divided by zero; divide with / for inf, "
-                                 f"or replace the zeros first")
+        if active_layers:           # the compiler has to see it, so that a replay looks, too
+            run_2(CHECK_DIVISORS, y, where)
+        else:
+            check_divisors(<TensorBase>y, where)
     elif int(y) & ((1 << 8 * result_type(x, y).itemsize) - 1) == 0:         # 256 is 0 as a uint8
         raise DivisionByZero(f"{where}: other is {y}, and integers of type {result_type(x, y)} cannot be divided by it; "
                              f"divide with / for inf")
