@@ -20,14 +20,22 @@ class OptimizedModule(Module):
     """A module whose calls are compiled. It shares everything with the one that it was made of, `_orig_mod`.
 
     Attributes that it does not have itself are those of the original, for reading and for writing.
-    Its state dict has PyTorch's names, `_orig_mod.weight`.
+    Its state dict has PyTorch's names, `_orig_mod.weight`. Hooks of its own run around the compiled call; those of
+    all modules run around the original's forward, once. A copy has recordings of its own, and so has one
+    that was pickled.
     """
+
+    _hears_hooks_of_all = False
 
     def __init__(self, module, backend, fullgraph, settings):
         super().__init__()
         del self.__dict__["training"]
         self._orig_mod = module
-        self.__dict__["forward"] = compiled_call(module, backend, fullgraph, settings)
+        self.__dict__["_how"] = backend, fullgraph, settings
+        self.compile_forward()
+
+    def compile_forward(self):
+        self.__dict__["forward"] = compiled_call(self._orig_mod, *self._how)
 
     @property
     def training(self):
@@ -47,10 +55,14 @@ class OptimizedModule(Module):
     def __delattr__(self, name):
         delattr(self._orig_mod, name)
 
-    def __reduce__(self):
-        raise TypeError(
-            "OptimizedModule: generated code can't be pickled; pickle the module that was compiled, or its state_dict()"
-        )
+    def __getstate__(self):
+        state = super().__getstate__()
+        del state["forward"]  # recordings and generated code stay here
+        return state
+
+    def __setstate__(self, attributes):
+        super().__setstate__(attributes)
+        self.compile_forward()
 
 
 def compile_module(module, backend, fullgraph, settings):

@@ -82,6 +82,7 @@ class Hooked:
     )
     _is_full_backward_hook = None  # which of the two kinds of backward hooks a module has
     _compiled_call_impl = None  # what a call of a compiled module goes to
+    _hears_hooks_of_all = True  # those that are registered for all modules
 
     def __call__(self, *args, **kwargs):
         if self._is_hooked:
@@ -210,7 +211,7 @@ def always_called(module):
     """Return {id: (hook, whether it takes keyword arguments)} of the hooks to call after an error, too."""
     return {
         key: (owner["_forward_hooks"][key], key in owner["_forward_hooks_with_kwargs"])
-        for owner in (ALL, module.__dict__)
+        for owner in owners_of(module)
         for key in owner["_forward_hooks_always_called"]
         if key in owner["_forward_hooks"]
     }
@@ -229,7 +230,7 @@ def run(module, call, pending):
                 args = changed if isinstance(changed, tuple) else (changed,)
         call[:2] = args, kwargs
     full, of_last_node = backward_hooks(module)
-    before = [*ALL["_backward_pre_hooks"].values(), *module._backward_pre_hooks.values()]
+    before = [hook for owner in owners_of(module) for hook in owner["_backward_pre_hooks"].values()]
     gradients = ModuleGradients(module, full, before) if full or before else None
     if gradients is not None:
         args = gradients.watch_inputs(args)
@@ -246,11 +247,16 @@ def run(module, call, pending):
     return result
 
 
+def owners_of(module):
+    """The dicts whose hooks run around a module's forward: those of all modules, then its own."""
+    return (ALL, module.__dict__) if module._hears_hooks_of_all else (module.__dict__,)
+
+
 def hooks_of(module, kind):
     """Return (id, hook, whether it takes keyword arguments) of all modules' hooks, then of this one's."""
     return [
         (key, hook, key in owner[f"{kind}_with_kwargs"])
-        for owner in (ALL, module.__dict__)
+        for owner in owners_of(module)
         for key, hook in owner[kind].items()
     ]
 
@@ -258,7 +264,7 @@ def hooks_of(module, kind):
 def backward_hooks(module):
     """Return the full backward hooks, and those of the last node."""
     found = {True: [], False: []}
-    for owner in (ALL, module.__dict__):
+    for owner in owners_of(module):
         hooks = owner["_backward_hooks"]
         if hooks:
             found[owner["_is_full_backward_hook"]] += hooks.values()
