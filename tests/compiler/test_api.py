@@ -91,8 +91,6 @@ def test_an_optimized_module_is_its_module():
     net.train()
     assert call.training is True
     assert torch.compile(nn.Dropout().eval()).training is False
-    with pytest.raises(TypeError, match="can't be pickled"):
-        pickle.dumps(call)
     unfinished = type(call).__new__(type(call))  # as copy and pickle make it
     with pytest.raises(AttributeError, match="has no module yet"):
         unfinished._orig_mod  # noqa: B018
