@@ -11,6 +11,7 @@ Source: Matsumoto and Nishimura 1998, "Mersenne Twister" (the sequence; seeding 
 cimport cython
 import os
 
+from cpython.object cimport PyObject
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
@@ -293,10 +294,50 @@ cpdef Generator default_generator():
     return THE_DEFAULT
 
 
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #define TL_THREAD __declspec(thread)
+    #else
+    #define TL_THREAD __thread
+    #endif
+    static TL_THREAD PyObject *tl_aside = NULL;
+    static PyObject *tl_swap_aside(PyObject *generator) {
+        PyObject *before = tl_aside;
+        tl_aside = generator;
+        return before;
+    }
+    """
+    PyObject* aside "tl_aside"                  # what this thread draws from instead of the default; borrowed
+    PyObject* swap_aside "tl_swap_aside"(PyObject* generator) noexcept
+
+
+cdef class DrawingAside:
+    """Within the block, ops of this thread that are given no generator draw from another one than the default.
+
+    So what they draw is no part of the default stream, which other threads may go on with meanwhile.
+
+    Parameters
+    ----------
+    generator : Generator; unless given, a copy of the one that would be drawn from
+    """
+    cdef Generator generator
+    cdef PyObject* before
+
+    def __init__(self, Generator generator=None):
+        self.generator = generator_or_default(None, "").clone_state() if generator is None else generator
+
+    def __enter__(self):
+        self.before = swap_aside(<PyObject*>self.generator)
+
+    def __exit__(self, *exception):
+        swap_aside(self.before)
+
+
 cdef Generator generator_or_default(object given, str where):
     """The `generator` argument of the op named `where`: None asks for the default."""
     if given is None:
-        return THE_DEFAULT
+        return THE_DEFAULT if aside == NULL else <Generator>aside
     if isinstance(given, Generator):
         return <Generator>given
     raise TypeError(f"{where}: generator is a {type(given).__name__}; "

@@ -21,11 +21,12 @@ from tensorlab._core.graph cimport (
     set_sequence_number,
 )
 from tensorlab._core.modes cimport thread_state
-from tensorlab._core.random cimport Place, default_generator, note_place, return_to
+from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
 from tensorlab._core.saved cimport SavedTensor, check_saved_tensor, free_saved, save_tensor
 from tensorlab._core.tensor cimport TensorBase, alias, empty_strided_tensor
 from tensorlab.compiler.plan cimport Plan
 
+from tensorlab._core.random import DrawingAside
 from tensorlab.ops.copying import copy_
 from tensorlab.ops.filling import zero_
 
@@ -118,7 +119,7 @@ cdef class CompiledFunctionBackward(Node):
 
     cdef tuple differentiably(self, list tangents):
         """The gradients with a history of their own, from a forward that is recorded."""
-        cdef Place now
+        cdef Generator again_from
         cdef TensorBase x
         cdef list inputs = self.saved[len(self.saved) - 1]
         cdef int i
@@ -129,12 +130,10 @@ cdef class CompiledFunctionBackward(Node):
                 check_saved_tensor(x, self.versions[i], False, False, self)
         if self.place is None:
             return again.gradients(inputs, tangents)
-        note_place(default_generator(), &now)
-        try:
-            return_to(default_generator(), <const Place*>PyBytes_AS_STRING(self.place))
+        again_from = Generator()
+        return_to(again_from, <const Place*>PyBytes_AS_STRING(self.place))
+        with DrawingAside(again_from):
             return again.gradients(inputs, tangents)
-        finally:
-            return_to(default_generator(), &now)
 
 
 cdef TensorBase fit(object grad, TensorBase like):

@@ -11,8 +11,8 @@ import threading
 import warnings
 import weakref
 
+from .._core.random import DrawingAside
 from ..nn.module import Module
-from ..random import get_rng_state, set_rng_state
 from . import backends
 from .cannot_compile import CannotCompile
 from .capture import Refusal, record
@@ -116,8 +116,8 @@ class Compiled:
         self.resized += resized
         log("graph", lambda: f"{self.name}:\n{trace.graph}")
         log("guards", lambda: f"{self.name}:\n" + trace.guards.text)
-        state = get_rng_state()  # some passes run ops to see what they give
-        with self.lock:
+        # some passes run ops to see what they give
+        with self.lock, DrawingAside():
             try:
                 self.keep(trace, unseen, trace.guards.match(args, kwargs))
             except CannotCompile as error:
@@ -127,8 +127,6 @@ class Compiled:
                     raise
                 reason = f"was recorded, but its backend raised {type(error).__name__}: {error}"
                 self.refuse(Refusal(reason, *self.place_of(None)))
-            finally:
-                set_rng_state(state)
         return result
 
     def keep(self, trace, unseen, inputs):

@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 
+from tensorlab._core.random import DrawingAside
 from tensorlab._tensor import Tensor
 from tensorlab.autograd.grad_mode import no_grad
 from tensorlab.compiler.joint.interpreter import leaves_of, run
@@ -13,7 +14,6 @@ from tensorlab.compiler.passes.dead_code import eliminate_dead_code
 from tensorlab.compiler.passes.decomposition import decompose
 from tensorlab.compiler.passes.simplification import simplify
 from tensorlab.ops.copying import clone
-from tensorlab.random import get_rng_state, set_rng_state
 
 # In the order in which they run. Those after `decompose` keep every bit.
 PASSES = {
@@ -80,13 +80,9 @@ def checks_passes():
 
 def interpret(graph, inputs):
     """What a graph returns, and what it leaves in its inputs; neither the generator nor the inputs change."""
-    state = get_rng_state()
-    try:
-        with no_grad():
-            copies = [clone(one.detach()) for one in inputs]
-            return [*leaves_of(run(graph, copies)), *copies]
-    finally:
-        set_rng_state(state)
+    with DrawingAside(), no_grad():
+        copies = [clone(one.detach()) for one in inputs]
+        return [*leaves_of(run(graph, copies)), *copies]
 
 
 def compare(name, graph, before, after):

@@ -1,0 +1,75 @@
+"""Recordings are made while other threads go on: their random numbers are neither repeated nor lost."""
+
+import threading
+
+import pytest
+
+import tensorlab as torch
+
+pytestmark = pytest.mark.usefixtures("fresh")
+
+
+def test_numbers_that_another_thread_draws_while_one_compiles_come_once():
+    drawn, is_done = [], threading.Event()
+
+    def draw():
+        while not is_done.is_set():
+            drawn.append(torch.rand(()).item())
+
+    other = threading.Thread(target=draw)
+    other.start()
+    try:
+        for rate in range(6):
+            compiled = torch.compile(lambda x, rate=rate: (x * rate).tanh() + 0.5 * x.sin())
+            compiled(torch.ones(rate + 1))
+    finally:
+        is_done.set()
+        other.join()
+    assert len(drawn) > 100
+    # of so many floats below 1 with 24 bits, a few are equal by chance
+    repeated = len(drawn) - len(set(drawn))
+    assert repeated < 5 + len(drawn) ** 2 / 2**24
+
+
+def test_a_backend_draws_aside():
+    def backend(module, inputs):
+        torch.rand(3)
+        barrier.wait()  # the other thread draws here
+        barrier.wait()
+        torch.rand(3)
+        return module.forward
+
+    def compile_and_call():
+        torch.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+
+    barrier = threading.Barrier(2)
+    torch.manual_seed(5)
+    expected = torch.rand(9).tolist()
+    torch.manual_seed(5)
+    before = torch.rand(3).tolist()
+    other = threading.Thread(target=compile_and_call)
+    other.start()
+    barrier.wait()
+    inside = torch.rand(3).tolist()
+    barrier.wait()
+    other.join()
+    assert before + inside + torch.rand(3).tolist() == expected
+
+
+def test_second_derivatives_draw_aside():
+    @torch.compile
+    def program(x):
+        return (torch.nn.functional.dropout(x, 0.5) ** 3).sum()
+
+    x = torch.linspace(1, 2, 8).requires_grad_()
+    for _ in range(2):
+        torch.manual_seed(3)
+        out = program(x)
+        after = torch.get_rng_state()
+        (grad,) = torch.autograd.grad(out, x, create_graph=True)
+        assert torch.equal(torch.get_rng_state(), after)
+        torch.manual_seed(3)
+        kept = torch.nn.functional.dropout(torch.ones(8), 0.5)
+        assert torch.allclose(grad, 3 * kept**3 * x**2)
+        (second,) = torch.autograd.grad(grad.sum(), x)
+        assert torch.allclose(second, 6 * kept**3 * x)
