@@ -14,9 +14,10 @@ import itertools
 import warnings
 from dataclasses import dataclass, replace
 
+from .._core.random import DrawingAside
 from ..fx import Graph
 from ..ops.creation import empty_strided
-from ..random import default_generator, get_rng_state, set_rng_state
+from ..random import default_generator
 from .build import build_plan, calls_of, nodes_in, output_of
 from .cannot_compile import CannotCompile
 from .capture.trace import is_value_read
@@ -125,7 +126,10 @@ def has_followed_results(trace):
 def functional_of(trace):
     """The functional graph of a trace, which also gives the gradients that the call assigned."""
     if not trace.grad_assignments:
-        return functionalize(trace.graph, shared_memory(trace))
+        functional = functionalize(trace.graph, shared_memory(trace))
+        if any(inputs_with_grad(trace)):
+            functional.made_versions = ()  # backward saves results as they are made
+        return functional
     graph, copies = Graph(), {}
     result = graph.graph_copy(trace.graph, copies)
     gradients = [node and copies[node] for _, node in trace.grad_assignments]
@@ -333,11 +337,8 @@ class Differentiable:
         missing = {node for node, is_given in zip(tangents, given, strict=True) if not is_given}
         graph = without_tangents(graph, tangents, missing)
         places = places_of(output_of(graph))
-        state = get_rng_state()
-        try:
+        with DrawingAside():
             pieces = make_pieces([graph], self.settings)
-        finally:
-            set_rng_state(state)
         self.pieces += pieces
         return pieces[0].plan, places
 

@@ -11,7 +11,7 @@ from tensorlab._core.modes cimport active_layers
 from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
 from tensorlab.compiler.capture.guard_check cimport Matcher
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
-from tensorlab.compiler.joint.write_back cimport write_all
+from tensorlab.compiler.joint.write_back cimport add_writes, write_all
 from tensorlab.compiler.plan cimport Plan
 
 from .capture import is_compiling
@@ -59,6 +59,8 @@ cdef class Entry:
     cdef Plan plan
     cdef Differentiation plans
     cdef tuple written          # the inputs that the last outputs are written to
+    cdef tuple left_out         # (input, writes of the program that are not made one by one)
+    cdef tuple made_versions    # (output, writes that have gone into it)
     # the outputs that are the result: a number, or a tuple of them; None if `finish` makes it
     cdef object direct
 
@@ -68,6 +70,7 @@ cdef class Entry:
         self.plan, self.plans = getattr(program, "plan", None), getattr(program, "plans", None)
         if self.plan is not None or self.plans is not None:
             self.direct, self.written = program.direct, program.written
+            self.left_out, self.made_versions = program.functional.left_out, program.functional.made_versions
 
     cdef object compute(self, list inputs):
         """What the program makes of the inputs. It writes to no tensor of the caller's."""
@@ -81,7 +84,9 @@ cdef class Entry:
         """Write what is to be written; returns the result of the call."""
         if self.direct is None:
             return self.program.finish(inputs, outputs)
-        write_all(inputs, <list?>outputs, self.written)
+        add_writes(inputs, self.left_out)
+        add_writes(<list?>outputs, self.made_versions)
+        write_all(inputs, <list>outputs, self.written)
         if type(self.direct) is int:
             return outputs[self.direct]
         return tuple([outputs[i] for i in <tuple>self.direct])

@@ -681,6 +681,11 @@ def memory_layout_of(TensorBase x not None):
     return tuple(x.shape), [x.strides[i] for i in range(x.ndim_)], x.dtype_, offset_of(x), <size_t><void*>x.storage_
 
 
+def writes_to(TensorBase x not None):
+    """How often a tensor has been written to; 0 for an inference tensor, which does not count."""
+    return 0 if x.counter is None else x.counter.value
+
+
 def storage_of(TensorBase x not None):
     """The storage, for identity alone: the memory stays out of reach."""
     return x.storage_

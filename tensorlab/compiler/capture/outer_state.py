@@ -9,7 +9,7 @@ a difference is a side effect, and the call can't be replayed. What was followed
 import collections
 import types
 
-from .guard_check import MISSING, history_of, memory_layout_of
+from .guard_check import MISSING, history_of, memory_layout_of, writes_to
 from .kinds import (
     Unknown,
     attributes_of,
@@ -154,7 +154,7 @@ class OuterState:
             self.reach(value, source_of(key), thing.is_fixed)
 
     def reach_tensor(self, thing):
-        thing.copy = history_of(thing.value), memory_layout_of(thing.value)
+        thing.copy = history_of(thing.value), memory_layout_of(thing.value), writes_to(thing.value)
         gradient = thing.copy[0][2]
         source = Source("gradient", thing.source, None, f"{thing.source.text}.grad")
         self.reach(gradient, source)

@@ -17,12 +17,12 @@ from tensorlab._core.placement import get_meta_by_default
 from tensorlab._core.recording import has_released
 from tensorlab._core.settings_number import get_settings_number
 from tensorlab._tensor import Tensor
-from tensorlab.nn.hooks import ALL, Hooked
+from tensorlab.nn.hooks import Hooked
 from tensorlab.nn.module import Module
 from tensorlab.optim.optimizer import ALL_AFTER, ALL_BEFORE
 from tensorlab.random import default_generator
 
-from .guard_check import history_of, is_packing, memory_layout_of, storage_of
+from .guard_check import history_of, is_packing, memory_layout_of, storage_of, writes_to
 from .guards import Guards
 from .observer import Observer, place_of_store, user_frame
 from .outer_state import OuterState
@@ -124,7 +124,7 @@ class Recording:
             self.conclude(
                 "leaves another grad mode, default dtype or device, mode or setting behind than it found"
             )
-        self.grad_enabled = before[0]
+        self.grad_enabled, self.inference = before[:2]
         return result
 
     def reach_roots(self):
@@ -174,6 +174,9 @@ class Recording:
         graph, inputs, nodes = build(calls, result, changed, self.source_of)
         grads = [(nodes[id(x)], None if grad is None else nodes[id(grad)]) for x, grad in changed]
         self.check_histories(calls, result)
+        self.check_made(result)
+        for x, _, node in inputs:
+            node.meta["writes"] = writes_to(x) - self.state.things[id(x)].copy[2]
         trace = Trace(
             graph,
             [source for _, source, _ in inputs],
@@ -211,7 +214,7 @@ class Recording:
         for thing in self.state.things.values():
             if thing.kind != "tensor":
                 continue
-            (wants, node, gradient, base_node, hooks), layout = thing.copy
+            (wants, node, gradient, base_node, hooks), layout, _ = thing.copy
             now = history_of(thing.value)
             if (wants, node, base_node, hooks) != (now[0], now[1], now[3], now[4]):
                 reason = f"changes what autograd knows of {thing.source.text}"
@@ -241,12 +244,29 @@ class Recording:
             raise CannotTrace(
                 "makes a tensor that requires grad, and returns a tensor that requires grad"
             )
+        if not self.grad_enabled and any(history_of(x)[1] is not None for x in wanted):
+            raise CannotTrace("enables grad mode, and returns a tensor with a history")
         self.is_spent = bool(wanted)
         for x in wanted:
             self.is_spent &= self.check_history(x, set(known))
         tensors = [thing for thing in self.state.things.values() if thing.kind == "tensor"]
         if self.state.names & {"backward", "grad"} and any(thing.copy[0][4] for thing in tensors):
             raise CannotTrace("may run backward to a tensor that has hooks")
+
+    def check_made(self, result):
+        """Refuse what a replay would not make: tensors with attributes, of another class, or of another mode."""
+        outside = {
+            id(storage_of(x.value)) for x in self.state.things.values() if x.kind == "tensor"
+        }
+        for x in tensors_in(result):
+            if id(x) in self.state.things:
+                continue
+            if type(x) is not Tensor:
+                raise CannotTrace(f"returns a {type(x).__name__} that it makes")
+            if x.__dict__:
+                raise CannotTrace(f"sets attributes of what it returns: {', '.join(x.__dict__)}")
+            if id(storage_of(x)) not in outside and x.is_inference() != self.inference:
+                raise CannotTrace("returns a tensor that it makes in another inference mode")
 
     def check_history(self, x, seen):
         """Refuse a result with a history that ops did not make; returns whether backward has been there.
@@ -302,7 +322,7 @@ def why_not_now():
         return "runs under saved_tensors_hooks"
     if is_anomaly_enabled():
         return "runs in anomaly mode, which tells the lines of the program"
-    if Hooked._is_hooked or any(ALL.values()):
+    if Hooked._is_hooked:
         return "runs while hooks are registered for all modules"
     if ALL_BEFORE or ALL_AFTER:
         return "runs while hooks are registered for all optimizers"

@@ -11,7 +11,7 @@ from tensorlab.fx import Graph, Node
 from tensorlab.ops.creation import empty_strided
 from tensorlab.random import default_generator
 
-from .guard_check import same_value
+from .guard_check import same_value, writes_to
 
 __all__ = ["CannotTrace", "NamedResult", "RecordedCall", "Refusal", "Trace", "build"]
 
@@ -219,7 +219,9 @@ class Builder:
     def output_of(self, value, seen):
         """What is returned, with Nodes in the places of tensors."""
         if isinstance(value, TensorBase):
-            return self.nodes[id(value)]
+            node = self.nodes[id(value)]
+            node.meta["writes_in_the_end"] = writes_to(value)
+            return node
         kind = type(value)
         if (
             value is None

@@ -242,7 +242,36 @@ class Functionalizer:
         structure = map_nodes(self.returned, lambda _: Slot(next(positions)))
         writes = [(one.origin, self.final(one)) for one in self.owners() if one.version > 0]
         self.graph.output((*made, *(node for _, node in writes)))
-        return Functional(self.graph, len(made), writes, structure, results, self.lost_history)
+        versions = {
+            one.index: node.meta["writes_in_the_end"]
+            for node, one in zip(nodes, results, strict=True)
+            if one.kind == "made" and node.meta.get("writes_in_the_end")
+        }
+        return Functional(
+            self.graph,
+            len(made),
+            writes,
+            structure,
+            results,
+            self.lost_history,
+            self.writes_left_out(writes),
+            tuple(versions.items()),
+        )
+
+    def writes_left_out(self, writes):
+        """(number of a placeholder, how often the program has written to it more than the graph will)."""
+        made = [i for i, _ in writes]
+        made += [
+            self.inputs.index(one)
+            for node in self.graph.nodes
+            if is_write(node)
+            for one in nodes_of(node.args)
+            if one in self.inputs
+        ]
+        counts = [
+            (i, one.meta.get("writes", 0) - made.count(i)) for i, one in enumerate(self.inputs)
+        ]
+        return tuple([(i, count) for i, count in counts if count > 0])
 
     def final(self, memory):
         """The value that an input has in the end; without a history if it was written without one."""

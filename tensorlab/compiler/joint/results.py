@@ -6,7 +6,7 @@ from typing import NamedTuple
 from tensorlab._core.modes import is_grad_enabled
 from tensorlab.autograd.grad_mode import set_grad_enabled
 from tensorlab.compiler.capture.trace import NamedResult
-from tensorlab.compiler.joint.write_back import write_back
+from tensorlab.compiler.joint.write_back import count_writes, write_back
 from tensorlab.fx.graph import Graph
 
 
@@ -40,6 +40,8 @@ class Functional:
     results : list of Result, by the position of the Slot; one object twice: one tensor twice
     lost_history : list of Node, calls that read a tensor whose history a write without grad mode
         has not changed
+    left_out : tuple of (number of a placeholder, int): writes of the program that are not made one by one
+    made_versions : tuple of (number of a result, int): writes that have gone into it already
     """
 
     graph: Graph
@@ -48,6 +50,8 @@ class Functional:
     structure: object
     results: list
     lost_history: list
+    left_out: tuple = ()
+    made_versions: tuple = ()
 
     @property
     def written(self):
@@ -72,7 +76,10 @@ class Functional:
         inputs : list of Tensors, one for each placeholder
         outputs : what the graph has returned for them
         """
-        write_back(list(inputs), list(outputs), self.written)
+        inputs, outputs = list(inputs), list(outputs)
+        count_writes(inputs, self.left_out)
+        count_writes(outputs, self.made_versions)
+        write_back(inputs, outputs, self.written)
         found = {id(one): remake(one, inputs, outputs) for one in self.results}
         return rebuilt(self.structure, Slot, lambda one: found[id(self.results[one.position])])
 

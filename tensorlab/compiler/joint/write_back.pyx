@@ -17,6 +17,20 @@ def write_back(list inputs not None, list outputs not None, tuple places not Non
     write_all(inputs, outputs, places)
 
 
+def count_writes(list tensors not None, tuple counts not None):
+    """Add writes that a replay leaves out to the versions of tensors; `counts`: pairs of a position and a number."""
+    add_writes(tensors, counts)
+
+
+cdef int add_writes(list tensors, tuple counts) except -1:
+    cdef TensorBase x
+    for i, count in counts:
+        x = <TensorBase?>tensors[i]
+        if x.counter is not None:
+            x.counter.value += <unsigned long>count
+    return 0
+
+
 cdef int write_all(list inputs, list outputs, tuple places) except -1:
     cdef bint grad_mode
     cdef int i = <int>(len(outputs) - len(places)), place
