@@ -34,6 +34,7 @@ from tensorlab._core.placement cimport is_meta_by_default
 from tensorlab._core.settings_number cimport settings_number
 from tensorlab._core.tensor cimport TensorBase, is_meta, offset_of
 
+from _abc import get_cache_token
 from tensorlab._core.device import device as device_class
 from tensorlab._core.tensor import Size
 
@@ -234,6 +235,7 @@ cdef class GuardCheck(Matcher):
     cdef Trusted* trusted
     cdef list trusted_values        # for each: what `trust` was given
     cdef int trusted_count
+    cdef public object registry     # the token of abc, if it counts
     cdef bint grad_mode, inference, meta_by_default
     cdef long settings              # the number of those of the process
     cdef int default_dtype
@@ -400,6 +402,9 @@ cdef class GuardCheck(Matcher):
             return False
         if not self.has_kept_trusted():
             self.failed = -5
+            return False
+        if self.registry is not None and get_cache_token() != self.registry:
+            self.failed = -6
             return False
         for i in range(self.record_count):
             if not self.holds(&self.records[i], args, kwargs, of_any_size):

@@ -17,6 +17,7 @@ WORDS = {
     -3: "two arguments are one object, or are no longer",
     -4: "tensors share their memory in another way",
     -5: "a function or a method of tensorlab is another one",
+    -6: "a class has been registered with an abstract class",
 }
 
 
@@ -32,6 +33,8 @@ class Guards:
     gradients_matter : bool, whether `.grad` of tensors was read or written
     reads_offsets : bool, whether an op was told where in its storage a tensor begins
     absence_matters : bool, whether code may have noticed that a name is missing
+    extra : records of what tensorlab's own Python read
+    registry : int or None, the token of `abc` if it counts which classes are registered with abstract ones
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class Guards:
         reads_offsets,
         absence_matters,
         extra=(),
+        registry=None,
     ):
         self.state = state
         self.gradients_matter, self.reads_offsets = gradients_matter, reads_offsets
@@ -90,6 +94,7 @@ class Guards:
             strangers,
         )
         self.checker.trust(list(self.trusted.values()))
+        self.checker.registry = registry
         if shares:
             self.checker.note_gaps([thing.value for thing in inputs])
         self.check, self.match = self.checker.check, self.checker.match
@@ -120,6 +125,8 @@ class Guards:
             elif not is_whole:
                 self.trusted[key] = owner, attributes, {**known[2], **values}, False
         self.checker.trust(list(self.trusted.values()))
+        if self.checker.registry is None:
+            self.checker.registry = other.checker.registry
 
     def is_resized(self, args, kwargs=None):
         """Whether nothing but sizes and strides of tensors is different now."""
@@ -451,7 +458,8 @@ def trusted_by(state):
         if is_of_tensorlab(module.__name__) and module not in seen:
             seen.add(module)
             scope = vars(module)
-            trust(scope, {name: scope[name] for name in state.names if name in scope})
+            names = scope if state.reads_all else state.names
+            trust(scope, {name: scope[name] for name in names if name in scope})
     return found
 
 

@@ -14,7 +14,15 @@ import sys
 import types
 
 from .guard_check import MISSING
-from .pure import DYNAMIC, is_library, is_pure, refusal_of_module, refusal_of_name
+from .pure import (
+    DYNAMIC,
+    is_library,
+    is_pure,
+    reads_attributes,
+    reads_by_name,
+    refusal_of_module,
+    refusal_of_name,
+)
 
 __all__ = ["Observer", "place_of_store", "user_frame"]
 
@@ -53,7 +61,7 @@ def user_frame(frame):
 
 @functools.lru_cache(maxsize=4096)
 def names_of(code):
-    """What code names: globals; modules that it imports, as (name, level); and whether it assigns attributes."""
+    """What code names: globals; modules that it imports, as (name, level); attributes; and whether it assigns any."""
     instructions = list(dis.get_instructions(code))
     scope = dict.fromkeys(one.argval for one in instructions if one.opname in GLOBAL_INSTRUCTIONS)
     modules = [
@@ -61,7 +69,12 @@ def names_of(code):
         for i, one in enumerate(instructions)
         if one.opname == "IMPORT_NAME"
     ]
-    return scope, modules, any(one.opname in ("STORE_ATTR", "DELETE_ATTR") for one in instructions)
+    attributes = list(code.co_names)
+    if any(one.opname == "MATCH_CLASS" for one in instructions):  # case Point(x=0)
+        names = [name for one in code.co_consts if isinstance(one, tuple) for name in one]
+        attributes += [name for name in names if isinstance(name, str)]
+    assigns = any(one.opname in ("STORE_ATTR", "DELETE_ATTR") for one in instructions)
+    return scope, modules, attributes, assigns
 
 
 STORES = {
@@ -99,6 +112,7 @@ class Observer:
         self.catches = False  # executed code may notice that something is missing
         self.modules = set()  # of tensorlab, whose code is executed
         self.code = []  # that is the user's
+        self.asks_abstract_classes = False  # isinstance, of which class is registered with which
         self.ignored = 0  # depth of calls that are taken for granted
 
     def __enter__(self):
@@ -165,6 +179,10 @@ class Observer:
                 self.read_dynamically(frame)
             self.state.name(code.co_names)
             self.state.execute(code)
+            if module == "abc":
+                self.asks_abstract_classes = True
+                if code.co_name == "register":
+                    self.refuse("registers a class with an abstract class", frame.f_back)
             return
         self.catches = self.catches or bool(code.co_exceptiontable)
         for name in code.co_names:
@@ -172,10 +190,14 @@ class Observer:
         self.strings += [one for one in code.co_consts if isinstance(one, str)]
         if self.state.reads_all:
             self.name_strings(frame)
-        if "__dict__" in code.co_names:
+        if "__dict__" in code.co_names or reads_by_name(code.co_names, is_hidden=False):
             self.read_dynamically(frame)
+        if reads_by_name(code.co_names, is_hidden=True):
+            self.state.note_hidden_reader()
+        if "sort" in code.co_names:
+            self.state.note_hidden_caller("list.sort")
         self.code.append(code)
-        scope, modules, assigns = names_of(code)
+        scope, modules, attributes, assigns = names_of(code)
         if assigns:
             self.state.assign()
         for name in scope:
@@ -183,7 +205,7 @@ class Observer:
                 self.state.read_global(frame.f_builtins, name)
         for name, level in modules:
             self.import_module(name, level, frame)
-        self.state.name(code.co_names)
+        self.state.name(attributes)
         self.state.execute(code)
 
     def check_name(self, name, frame):
@@ -214,15 +236,12 @@ class Observer:
             pass
         elif not is_pure(builtin):
             self.refuse(f"calls {name_of_builtin(builtin)}", frame)
-        elif builtin in DYNAMIC or (
-            builtin.__name__ == "format" and isinstance(builtin.__self__, str)
-        ):
+        elif reads_attributes(builtin, is_hidden=True):
             self.read_dynamically(frame)
 
     def read_dynamically(self, frame):
         """Attributes may be read that no code names."""
-        self.state.read_unnamed(only_registered=False)
-        self.state.assign()
+        self.state.read_dynamically()
         self.name_strings(frame)
 
     def name_strings(self, frame):

@@ -21,7 +21,7 @@ from .kinds import (
     kind_of,
     slots_of,
 )
-from .pure import is_higher_order, is_library, is_pure, refusal_of_module
+from .pure import is_higher_order, is_library, is_pure, reads_attributes, refusal_of_module
 from .sources import Source
 
 __all__ = ["OuterState", "Thing"]
@@ -117,6 +117,7 @@ class OuterState:
         self.assigns = False  # executed code assigns attributes
         self.own_globals = {}  # id of the globals of a module of tensorlab: (globals, {name: value})
         self.hidden_call = self.hidden_caller = None
+        self.hidden_reader = False  # a builtin is at hand that reads attributes by computed names
 
     # ------------------------------------------------------------ reaching objects
     def reach(self, value, source, is_fixed=True):
@@ -130,8 +131,8 @@ class OuterState:
             self.refuse(f"{source.text} is {error}")
             return None
         if kind in ("value", "constant"):
-            if kind == "constant" and is_higher_order(value):
-                self.hidden_caller = source.text
+            if kind == "constant":
+                self.reach_constant(value, source)
             return None
         is_fixed = is_fixed or is_always_fixed(value, kind)
         thing = self.things[id(value)] = Thing(value, source, kind, is_fixed and kind != "tensor")
@@ -140,6 +141,38 @@ class OuterState:
             return thing
         getattr(self, f"reach_{kind}")(thing)
         return thing
+
+    def reach_constant(self, value, source):
+        if is_higher_order(value):
+            self.note_hidden_caller(source.text)
+        self.note_reader(value)
+        if type(value) is types.MethodWrapperType:
+            owner = value.__self__
+            self.reach(owner, Source.constant(owner, f"{source.text}.__self__"))
+
+    def note_reader(self, value):
+        """Take note of a builtin that reads attributes by names which the code need not have."""
+        if reads_attributes(value, is_hidden=False):
+            self.read_dynamically()
+        elif reads_attributes(value, is_hidden=True):
+            self.note_hidden_reader()
+
+    def note_hidden_reader(self):
+        """Such a builtin is at hand: where another one may call it, that is not seen."""
+        self.hidden_reader = True
+        if self.hidden_caller:
+            self.read_dynamically()
+
+    def note_hidden_caller(self, text):
+        """A builtin that calls what it is given is at hand."""
+        self.hidden_caller = text
+        if self.hidden_reader:
+            self.read_dynamically()
+
+    def read_dynamically(self):
+        """Attributes may be read, and assigned, that no code names."""
+        self.read_unnamed(only_registered=False)
+        self.assign()
 
     def follow(self, thing, name, value, source):
         """Take note that an attribute or a global could be read."""
@@ -204,7 +237,7 @@ class OuterState:
             self.reach_part(thing, getattr(thing.value, name), name)
 
     def reach_partial(self, thing):
-        self.hidden_caller = thing.source.text
+        self.note_hidden_caller(thing.source.text)
         for name in ("func", "args", "keywords"):
             self.reach_part(thing, getattr(thing.value, name), name)
 
@@ -219,7 +252,8 @@ class OuterState:
     def reach_builtin(self, thing):
         owner = thing.value.__self__
         if is_higher_order(thing.value):
-            self.hidden_caller = thing.source.text
+            self.note_hidden_caller(thing.source.text)
+        self.note_reader(thing.value)
         if not is_pure(thing.value):
             self.hidden_call = thing.source.text
         if not isinstance(owner, (types.ModuleType, type)):

@@ -22,6 +22,8 @@ __all__ = [
     "is_higher_order",
     "is_library",
     "is_pure",
+    "reads_attributes",
+    "reads_by_name",
     "refusal_of_module",
     "refusal_of_name",
 ]
@@ -29,6 +31,16 @@ __all__ = [
 # ---------------------------------------------------------------- builtin functions
 # Functions that read or write attributes whose names are not in the code: all attributes then count as read.
 DYNAMIC = frozenset((getattr, hasattr, setattr, delattr, vars, dir))
+# Methods that do so in C. Calls of the first are not seen, so that code which names them counts as calling
+# them; those of the others are, unless a builtin makes them.
+_UNSEEN = frozenset(("__getattribute__", "__getattr__", "__get__", "__set__", "__delete__"))
+_READERS = frozenset(
+    ("format", "format_map", "__getstate__", "__reduce__", "__reduce_ex__", "__dir__")
+)
+_C_METHODS = (
+    *(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType),
+    types.MethodWrapperType,
+)
 
 _NAMES = """
     __build_class__ abs all any ascii bin callable chr divmod format hex isinstance issubclass iter len max min next
@@ -71,11 +83,28 @@ def is_pure(builtin):
     return builtin.__name__ in _METHODS.split() or not _OWNERS.isdisjoint(kind.__mro__)
 
 
+def reads_by_name(names, is_hidden):
+    """Do these names in code read attributes that it does not name? `is_hidden`: by calls that builtins may make."""
+    return not (_READERS if is_hidden else _UNSEEN).isdisjoint(names)
+
+
+def reads_attributes(value, is_hidden):
+    """The same of a function or method of C that code has at hand, under whatever name."""
+    if not isinstance(value, _C_METHODS):
+        return False
+    if is_hidden:
+        return value.__name__ in _READERS or (
+            type(value) is types.BuiltinFunctionType and value in DYNAMIC
+        )
+    return value.__name__ in _UNSEEN
+
+
 # Builtins that call what they are given. If that is a builtin, the observer does not see the call.
 _HIGHER_ORDER = frozenset(
     id(one)
     for one in (
         *(map, filter, sorted, min, max, iter, property, functools.reduce, functools.partial),
+        *(operator.call, types.MethodType, staticmethod, classmethod),
         *(collections.defaultdict, itertools.starmap, itertools.accumulate, itertools.takewhile),
         *(itertools.dropwhile, itertools.filterfalse, itertools.groupby),
     )

@@ -1,5 +1,6 @@
 """record: run a function once, really, and find out whether the same calls of ops can stand for the next run."""
 
+import abc
 import contextlib
 import gc
 import sys
@@ -150,6 +151,8 @@ class Recording:
     def outcome(self, result):
         """A Trace, or a Refusal."""
         state = self.state
+        if state.reads_all:
+            self.observer.name_strings(None)
         for reason, names in state.changes():
             self.conclude(reason, place_of_store(self.observer.code, names))
         for reason in state.hidden_reads():
@@ -198,6 +201,7 @@ class Recording:
             reads_offsets=any(call.op.name in OFFSET_OPS for call in calls),
             absence_matters=self.observer.catches or self.state.reads_all,
             extra=extra_records(self.observer.modules),
+            registry=abc.get_cache_token() if self.observer.asks_abstract_classes else None,
         )
         return trace
 
