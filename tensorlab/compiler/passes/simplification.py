@@ -69,18 +69,15 @@ def copy_of_same_form(make, x, *_):
 def copy_over(make, x, source):
     if same_form(x.meta["val"], source.meta["val"]):
         return source
-    if x.meta["val"].shape == source.meta["val"].shape:
-        return make.op("to_copy", source, x.meta["val"].dtype, None, None)
-    return None
+    return make.op("to_copy", source, x.meta["val"].dtype, None, None)  # unless it is broadcast
 
 
-@rule("to_copy", reason="a floating type goes into a wider one and back without rounding")
+@rule("to_copy", reason="numbers of any type go into a wider floating type and back without rounding")
 def there_and_back(make, x, dtype, *_):
     if not called(x, "to_copy"):
         return None
     narrow, wide = x.args[0].meta["val"].dtype, x.meta["val"].dtype
-    both = narrow.is_floating_point and wide.is_floating_point
-    return x.args[0] if both and wide.itemsize > narrow.itemsize else None
+    return x.args[0] if wide.is_floating_point and wide.itemsize > narrow.itemsize else None
 
 
 @rule("with_edges", reason="it is x; the others matter to autograd alone")
@@ -90,4 +87,4 @@ def without_edges(make, x, *_):
 
 @rule("sum_to_size", reason="a sum over no dimension")
 def sum_of_nothing(make, x, size):
-    return x if tuple(size) == tuple(x.meta["val"].shape) else None
+    return x  # the Rewriter takes it if it has the form of the sum
