@@ -197,6 +197,27 @@ def test_the_value_is_computed_once_in_a_cache():
             assert len(calls) == 2
 
 
+def test_a_cache_keeps_layers_and_names_apart():
+    one, other = (register(nn.Linear(2, 2), "weight", Twice()) for _ in range(2))
+    register(one, "bias", Twice())
+    with nn.utils.parametrize.cached():
+        for layer in (one, other, one):
+            assert tensorlab.equal(layer.weight, 2 * layer.parametrizations.weight.original)
+        assert tensorlab.equal(one.bias, 2 * one.parametrizations.bias.original)
+        assert one.weight is not other.weight
+        assert one.weight is one.weight
+
+
+def test_a_cache_does_not_take_a_new_layer_for_one_that_is_gone():
+    with nn.utils.parametrize.cached():
+        for value in range(20):
+            layer = register(nn.Linear(2, 2), "weight", Twice())
+            with tensorlab.no_grad():
+                layer.parametrizations.weight.original.fill_(value)
+            assert layer.weight[0, 0] == 2 * value
+            del layer
+
+
 def test_copies_are_independent_and_pickling_is_refused():
     layer = nn.utils.parametrizations.weight_norm(nn.Linear(2, 3))
     twin = copy.deepcopy(layer)
