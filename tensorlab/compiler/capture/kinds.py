@@ -170,7 +170,9 @@ def attributes_of(cls):
     return found
 
 
-_copies = weakref.WeakKeyDictionary()  # class: what `copy_of_class` gave last
+_copies: weakref.WeakKeyDictionary = (
+    weakref.WeakKeyDictionary()
+)  # class: what `copy_of_class` gave last
 
 
 def copy_of_class(cls):

@@ -16,6 +16,7 @@ import types
 from .guard_check import MISSING
 from .pure import (
     DYNAMIC,
+    SETTING,
     is_library,
     is_pure,
     reads_attributes,
@@ -160,6 +161,10 @@ class Observer:
         reason = refusal_of_module(module)
         if reason is not None:
             self.refuse(reason, frame)
+        if (
+            refusal_of_name(frame.f_code.co_name) == SETTING
+        ):  # by whatever name the program knows it
+            self.check_name(frame.f_code.co_name, frame)
         if "__dict__" in frame.f_code.co_names:
             self.state.read_unnamed(only_registered=True)
         self.state.name(frame.f_code.co_names)

@@ -19,6 +19,7 @@ import typing
 __all__ = [
     "DYNAMIC",
     "PURE_TYPES",
+    "SETTING",
     "is_higher_order",
     "is_library",
     "is_pure",
@@ -170,6 +171,7 @@ def is_library(module):
 
 
 # ---------------------------------------------------------------- names
+SETTING = "reads or changes a setting"
 _REASONS = {
     "gets at objects that guards cannot follow": """
         __globals__ __closure__ __code__ __defaults__ __kwdefaults__ __builtins__ __subclasses__ __traceback__
@@ -184,7 +186,7 @@ _REASONS = {
     "reads or changes the state of a generator": """
         manual_seed seed initial_seed get_state set_state get_rng_state set_rng_state fork_rng
         """,
-    "reads or changes a setting": """
+    SETTING: """
         set_default_dtype set_default_device set_num_threads get_num_threads set_printoptions backends
         is_multithreading_enabled set_multithreading_enabled
         """,

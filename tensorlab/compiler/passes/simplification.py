@@ -72,7 +72,9 @@ def copy_over(make, x, source):
     return make.op("to_copy", source, x.meta["val"].dtype, None, None)  # unless it is broadcast
 
 
-@rule("to_copy", reason="numbers of any type go into a wider floating type and back without rounding")
+@rule(
+    "to_copy", reason="numbers of any type go into a wider floating type and back without rounding"
+)
 def there_and_back(make, x, dtype, *_):
     if not called(x, "to_copy"):
         return None

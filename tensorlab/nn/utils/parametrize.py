@@ -244,7 +244,10 @@ def value_of(name):
             return functions()
         key = id(self), name
         if key not in Cache.values:
-            Cache.values[key] = self, functions()  # with the module, whose id is then no other one's
+            Cache.values[key] = (
+                self,
+                functions(),
+            )  # with the module, whose id is then no other one's
         return Cache.values[key][1]
 
     return property(get)

@@ -51,6 +51,7 @@ def anomaly():
 
 
 asks_for_threads, asks_for_anomaly = torch.get_num_threads, torch.is_anomaly_enabled
+asks_for_the_engine = is_multithreading_enabled
 
 # what a program reads, and a context in which it reads something else
 READS = {
@@ -89,6 +90,10 @@ READS = {
     ),
     "threads of the engine": (
         lambda: is_multithreading_enabled(),
+        lambda: set_multithreading_enabled(False),
+    ),
+    "threads of the engine, by another name": (
+        lambda: asks_for_the_engine(),
         lambda: set_multithreading_enabled(False),
     ),
     "print options": (
