@@ -123,7 +123,7 @@ class Recording:
             _thread.recording = None
         if modes() != before:
             self.conclude(
-                "leaves another grad mode, default dtype or device, mode or setting behind than it found"
+                "leaves another grad mode, default dtype, mode or setting behind than it found"
             )
         self.grad_enabled, self.inference = before[:2]
         return result
