@@ -92,7 +92,7 @@ class Compiled:
     # ------------------------------------------------------------ a recording
     def record(self, args, kwargs, unseen):
         """Run the Python, and keep what it did for later calls."""
-        if len(self.refusals) >= REFUSALS:
+        if sum(not one.is_passing for one in self.refusals) >= REFUSALS:
             return self.replay.miss(args, kwargs)
         resized = unseen is None and self.is_resized(args, kwargs)
         what = self.keeps_changing(unseen, resized)
@@ -147,7 +147,8 @@ class Compiled:
         """Note why a call can't be recorded. A reason that comes again will not go away: it is told, once."""
         comes_again = any(one.reason == refusal.reason for one in self.refusals)
         modules, refusal = refusal.modules, refusal._replace(modules=())
-        self.refusals.append(refusal)
+        if not (comes_again and refusal.is_passing):
+            self.refusals.append(refusal)
         log("breaks", f"{self.name}: {refusal}")
         if comes_again or not refusal.reason.startswith("changes"):
             if self.fullgraph:

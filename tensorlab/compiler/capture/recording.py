@@ -306,7 +306,7 @@ def record(function, args=(), kwargs=None):
     reason = why_not_now()
     if reason is not None:
         place = place_of(user_frame(sys._getframe(1)))
-        return function(*args, **kwargs), Refusal(reason, *place[:2])
+        return function(*args, **kwargs), Refusal(reason, *place[:2], is_passing=True)
     recording = Recording(function, args, kwargs)
     result = recording.run()
     return result, recording.outcome(result)
@@ -326,6 +326,8 @@ def why_not_now():
         return "runs under saved_tensors_hooks"
     if is_anomaly_enabled():
         return "runs in anomaly mode, which tells the lines of the program"
+    if get_meta_by_default():
+        return "runs where tensors are made on meta unless it says otherwise"
     if Hooked._is_hooked:
         return "runs while hooks are registered for all modules"
     if ALL_BEFORE or ALL_AFTER:

@@ -190,6 +190,20 @@ def test_in_anomaly_mode_the_line_of_the_program_is_told():
         compiled(x).backward()
 
 
+@pytest.mark.filterwarnings("ignore:compile")
+@pytest.mark.parametrize("change", [anomaly, lambda: torch.device("meta")])
+def test_calls_under_a_setting_that_refuses_do_not_count_for_those_after_it(change):
+    compiled = torch.compile(lambda x: x * 2)
+    x = torch.ones(3)
+    with change():
+        for _ in range(10):
+            compiled(x)
+    assert len(compiled.compiled.refusals) == 1
+    for _ in range(3):
+        compiled(x)
+    assert compiled.compiled.counts == {"replayed": 2, "recorded": 1, "as Python": 10}
+
+
 # ------------------------------------------------------------------------------------------------ every setter is known
 # Those that `get_settings_number` hears of, each with two calls that set different things.
 NUMBERED = {
