@@ -20,6 +20,8 @@ cdef class Generator:
     cdef int left                       # words not yet delivered; 0 also right after seeding
     cdef bint has_spare                 # normals come in pairs; the second one waits here
     cdef double spare
+    cdef const void* drawer             # stands for the thread that drew last
+    cdef unsigned long handovers        # how often another thread has drawn than the one before, or has set the state
     cdef int reseed(self, uint64_t seed) except -1
 
 cdef struct Place:                      # in a stream: what `draw` changes
@@ -27,9 +29,12 @@ cdef struct Place:                      # in a stream: what `draw` changes
     int next, left
     bint has_spare
     double spare
+    unsigned long handovers
 
 cdef void note_place(Generator generator, Place* place) noexcept
 cdef void return_to(Generator generator, const Place* place) noexcept
+cdef void note_own_place(Generator generator, Place* place) noexcept
+cdef void take_back_own(Generator generator, const Place* place) noexcept
 
 cpdef Generator default_generator()
 cdef Generator generator_or_default(object given, str where)

@@ -142,6 +142,7 @@ cdef class Generator:
 
     cdef int reseed(self, uint64_t seed) except -1:
         """Start again. Like PyTorch, the sequence uses the low 32 bits of the seed."""
+        self.handovers += 1
         self.seed_ = seed
         seed_words(self.words, <uint32_t>seed)
         self.next = 0
@@ -228,6 +229,7 @@ cdef class Generator:
         if not is_valid(&saved):
             raise GeneratorError("set_state: these bytes are no state of a generator; "
                                  "give what get_state() returned")
+        self.handovers += 1
         self.seed_ = saved.seed
         self.next = <int>saved.next
         self.left = saved.left - 1
@@ -268,6 +270,19 @@ cdef void return_to(Generator generator, const Place* place) noexcept:
     generator.has_spare, generator.spare = place.has_spare, place.spare
 
 
+cdef void note_own_place(Generator generator, Place* place) noexcept:
+    """Write down where this thread begins to draw what it may have to take back."""
+    take_over(generator)
+    note_place(generator, place)
+    place.handovers = generator.handovers
+
+
+cdef void take_back_own(Generator generator, const Place* place) noexcept:
+    """Take a stream back, unless another thread has drawn meanwhile: its numbers would come again."""
+    if generator.handovers == place.handovers:
+        return_to(generator, place)
+
+
 cdef bytes state_of(Generator self):
     """The state as PyTorch lays it out."""
     cdef SavedState saved
@@ -302,6 +317,7 @@ cdef extern from *:
     #define TL_THREAD __thread
     #endif
     static TL_THREAD PyObject *tl_aside = NULL;
+    static const void *tl_this_thread(void) { return &tl_aside; }
     static PyObject *tl_swap_aside(PyObject *generator) {
         PyObject *before = tl_aside;
         tl_aside = generator;
@@ -310,6 +326,14 @@ cdef extern from *:
     """
     PyObject* aside "tl_aside"                  # what this thread draws from instead of the default; borrowed
     PyObject* swap_aside "tl_swap_aside"(PyObject* generator) noexcept
+    const void* this_thread "tl_this_thread"() noexcept
+
+
+cdef inline void take_over(Generator generator) noexcept:
+    """This thread is about to draw."""
+    if generator.drawer != this_thread():
+        generator.drawer = this_thread()
+        generator.handovers += 1
 
 
 cdef class DrawingAside:
@@ -336,9 +360,13 @@ cdef class DrawingAside:
 
 cdef Generator generator_or_default(object given, str where):
     """The `generator` argument of the op named `where`: None asks for the default."""
+    cdef Generator generator
     if given is None:
-        return THE_DEFAULT if aside == NULL else <Generator>aside
+        generator = THE_DEFAULT if aside == NULL else <Generator>aside
+        take_over(generator)
+        return generator
     if isinstance(given, Generator):
+        take_over(<Generator>given)
         return <Generator>given
     raise TypeError(f"{where}: generator is a {type(given).__name__}; "
                     f"give a tensorlab.Generator or None")

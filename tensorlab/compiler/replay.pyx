@@ -8,7 +8,7 @@ cimport cython
 from tensorlab._core.layers import entered_layers
 
 from tensorlab._core.modes cimport active_layers
-from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
+from tensorlab._core.random cimport Generator, Place, default_generator, note_own_place, take_back_own
 from tensorlab.compiler.capture.guard_check cimport Matcher
 from tensorlab.compiler.compiled_node cimport Differentiation, run_forward
 from tensorlab.compiler.joint.write_back cimport add_writes, write_all
@@ -138,12 +138,12 @@ cdef class Replay:
                 self.entries.insert(0, self.entries.pop(i - 1))
             if entry.draws_random:
                 generator = default_generator()
-                note_place(generator, &place)
+                note_own_place(generator, &place)
             try:
                 outputs = entry.compute(inputs)
             except Exception as error:      # nothing has been written
                 if entry.draws_random:
-                    return_to(generator, &place)
+                    take_back_own(generator, &place)
                 if not isinstance(error, Unseen):
                     return self.compiled.failed(args, kwargs, error)
                 if unseen is None:

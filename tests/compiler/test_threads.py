@@ -1,5 +1,6 @@
 """Recordings are made while other threads go on: their random numbers are neither repeated nor lost."""
 
+import sys
 import threading
 
 import pytest
@@ -73,3 +74,44 @@ def test_second_derivatives_draw_aside():
         assert torch.allclose(grad, 3 * kept**3 * x**2)
         (second,) = torch.autograd.grad(grad.sum(), x)
         assert torch.allclose(second, 6 * kept**3 * x)
+
+
+@pytest.mark.filterwarnings("ignore:compile")
+def test_a_replay_that_is_taken_back_takes_back_no_numbers_of_another_thread():
+    @torch.compile
+    def program(x, n):
+        y = torch.rand(4)
+        z = (x.tanh() * 2).sin().exp() + x
+        return z * 2 if n.item() > 1e9 else z + y[0]
+
+    drawn, is_done = [], threading.Event()
+
+    def draw():
+        while not is_done.is_set():
+            drawn.append(torch.rand((), dtype=torch.float64).item())
+
+    x, interval = torch.ones(200_000), sys.getswitchinterval()
+    other = threading.Thread(target=draw)
+    sys.setswitchinterval(1e-5)
+    other.start()
+    try:
+        for i in range(100):  # each meets a value that no recording has seen
+            program(x, torch.tensor(float(i)))
+    finally:
+        is_done.set()
+        other.join()
+        sys.setswitchinterval(interval)
+    assert len(drawn) == len(set(drawn)) > 100
+
+
+def test_a_replay_that_is_taken_back_draws_the_same_again():
+    def program(x):
+        y = torch.rand(4)
+        return y * 2 if x.item() > 1 else y * 3
+
+    compiled = torch.compile(program)
+    torch.manual_seed(3)
+    expected = [program(torch.tensor(value)) for value in (0.0, 2.0, 1.5, -1.0)]
+    torch.manual_seed(3)
+    found = [compiled(torch.tensor(value)) for value in (0.0, 2.0, 1.5, -1.0)]
+    assert all(torch.equal(one, other) for one, other in zip(found, expected, strict=True))

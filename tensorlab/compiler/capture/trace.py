@@ -23,7 +23,9 @@ class Refusal(NamedTuple):
     file: str
     line: int
     modules: tuple = ()  # of nn, that the call may have called, but for parts of others
-    is_passing: bool = False  # whether it is the moment of the call that does not suit, and not the call
+    is_passing: bool = (
+        False  # whether it is the moment of the call that does not suit, and not the call
+    )
 
     def __str__(self):
         return f"{self.file}:{self.line}: the function {self.reason}"
