@@ -113,7 +113,8 @@ FAMILIES = {
     "passes": ("compiler/cannot_compile.py compiler/joint/*.py compiler/passes/*.py",
                ["tests/compiler/joint", "tests/compiler/passes"]),
     "compile": ("compiler/[abelmopr]*.py compiler/frontend.py compiler/tree.py compiler/*.pyx", ["tests/compiler"]),
-    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx", ["tests/compiler/capture"]),
+    "capture": ("compiler/capture/*.py compiler/capture/guard_check.pyx _core/settings_number.pyx",
+                ["tests/compiler/capture"]),
     "data": ("utils/data/*.py utils/checkpoint.py utils/recomputing.py", ["tests/utils", "tests/test_missing.py"]),
 }  # fmt: skip
 PER_FILE = 12  # mutants share the build of their file

@@ -12,6 +12,7 @@ cimport cython
 import os
 
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF, Py_XINCREF
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
@@ -318,14 +319,10 @@ cdef extern from *:
     #endif
     static TL_THREAD PyObject *tl_aside = NULL;
     static const void *tl_this_thread(void) { return &tl_aside; }
-    static PyObject *tl_swap_aside(PyObject *generator) {
-        PyObject *before = tl_aside;
-        tl_aside = generator;
-        return before;
-    }
+    static void tl_set_aside(PyObject *generator) { tl_aside = generator; }
     """
-    PyObject* aside "tl_aside"                  # what this thread draws from instead of the default; borrowed
-    PyObject* swap_aside "tl_swap_aside"(PyObject* generator) noexcept
+    PyObject* aside "tl_aside"                  # what this thread draws from instead of the default; a reference, or NULL
+    void set_aside "tl_set_aside"(PyObject* generator) noexcept
     const void* this_thread "tl_this_thread"() noexcept
 
 
@@ -336,6 +333,19 @@ cdef inline void take_over(Generator generator) noexcept:
         generator.handovers += 1
 
 
+cdef Generator swap_aside(Generator generator):
+    """Let this thread draw from another generator instead of the default, or from that again (None); return the one before."""
+    cdef PyObject* before = aside
+    cdef Generator result = <Generator>before if before != NULL else None
+    Py_XINCREF(<PyObject*>generator if generator is not None else NULL)
+    set_aside(<PyObject*>generator if generator is not None else NULL)
+    Py_XDECREF(before)
+    return result
+
+
+@cython.final
+@cython.binding(False)
+@cython.auto_pickle(False)
 cdef class DrawingAside:
     """Within the block, ops of this thread that are given no generator draw from another one than the default.
 
@@ -345,14 +355,13 @@ cdef class DrawingAside:
     ----------
     generator : Generator; unless given, a copy of the one that would be drawn from
     """
-    cdef Generator generator
-    cdef PyObject* before
+    cdef Generator generator, before
 
-    def __init__(self, Generator generator=None):
+    def __cinit__(self, Generator generator=None):
         self.generator = generator_or_default(None, "").clone_state() if generator is None else generator
 
     def __enter__(self):
-        self.before = swap_aside(<PyObject*>self.generator)
+        self.before = swap_aside(self.generator)
 
     def __exit__(self, *exception):
         swap_aside(self.before)
