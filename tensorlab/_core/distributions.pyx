@@ -11,13 +11,13 @@
 
 Equal results after equal seeds need the same sequence (random.pyx) *and* the same recipes, down to
 the rounding. These are PyTorch's, and where its compiled code rounds a product and a sum once, so
-does the `fma` here. All fills are equal to the bit but for float normals in blocks, where the last
-bit depends on log, sin and cos (within 1e-6).
+does the `fma` here. All fills are equal to the bit. That takes the logarithm, sine and cosine of the
+Cephes library for float normals in blocks, for those are the ones whose last bits PyTorch has.
 
 Left out: some older PyTorch releases drew `bernoulli_` and `exponential_` from Intel's MKL on Intel
 processors. It gave wrong distributions (pytorch issue 132395), and 2.13 does not contain it.
 
-Source: Box and Muller 1958 (normals). The recipes were worked out from PyTorch 2.13's headers and
+Source: Box and Muller 1958 (normals); Moshier's Cephes library, logf and sinf. The recipes were worked out from PyTorch 2.13's headers and
 results.
 """
 from libc.math cimport (
@@ -29,8 +29,8 @@ cimport tensorlab._core.c_math as c_math
 from tensorlab._core.random cimport draw, draw_word
 
 cdef extern from "tl_math.h" nogil:
-    float tl_logf(float x)
-    float tl_sin_nearf(float x, uint32_t quarter_turns)
+    uint32_t tl_bits_of_float(float x)
+    float tl_float_of_bits(uint32_t bits)
 
 cdef enum:
     CHUNK = 512                 # words drawn at a time: 2 KiB, which stay in the first-level cache
@@ -89,6 +89,46 @@ cdef void fill_uniform(real* out, ssize n, Generator generator, double low,
 
 
 # ---------------------------------------------------------------- normal
+cdef inline float cephes_log(float x) noexcept nogil:
+    """Logarithm of a positive normal number, as log(m) + e * log(2) with m from sqrt(1/2) to sqrt(2)."""
+    cdef uint32_t bits = tl_bits_of_float(x)
+    cdef float m = tl_float_of_bits((bits & 0x7fffff) | 0x3f000000)         # in [1/2, 1)
+    cdef float e = <float>(<int>(bits >> 23) - 126), t, square, y
+    t = m + m - <float>1.0 if m < <float>0.70710678 else m - <float>1.0     # m - 1, both exact
+    e = e - <float>1.0 if m < <float>0.70710678 else e
+    square = t * t
+    y = fmaf(<float>7.0376836292e-2, t, <float>-1.1514610310e-1)
+    y = fmaf(y, t, <float>1.1676998740e-1)
+    y = fmaf(y, t, <float>-1.2420140846e-1)
+    y = fmaf(y, t, <float>1.4249322787e-1)
+    y = fmaf(y, t, <float>-1.6668057665e-1)
+    y = fmaf(y, t, <float>2.0000714765e-1)
+    y = fmaf(y, t, <float>-2.4999993993e-1)
+    y = fmaf(y, t, <float>3.3333331174e-1)
+    # log(2) in two parts: the second has few bits, so that e times it is exact
+    y = fmaf(y * t, square, e * <float>-2.12194440e-4) - <float>0.5 * square
+    return fmaf(e, <float>0.693359375, t + y)
+
+
+cdef inline float cephes_sin(float x, int quarter_turns) noexcept nogil:
+    """Sine of x + quarter_turns * pi / 2 for 0 <= x < 8192, from the multiple of pi / 2 that is nearest to x."""
+    cdef int nearest = (<int>(x * <float>1.27323954473516) + 1) & ~1        # in eighths of a turn
+    cdef float k = <float>nearest, r, square, sine, cosine, y
+    r = fmaf(k, <float>-0.78515625, x)                                      # pi / 4 in three parts
+    r = fmaf(k, <float>-2.4187564849853515625e-4, r)
+    r = fmaf(k, <float>-3.77489497744594108e-8, r)
+    square = r * r
+    sine = fmaf(<float>-1.9515295891e-4, square, <float>8.3321608736e-3)
+    sine = fmaf(sine, square, <float>-1.6666654611e-1)
+    sine = fmaf(sine * square, r, r)
+    cosine = fmaf(<float>2.443315711809948e-5, square, <float>-1.388731625493765e-3)
+    cosine = fmaf(cosine, square, <float>4.166664568298827e-2)
+    cosine = fmaf(cosine * square, square, <float>-0.5 * square) + <float>1.0
+    quarter_turns += nearest >> 1
+    y = cosine if quarter_turns & 1 else sine
+    return -y if quarter_turns & 2 else y
+
+
 cdef void box_muller(real* out, ssize n, real mean, real std) noexcept nogil:
     """Turn uniforms into normals in blocks of 16: 8 radii and 8 angles become 8 x and 8 y."""
     cdef real radius, angle
@@ -96,11 +136,11 @@ cdef void box_muller(real* out, ssize n, real mean, real std) noexcept nogil:
     while n > 0:
         for i in range(8):
             if real is float:
-                radius = sqrtf(<float>-2.0 * tl_logf(<float>1.0 - out[i]))
+                radius = sqrtf(<float>-2.0 * cephes_log(<float>1.0 - out[i]))
                 angle = <float>(2 * M_PI) * out[i + 8]
                 # one quarter turn on, the sine is the cosine
-                out[i] = fmaf(radius * tl_sin_nearf(angle, 1), std, mean)
-                out[i + 8] = fmaf(radius * tl_sin_nearf(angle, 0), std, mean)
+                out[i] = fmaf(radius * cephes_sin(angle, 1), std, mean)
+                out[i + 8] = fmaf(radius * cephes_sin(angle, 0), std, mean)
             else:
                 radius = sqrt(-2 * log(1 - out[i]))
                 angle = 2 * M_PI * out[i + 8]
