@@ -5,9 +5,6 @@ import math
 import warnings
 
 from tensorlab.errors import ShapeError
-from tensorlab.ops.creation import ones
-from tensorlab.ops.joining import stack
-from tensorlab.ops.meshgrid import meshgrid
 from tensorlab.ops.pointwise.selection import where
 from tensorlab.ops.ranges import linspace
 
@@ -62,14 +59,18 @@ def affine_grid(theta, size, align_corners=None):
         )
     if min(size) <= 0:
         raise ValueError(f"affine_grid: size is {tuple(size)}; expected numbers above 0")
-    lines = []
-    for n in reversed(size[2:]):  # x first
+    # half types are calculated in float32 and rounded once
+    rows = theta.float() if theta.itemsize == 2 else theta
+    rows = rows.reshape(theta.size(0), *[1] * axes, axes, axes + 1)
+    grid = None
+    for k, n in enumerate(reversed(size[2:])):  # x first
         line = linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)
-        lines.append(line if align_corners and n > 1 else line * ((n - 1) / n))
-    planes = meshgrid(*reversed(lines), indexing="ij")[::-1]
-    places = stack([*planes, ones(planes[0].shape, dtype=theta.dtype, device=theta.device)], -1)
-    rows = places.reshape(1, -1, axes + 1).expand(theta.size(0), -1, -1)
-    return (rows @ theta.transpose(1, 2)).reshape(theta.size(0), *size[2:], axes)
+        line = line if align_corners and n > 1 else line * (n - 1) / n
+        term = (
+            line.to(rows.dtype).reshape(-1, *[1] * (k + 1)) * rows[..., k]
+        )  # broadcast along the other axes
+        grid = term if grid is None else grid + term
+    return (grid + rows[..., axes]).to(theta.dtype)
 
 
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):

@@ -4,15 +4,18 @@ from cpython.long cimport PyLong_CheckExact
 from libc.math cimport ceil, isfinite, isnan, pow
 from libc.stdint cimport int64_t
 
+cimport tensorlab._core.c_math as c_math
+from tensorlab._core.conversion cimport convert
 from tensorlab._core.dispatch cimport run_4, run_5, run_6
 from tensorlab._core.op cimport Op
 from tensorlab._core.out_argument cimport warn_of_resizing
-from tensorlab._core.operands cimport as_number
+from tensorlab._core.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT32,
     FLOAT64,
     INT64,
+    MAX_ITEMSIZE,
     default_float,
     dtype_code,
     is_floating,
@@ -31,7 +34,7 @@ from tensorlab.ops.factories cimport (
     start_row,
     start_strided,
 )
-from tensorlab.ops.filling cimport fill_number, fill_zero
+from tensorlab.ops.filling cimport check_number, fill_number, fill_zero
 
 from tensorlab.errors import ShapeError, UnsupportedDType
 
@@ -126,6 +129,8 @@ cdef TensorBase arange_kernel(object start, object end, object step, object dtyp
     if kernel != code:
         target = empty_beside(out, kernel, 1, out.sizes)
     if kernel == INT64:
+        check_fits(start, INT64, "arange")
+        check_fits(step, INT64, "arange")
         count_up_integers(<int64_t*>memory_of(target), out.numel_, int(start), int(step))
     elif kernel == FLOAT32:
         count_up[float](<float*>memory_of(target), out.numel_, start, step)
@@ -185,14 +190,52 @@ def arange(*bounds, start=None, end=None, step=None, out=None, dtype=None, layou
 # ---------------------------------------------------------------- linspace and logspace
 cdef void interpolate(real* out, ssize n, real start, real end) noexcept nogil:
     """From both ends towards the middle, so that the last element is exactly `end`."""
-    cdef real step = (end - start) / (n - 1) if n > 1 else 0
+    cdef real step = (end - start) / <real>(n - 1)
+    cdef ssize i
+    for i in range(n // 2):
+        out[i] = c_math.fma(step, <real>i, start)
+    for i in range(n // 2, n):
+        out[i] = c_math.fma(-step, <real>(n - 1 - i), end)
+
+
+cdef double rounded(double x, int dtype) noexcept nogil:
+    """The number of a type that is nearest to x."""
+    cdef char[MAX_ITEMSIZE] element
+    convert(element, dtype, 1, &x, FLOAT64, 1, 1)
+    convert(&x, FLOAT64, 1, element, dtype, 1, 1)
+    return x
+
+
+cdef void interpolate_half(double* out, ssize n, double start, double end, int dtype) noexcept nogil:
+    """The same in a half type, which has no arithmetic of its own: each step of a calculation is rounded to it."""
+    cdef double step = rounded(rounded(end - start, dtype) / rounded(n - 1, dtype), dtype)
+    cdef ssize i
+    for i in range(n // 2):
+        out[i] = start + rounded(step * rounded(i, dtype), dtype)
+    for i in range(n // 2, n):
+        out[i] = end - rounded(step * rounded(n - 1 - i, dtype), dtype)
+
+
+cdef void interpolate_exponents(double* out, ssize n, double start, double end, int dtype) noexcept nogil:
+    """In double, whatever the type of the powers will be, but for the distance between the ends."""
+    cdef double step = rounded(end - start, dtype) / (n - 1)
     cdef ssize i
     for i in range(n // 2):
         out[i] = start + step * i
     for i in range(n // 2, n):
         out[i] = end - step * (n - 1 - i)
-    if n == 1:
-        out[0] = start
+
+
+cdef double as_element(object value, int dtype, str where) except? -1:
+    """A number as it is in a type, which must hold it."""
+    cdef char[MAX_ITEMSIZE] element
+    cdef double x
+    check_number(value, dtype, where)
+    if is_floating(dtype):
+        return rounded(value, dtype)
+    write_number(value, dtype, element)
+    convert(&x, FLOAT64, 1, element, dtype, 1, 1)
+    return x
 
 
 cdef void raise_to(double* x, ssize n, double base) noexcept nogil:
@@ -211,6 +254,7 @@ cdef TensorBase space(object start, object end, object steps, object base, objec
     """A row of numbers, or of powers of `base` unless that is None."""
     cdef TensorBase out, target
     cdef ssize n = int_argument(steps, where, "steps")
+    cdef double first, last
     cdef int code = dtype_code(dtype, default_float())
     start, end = read_bound(start, "start", where), read_bound(end, "end", where)
     if n < 0:
@@ -218,18 +262,24 @@ cdef TensorBase space(object start, object end, object steps, object base, objec
     if code == BOOL:
         raise UnsupportedDType(f"{where}: not implemented for bool")
     target = out = start_row(n, code, device, where)
-    if is_meta(out):
+    if is_meta(out) or n == 0:
         return out
-    if not is_floating(code):
-        start, end = int(start), int(end)
+    if n == 1:
+        fill_number(out, start if base is None else pow(<double>base, <double>start), where)
+        return out
+    first, last = as_element(start, code, where), as_element(end, code, where)
     if base is None and code == FLOAT32:
-        interpolate[float](<float*>memory_of(out), out.numel_, start, end)
+        interpolate[float](<float*>memory_of(out), n, first, last)
         return out
     if code != FLOAT64:
         target = empty_beside(out, FLOAT64, 1, out.sizes)
-    interpolate[double](<double*>memory_of(target), out.numel_, start, end)
     if base is not None:
-        raise_to(<double*>memory_of(target), out.numel_, base)
+        interpolate_exponents(<double*>memory_of(target), n, first, last, code)
+        raise_to(<double*>memory_of(target), n, base)
+    elif is_floating(code) and code != FLOAT64:
+        interpolate_half(<double*>memory_of(target), n, first, last, code)
+    else:
+        interpolate[double](<double*>memory_of(target), n, first, last)
     if target is not out:
         copy_into(out, target)
     return out

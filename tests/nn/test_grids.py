@@ -1,6 +1,7 @@
 """grid_sample and affine_grid: PyTorch's values, gradients, warnings and errors."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -162,3 +163,17 @@ def test_an_axis_of_one_place_has_it_in_the_middle(size, corners):
     )
     assert ours.shape == tuple(theirs.shape)
     np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("corners", [True, False])
+@pytest.mark.parametrize("size", [(2, 1, 28, 28), (1, 3, 5, 7), (3, 1, 9, 1), (2, 1, 3, 4, 5)])
+def test_affine_grid_equals_pytorch_to_the_bit(size, corners):
+    axes = len(size) - 2
+    theta = np.random.default_rng(0).normal(size=(size[0], axes, axes + 1)).astype("float32")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = [
+            T.nn.functional.affine_grid(T.tensor(theta), size, corners) for T in (tensorlab, torch)
+        ]
+    assert ours.tolist() == theirs.tolist()
+    assert ours.stride() == theirs.stride()

@@ -1,9 +1,13 @@
 """Factories: values, dtypes, layouts, arguments and errors are PyTorch's."""
 
+import itertools
+import math
+
 import pytest
 
 import tensorlab
 from tests.ops.agreement import agree
+from tests.oracle import require_torch
 
 INTO_OUT = {
     "zeros": lambda T, out, **options: T.zeros(3, out=out, **options),
@@ -200,6 +204,7 @@ RANGES = {
     "meshgrid other": lambda T: T.meshgrid(T.arange(2), indexing="ab"),
     "combinations again": lambda T: T.combinations(T.arange(3), 2, True),
     "combinations none": lambda T: T.combinations(T.arange(3), 4),
+    "combinations none, followed": lambda T: T.combinations(T.ones(3, requires_grad=True), 4),
 }
 
 
@@ -359,3 +364,36 @@ def test_a_number_at_the_edge_of_a_type_is_taken_or_refused(dtype):
         return results
 
     agree(program)
+
+
+# ---------------------------------------------------------------- rows of numbers
+ENDS = [(-1, 1), (0, 1), (0, 0.1), (-math.pi, math.pi), (4, 4), (3.7, -2.9), (4.3, 5)]
+COUNTS = [0, 1, 2, 3, 5, 16, 28, 33, 100, 2000, 40001]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int16", "int8"]
+)
+def test_linspace_equals_pytorch_to_the_bit(dtype):
+    torch = require_torch()
+    for (start, end), n in itertools.product(ENDS, COUNTS):
+        ours, theirs = [
+            T.linspace(start, end, n, dtype=getattr(T, dtype)) for T in (tensorlab, torch)
+        ]
+        assert ours.tolist() == theirs.tolist(), (start, end, n)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int64", "int32"])
+def test_logspace_equals_pytorch_to_the_bit(dtype):
+    torch = require_torch()
+    for (start, end), n, base in itertools.product(ENDS, COUNTS[:-2], (10.0, 2.0, math.e, 0.5)):
+        ours, theirs = [
+            T.logspace(start, end, n, base, dtype=getattr(T, dtype)) for T in (tensorlab, torch)
+        ]
+        assert ours.tolist() == theirs.tolist(), (start, end, n, base)
+
+
+def test_one_power_of_an_integer_type_has_the_whole_exponent():
+    """Of several powers both ends are cut to integers first."""
+    assert tensorlab.logspace(4.3, 5, 1, dtype=tensorlab.int32).tolist() == [19952]
+    assert tensorlab.logspace(4.3, 5, 2, dtype=tensorlab.int32).tolist() == [10000, 100000]
