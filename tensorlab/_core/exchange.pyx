@@ -316,7 +316,7 @@ cdef char* store(object data, int dtype, char* to, char* end) except NULL:
             if overflow:
                 raise ValueError(f"tensor: the number {data} does not fit in 64 bits; give dtype=tensorlab.float64 for one that "
                                  f"is near it")
-        check_fits(data, dtype)
+        check_fits(data, dtype, "tensor")
         write_number(data, dtype, to)
     return to + item_size[dtype]
 

@@ -51,6 +51,7 @@ cdef class Op:
     cdef readonly dict constants        # arguments of PyTorch's op that are the same in all calls of this one
     cdef readonly bint is_pointwise
     cdef readonly bint wraps_numbers    # a number stands for a 0-d tensor, and has an edge to nowhere
+    cdef readonly bint is_modular       # on integers, a number that is wrapped first gives the same as a result that is wrapped
     cdef readonly int dtype_rule
     cdef readonly bint exact_out        # out= must have the type of the result: it is not cast
     # loop(out, operand, ..., n) over rows of n elements that lie next to each other, by the type it computes in (see

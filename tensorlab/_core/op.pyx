@@ -54,11 +54,13 @@ cdef class Op:
     grain : int, elements that make a thread worth starting; smaller for a costlier loop
     wraps_numbers : bool, whether a number stands for a 0-d tensor (as in x * 2) or is a mere setting (as in clamp(x, 0, 1)):
         PyTorch's layout of results and its freeing of saved values depend on it. True for ops of two operands unless given
+    is_modular : bool, whether integers are calculated modulo 2**bits, as sums, products and bits are: there a number that is
+        outside of the integer type may be wrapped first, with the same result. Elsewhere such a number is an error
     exact_out : bool, whether out= must have exactly the type of the result, where PyTorch does not cast
     """
 
     def __init__(self, str schema, *, str dtype=None, str node=None, dict public=None, dict constants=None,
-                 Py_ssize_t grain=32768, wraps_numbers=None, bint exact_out=False,
+                 Py_ssize_t grain=32768, wraps_numbers=None, bint is_modular=False, bint exact_out=False,
                  int differentiable=MAX_RESULTS, bint records_itself=False):
         name, _, rest = schema.partition("(")
         if name in REGISTRY:
@@ -74,6 +76,7 @@ cdef class Op:
         self.is_pointwise = dtype is not None
         self.wraps_numbers = self.arity == 2 and self.is_pointwise if wraps_numbers is None else wraps_numbers
         self.dtype_rule = DTYPE_RULES[dtype or "promote"]
+        self.is_modular = is_modular
         self.exact_out = exact_out
         self.grain = grain
         self.derivatives = {}

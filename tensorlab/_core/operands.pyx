@@ -3,9 +3,10 @@
 What an op must know of its operands before its loop can run, and nothing about any particular op.
 """
 from cpython.float cimport PyFloat_Check
-from cpython.long cimport PyLong_Check
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.object cimport PyObject
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
 
 from tensorlab._core.dtypes cimport (
     BOOL,
@@ -74,7 +75,7 @@ cdef int number_dtype(object x) noexcept:
 
 
 cdef int write_number(object x, int dtype, void* to) except -1:
-    """Store a Python number as one element."""
+    """Store a Python number as one element. Whoever calls this has asked check_fits."""
     cdef int64_t n
     if dtype == FLOAT64:
         (<double*>to)[0] = x
@@ -83,10 +84,7 @@ cdef int write_number(object x, int dtype, void* to) except -1:
     elif dtype == BOOL:
         (<uint8_t*>to)[0] = bool(x)
     else:
-        try:
-            n = int(x)
-        except OverflowError:
-            raise RuntimeError(f"the number {x} does not fit in {dtype_object(dtype)}") from None
+        n = int(x)
         if dtype == UINT8:
             (<uint8_t*>to)[0] = <uint8_t>n
         elif dtype == INT8:
@@ -100,19 +98,60 @@ cdef int write_number(object x, int dtype, void* to) except -1:
     return 0
 
 
-cdef int check_fits(object x, int dtype) except -1:
-    """Raise if a Python number is outside an integer type's range. uint8 takes -255 to -1, too, and wraps them."""
+cdef bint is_in_range(object x, int dtype) except -1:
+    """Is a Python int one of the numbers of an integer type?"""
+    cdef int overflow
+    cdef int64_t n = PyLong_AsLongLongAndOverflow(x, &overflow)
+    if overflow or dtype == INT64:
+        return not overflow
+    return least_integer(dtype) <= n <= most_integer(dtype)
+
+
+cdef object comparable(TensorBase x, object y):
+    """What x is compared with: an int that no integer of x's type equals is as good as an infinity on its side."""
+    cdef int dtype = x.dtype_
+    if not PyLong_Check(y) or is_floating(dtype) or is_in_range(y, INT64 if dtype == BOOL else dtype):
+        return y
+    return INFINITY if y > 0 else -INFINITY
+
+
+cdef int check_fits(object x, int dtype, str where) except -1:
+    """Raise if a Python number is outside an integer type's range; a fraction is cut off. Other types take any number.
+
+    uint8 takes the ints from -255 to -1, too, and wraps them, so that -1 is the byte with all bits set.
+    """
     cdef double value
-    cdef bint fits = True
-    if UINT8 <= dtype < INT64:
+    if not UINT8 <= dtype <= INT64:
+        return 0
+    if PyLong_Check(x):
+        if is_in_range(x, dtype) or (dtype == UINT8 and -255 <= x < 0):
+            return 0
+        if not -(1 << 63) <= x < 1 << 64:               # as PyTorch, which cannot read it
+            raise OverflowError(f"{where}: the number {x} does not fit in 64 bits")
+    else:
         value = x
-        if dtype == UINT8:
-            fits = (-255 <= value if PyLong_Check(x) else 0 <= value) and value <= 255
-        else:
-            fits = -(2.0 ** (8 * item_size[dtype] - 1)) <= value < 2.0 ** (8 * item_size[dtype] - 1)
-        if not fits:
-            raise DTypeError(f"the number {x} does not fit in {dtype_object(dtype)}; choose a wider dtype")
-    return 0
+        if least_integer(dtype) <= value and (value <= 255 if dtype == UINT8 else value < most_integer(dtype) + 1.0):
+            return 0
+    raise DTypeError(f"{where}: the number {x} does not fit in {dtype_object(dtype)}; choose a wider dtype")
+
+
+cdef object factor_of_type(object factor, int dtype, str where, str name):
+    """A factor, `alpha` or `beta`, which must not change the type of the result that it takes part in."""
+    if isinstance(factor, bool) and dtype != BOOL:
+        raise DTypeError(f"{where}: {name} is {factor}, but the result is {dtype_object(dtype)}; a bool {name} is for bool "
+                         f"results only")
+    if isinstance(factor, float) and not is_floating(dtype):
+        raise DTypeError(f"{where}: {name} is {factor}, but the result is {dtype_object(dtype)}; {name} must then be an integer")
+    check_fits(factor, dtype, where)
+    return bool(factor) if dtype == BOOL else factor
+
+
+cdef inline int64_t most_integer(int dtype) noexcept:
+    return 255 if dtype == UINT8 else <int64_t>((<uint64_t>1 << (8 * item_size[dtype] - 1)) - 1)
+
+
+cdef inline int64_t least_integer(int dtype) noexcept:
+    return 0 if dtype == UINT8 else -most_integer(dtype) - 1
 
 
 # ---------------------------------------------------------------- types

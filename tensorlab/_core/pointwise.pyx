@@ -13,12 +13,13 @@ from cpython.long cimport PyLong_Check
 from cpython.object cimport PyObject
 
 from tensorlab._core.conversion cimport convert
-from tensorlab._core.dtypes cimport BOOL, MAX_ITEMSIZE, default_float, dtype_object, is_floating, kernel_dtype
+from tensorlab._core.dtypes cimport BOOL, INT64, MAX_ITEMSIZE, default_float, dtype_object, is_floating, kernel_dtype
 from tensorlab._core.iterator cimport MAX_OPERANDS, TensorIterator, binary_loop, copy_into, for_each, set_operand
 from tensorlab._core.layout cimport MAX_NDIM, is_canonical, may_have_internal_overlap, shape_text, ssize
 from tensorlab._core.op cimport COMPARE, FLOATING, Op
 from tensorlab._core.operands cimport (
     broadcast_operands,
+    check_fits,
     can_cast,
     is_operand,
     meta_operand,
@@ -59,6 +60,7 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
     resolve(op, promoted, &compute_dtype, &result_dtype)
     if op.dtype_rule != COMPARE:
         promoted = result_dtype
+    check_numbers(op, operands, n, compute_dtype)
     ndim = broadcast_operands(op.name, operands, n, sizes)
     meta = meta_operand(op.name, operands, n)
     if out is None:
@@ -90,6 +92,17 @@ cdef TensorBase compute(Op op, PyObject** operands, int n, TensorBase out, bint 
             set_operand(&iter, k + 1, numbers[k], compute_dtype, compute_dtype, 0, NULL, NULL)
     for_each(&iter, op.loops[compute_dtype], op.grain)
     return out
+
+
+cdef int check_numbers(Op op, PyObject** operands, int n, int dtype) except -1:
+    """Raise if an operand is a number that the type in which the op computes cannot hold."""
+    cdef int k
+    if is_floating(dtype):
+        return 0
+    for k in range(n):
+        if not isinstance(<object>operands[k], TensorBase):
+            check_fits(<object>operands[k], INT64 if op.is_modular else dtype, op.name)
+    return 0
 
 
 cdef int check_target(Op op, PyObject** operands, int n, TensorBase out, int ndim, ssize* sizes, int dtype, int promoted,

@@ -1,20 +1,16 @@
 """Filling: zeros and single numbers written everywhere, for everything that makes tensors, and fill_, fill and zero_."""
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_Check
 from cpython.object cimport PyObject
 from libc.math cimport fabs, isinf, isnan
 from libc.string cimport memcpy, memset
 
 from tensorlab._core.dispatch cimport run_1, run_2
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, refuse_internal_overlap, write_number
+from tensorlab._core.operands cimport as_number, check_fits, refuse_internal_overlap, write_number
 from tensorlab._core.dtypes cimport (
-    BOOL,
     FLOAT16,
     FLOAT32,
     FLOAT64,
-    INT64,
     MAX_ITEMSIZE,
-    UINT8,
     dtype_object,
     is_floating,
     item_size,
@@ -68,30 +64,12 @@ cdef TensorBase zeros_beside(TensorBase x, int dtype, int ndim, const ssize* siz
 cdef int check_number(object value, int dtype, str where) except -1:
     """Raise unless a number can be stored in that type: a number too large is an error, a fraction is cut off."""
     cdef double x
-    cdef long long n, least, most
-    cdef int overflow
-    if dtype == BOOL or dtype == FLOAT64:
-        return 0
-    if is_floating(dtype):
-        x = value
-        if isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38):
-            return 0
-    elif PyLong_Check(value):
-        n = PyLong_AsLongLongAndOverflow(value, &overflow)
-        if overflow:
-            raise OverflowError(f"{where}: the number {value} does not fit in 64 bits")
-        most = 255 if dtype == UINT8 else (<long long>1 << (8 * item_size[dtype] - 1)) - 1 if dtype != INT64 else n
-        least = -255 if dtype == UINT8 else -most - 1 if dtype != INT64 else n
-        if least <= n <= most:
-            return 0
-    else:
-        x = value
-        if dtype == UINT8:
-            if x >= 0 and x <= 255:                     # a whole negative number wraps, a negative float does not
-                return 0
-        elif x >= -(2.0 ** (8 * item_size[dtype] - 1)) and x < 2.0 ** (8 * item_size[dtype] - 1):
-            return 0
-    raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
+    if not is_floating(dtype):
+        return check_fits(value, dtype, where)
+    x = 0 if dtype == FLOAT64 else value
+    if not (isinf(x) or isnan(x) or fabs(x) <= (65504.0 if dtype == FLOAT16 else 3.4028234663852886e38)):
+        raise DTypeError(f"{where}: the number {value} does not fit in {dtype_object(dtype)}; choose a wider dtype")
+    return 0
 
 
 cdef int fill_number(TensorBase x, object value, str where) except -1:

@@ -159,8 +159,8 @@ def combinations(input, r=2, with_replacement=False):
         return input.new_empty(0)
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(input.numel()), r))
-    if not rows:
-        return input.new_empty(0, r)
-    indices = tensor(rows)
+    indices = (
+        tensor(rows).long().reshape(-1, r)
+    )  # without rows, too, the result follows from the input
     columns = [call_unpacked(input.index_select, 0, column) for column in indices.unbind(1)]
     return stack(columns, 1)

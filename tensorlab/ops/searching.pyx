@@ -23,7 +23,7 @@ from tensorlab._core.dtypes cimport (
 )
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.operands cimport as_number, check_same_place, same_numbers
+from tensorlab._core.operands cimport as_number, check_same_place, comparable, same_numbers
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.sorted_values cimport sorted_values
 
@@ -162,6 +162,16 @@ SEARCHSORTED.kernel = <void*>searchsorted_kernel
 SEARCHSORTED.shape_rule = <void*>searchsorted_result
 
 
+cdef tuple beside_number(TensorBase x, object value):
+    """x and a number that it is compared with, as tensors of one type. An int outside of x's type counts as an infinity."""
+    value = comparable(x, value)
+    if isinstance(value, float) and not is_floating(x.dtype_):
+        x = x.to(dtype_object(FLOAT64))
+    elif x.dtype_ == BOOL and not isinstance(value, bool):
+        x = x.to(dtype_object(INT64))
+    return x, x.new_full((), value)
+
+
 cdef object common_type(TensorBase sequence, object values, str where):
     """The sorted numbers and what is searched for, both as tensors of one type; a number becomes a 0-d tensor."""
     if not isinstance(values, TensorBase):
@@ -170,9 +180,7 @@ cdef object common_type(TensorBase sequence, object values, str where):
         if sequence.ndim_ != 1:
             raise ShapeError(f"{where}: a number is searched for in one row, but the sorted numbers have shape "
                              f"{shape_text(sequence.ndim_, sequence.sizes)}")
-        if isinstance(values, float) and not is_floating(sequence.dtype_):
-            sequence = sequence.to(dtype_object(FLOAT64))
-        return sequence, sequence.new_full((), values)
+        return beside_number(sequence, values)
     dtype = promote_types(sequence.dtype, values.dtype)
     return sequence.detach().to(dtype), values.detach().to(dtype)
 
@@ -252,9 +260,9 @@ def isin(elements, test_elements, *, bint assume_unique=False, bint invert=False
     if not isinstance(elements, TensorBase) and not isinstance(test_elements, TensorBase):
         raise TypeError("isin: the elements or the test elements must be a Tensor")
     if not isinstance(elements, TensorBase):
-        elements = test_elements.new_full((), elements)
-    if not isinstance(test_elements, TensorBase):
-        test_elements = elements.new_full((), test_elements)
+        test_elements, elements = beside_number(test_elements, elements)
+    elif not isinstance(test_elements, TensorBase):
+        elements, test_elements = beside_number(elements, test_elements)
     one, others = elements, test_elements
     dtype = promote_types(one.dtype, others.dtype)
     elements, test_elements = elements.detach().to(dtype), test_elements.detach().reshape(-1).to(dtype)

@@ -72,6 +72,8 @@ def test_python_numbers_on_either_side_give_what_they_give_in_pytorch(name, dtyp
         return  # refused, if not always by the same error
     values = [0, 1] if dtype == "bool" else [0, 1, 2, 3, 7]
     for number, is_left in itertools.product((False, True, 3, -2, 2.5), (False, True)):
+        if dtype == "uint8" and number == -2 and name in ("eq", "ne", "lt", "le", "gt", "ge"):
+            continue  # PyTorch compares with 254
 
         def call(T, number=number, is_left=is_left):
             x = T.tensor(values[is_left and name in DIVISIONS :], dtype=getattr(T, dtype))

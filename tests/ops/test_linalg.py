@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tensorlab
+from tests.ops.agreement import agree
 from tests.oracle import require_torch
 
 torch = require_torch()
@@ -282,3 +283,32 @@ def test_addr_names_the_factor_that_is_no_number(word):
     vector = tensorlab.ones(2)
     with pytest.raises(TypeError, match=f"^addr: {word} must be a number, not str"):
         tensorlab.zeros(2, 2).addr(vector, vector, **{word: "a"})
+
+
+# ---------------------------------------------------------------- types of sums with factors
+SUMS = {
+    "addmm": ((2, 2), (2, 2), (2, 2)),
+    "addbmm": ((2, 2), (1, 2, 2), (1, 2, 2)),
+    "baddbmm": ((1, 2, 2), (1, 2, 2), (1, 2, 2)),
+    "addr": ((2, 2), (2,), (2,)),
+    "addmv": ((2,), (2, 2), (2,)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "int32", "uint8", "bool"])
+@pytest.mark.parametrize("name", SUMS)
+def test_factors_leave_the_type_of_a_sum_as_it_is_in_pytorch(name, dtype):
+    shapes = SUMS[name]
+
+    def operands(T, other):
+        kinds = (dtype, other, other)
+        return [
+            T.full(shape, value, dtype=getattr(T, kind))
+            for shape, value, kind in zip(shapes, (3, 2, 1), kinds, strict=True)
+        ]
+
+    for factor, value in itertools.product(("alpha", "beta"), (0, 2, 2.5, True, False)):
+        factors = {factor: value}
+        agree(lambda T, factors=factors: getattr(T, name)(*operands(T, dtype), **factors))
+    for other in ("float32", "float64", "int32", "uint8", "bool"):
+        agree(lambda T, other=other: getattr(T, name)(*operands(T, other)))

@@ -14,7 +14,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
 from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, write_number
+from tensorlab._core.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dtypes cimport (
     FLOAT32,
     FLOAT64,
@@ -288,6 +288,7 @@ cdef TensorBase add_slices(Op op, TensorBase x, object dim, TensorBase index, Te
         return out
     refuse_negative(x, d, vector, PositionOutOfRange, where)
     if not PyLong_CheckExact(alpha) or alpha != 1:
+        check_fits(as_number(alpha), x.dtype_, where)
         alpha = as_number(alpha) if is_floating(x.dtype_) else int(alpha)
         source = source if alpha == 1 else scaled(source, alpha)
     source = apart_from(out, source, where, "the source")

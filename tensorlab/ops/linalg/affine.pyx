@@ -8,14 +8,15 @@ What is added is written into the result first; BLAS then adds the product to it
 from tensorlab._core.dispatch cimport run_4, run_tuple
 from tensorlab._core.out_argument cimport CASTS, NO_PARTIAL_OVERLAP, store_out
 from tensorlab._core.op cimport Op, inplace_op
-from tensorlab._core.operands cimport as_number, check_same_place, same_numbers
-from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.operands cimport as_number, check_fits, check_same_place, factor_of_type, same_numbers
+from tensorlab._core.dtypes cimport BOOL, dtype_code, is_floating
 from tensorlab._core.layout cimport MAX_NDIM, shape_text, ssize, view_strides
 from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside
 from tensorlab.ops.linalg.blas cimport multiply_batch
 from tensorlab.ops.linalg.matrices cimport as_rows, check_product, flipped, is_transposed, run_matmul, run_mm, transposed
 
+from tensorlab._core.operands import result_type
 from tensorlab.errors import DTypeError, ShapeError
 from tensorlab.ops.linalg.matrices import dot, matmul, mm_derivative_x, mm_derivative_y, mv
 
@@ -64,9 +65,10 @@ cdef int check_factor(object factor, str where, str name) except -1:
     return 0
 
 
-cdef double as_factor(object factor, TensorBase x, str where, str name) except? -1:
-    """alpha or beta; whole for whole numbers."""
+cdef object as_factor(object factor, TensorBase x, str where, str name):
+    """alpha or beta; whole for whole numbers, whose type must hold it."""
     check_factor(factor, where, name)
+    check_fits(factor, x.dtype_, where)
     return factor if is_floating(x.dtype_) else int(factor)
 
 
@@ -76,7 +78,12 @@ cdef object plain_factor(object factor):
     return factor if number is None else number
 
 
-cdef object scaled(object x, double factor):
+cdef object as_numbers(TensorBase x, object kind):
+    """A bool tensor in the type of the result: times an int it would become int64."""
+    return x.to(kind) if x.dtype_ == BOOL else x
+
+
+cdef object scaled(object x, object factor):
     return x if factor == 1 else x * factor
 
 
@@ -243,7 +250,7 @@ def addmv(TensorBase input not None, mat, vec, *, beta=1, alpha=1, out=None):
     vec : Tensor, shape (m,)
     """
     cdef TensorBase product = mv(as_tensor_argument(mat, "addmv", "mat"), vec)
-    cdef double keep = as_factor(beta, product, "addmv", "beta"), factor = as_factor(alpha, product, "addmv", "alpha")
+    keep, factor = as_factor(beta, product, "addmv", "beta"), as_factor(alpha, product, "addmv", "alpha")
     check_added(input, product, "addmv", "input")
     result = scaled(product, factor) if keep == 0 else scaled(input, keep) + scaled(product, factor)
     return store_out("addmv", result, out, (input, mat, vec))
@@ -272,11 +279,22 @@ def outer(TensorBase input not None, vec2, *, out=None):
     return store_out("outer", result, out, (input, y), CASTS)
 
 def addr(TensorBase input not None, vec1, vec2, *, beta=1, alpha=1, out=None):
-    """`beta * input + alpha * outer(vec1, vec2)`."""
+    """`beta * input + alpha * outer(vec1, vec2)`, in their common type; for bool it is the logical or.
+
+    Raises
+    ------
+    DTypeError
+        If `beta` or `alpha` is of a kind that the result is not: a float for integers, or a bool for numbers.
+    """
     cdef TensorBase product = outer(as_tensor_argument(vec1, "addr", "vec1"), vec2)
+    cdef int dtype
     check_factor(beta, "addr", "beta")
     check_factor(alpha, "addr", "alpha")
     check_broadcast(input, product, "addr", "input")
+    kind = result_type(input, product)
+    dtype = dtype_code(kind, BOOL)
+    beta, alpha = factor_of_type(beta, dtype, "addr", "beta"), factor_of_type(alpha, dtype, "addr", "alpha")
+    input, product = as_numbers(input, kind), as_numbers(product, kind)
     result = product * alpha if beta == 0 else input * beta + product * alpha
     return store_out("addr", result, out, (input, vec1, vec2), CASTS | NO_PARTIAL_OVERLAP)
 

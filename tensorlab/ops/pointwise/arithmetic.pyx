@@ -14,8 +14,8 @@ from tensorlab._core.dispatch cimport (
     run_unary_inplace,
 )
 from tensorlab._core.op cimport Op, number_loops
-from tensorlab._core.operands cimport is_operand
-from tensorlab._core.dtypes cimport BOOL, number
+from tensorlab._core.operands cimport factor_of_type, is_operand
+from tensorlab._core.dtypes cimport BOOL, dtype_code, number
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase
 from tensorlab.ops.pointwise.common cimport is_bool, old_order
@@ -34,7 +34,7 @@ cdef void add_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept 
     for i in range(n):
         out[i] = x[i] | y[i]
 
-cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op ADD = Op("add(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 number_loops(ADD, &add_loop[uint8_t], &add_loop[int8_t], &add_loop[int16_t], &add_loop[int32_t],
              &add_loop[int64_t], &add_loop[float], &add_loop[double], &add_bool_loop)
 
@@ -124,12 +124,7 @@ cdef object checked_alpha(str where, object x, object y, object alpha):
     """The factor of `y` as a number that does not change the type of the result."""
     if not is_operand(x) or not is_operand(y):
         return alpha                                    # the runner will say what is wrong
-    kind = result_type(x, y)
-    if isinstance(alpha, bool) and not kind.name == "bool":
-        raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; a bool alpha is for bool results only")
-    if isinstance(alpha, float) and not kind.is_floating_point:
-        raise DTypeError(f"{where}: alpha is {alpha}, but the result is {kind}; alpha must then be an integer")
-    return bool(alpha) if kind.name == "bool" else alpha
+    return factor_of_type(alpha, dtype_code(result_type(x, y), BOOL), where, "alpha")
 
 
 # ---------------------------------------------------------------- sub_scaled
@@ -156,7 +151,7 @@ cdef void sub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = x[i] - y[i]
 
-cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op SUB = Op("sub(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 number_loops(SUB, &sub_loop[uint8_t], &sub_loop[int8_t], &sub_loop[int16_t], &sub_loop[int32_t],
              &sub_loop[int64_t], &sub_loop[float], &sub_loop[double])
 
@@ -220,7 +215,7 @@ def rsub(TensorBase input not None, other, *, alpha=1):
 cdef void rsub_loop(number* out, number* x, number* y, ssize n) noexcept nogil:
     sub_loop(out, y, x, n)
 
-cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote",
+cdef Op RSUB = Op("rsub(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True,
                   node="RsubBackward1")
 number_loops(RSUB, &rsub_loop[uint8_t], &rsub_loop[int8_t], &rsub_loop[int16_t],
              &rsub_loop[int32_t], &rsub_loop[int64_t], &rsub_loop[float], &rsub_loop[double])
@@ -264,7 +259,7 @@ cdef void mul_bool_loop(uint8_t* out, uint8_t* x, uint8_t* y, ssize n) noexcept 
     for i in range(n):
         out[i] = x[i] & y[i]
 
-cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op MUL = Op("mul(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 number_loops(MUL, &mul_loop[uint8_t], &mul_loop[int8_t], &mul_loop[int16_t], &mul_loop[int32_t],
              &mul_loop[int64_t], &mul_loop[float], &mul_loop[double], &mul_bool_loop)
 

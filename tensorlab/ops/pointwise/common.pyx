@@ -5,6 +5,7 @@ from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
 from tensorlab._core.dispatch cimport run_binary_inplace, run_unary_inplace
 from tensorlab._core.dtypes cimport is_floating
 from tensorlab._core.op cimport COMPARE, Op
+from tensorlab._core.operands cimport comparable
 from tensorlab._core.tensor cimport TensorBase
 
 import warnings
@@ -34,6 +35,11 @@ def inplace_function(Op op, function, *, bint tensors_only=False):
 
         def in_place(TensorBase input not None):
             return run_unary_inplace(op, input)
+    elif op.dtype_rule == COMPARE and not tensors_only:
+        parameters = "input: TensorBase, other"
+
+        def in_place(TensorBase input not None, other):
+            return run_binary_inplace(op, input, comparable(input, other))
     elif tensors_only:
         parameters = "input: TensorBase, other: TensorBase"
 

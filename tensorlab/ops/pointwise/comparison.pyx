@@ -7,7 +7,7 @@ cimport tensorlab._core.c_math as c_math
 from tensorlab._core.dispatch cimport run_binary, run_quaternary, run_unary
 from tensorlab._core.modes cimport active_layers
 from tensorlab._core.op cimport Op, floating_loops, number_loops
-from tensorlab._core.operands cimport is_operand
+from tensorlab._core.operands cimport comparable, is_operand
 from tensorlab._core.dtypes cimport number, real
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.tensor cimport TensorBase, memory_of
@@ -33,13 +33,13 @@ def eq(TensorBase input not None, other, *, out=None):
     >>> tensorlab.eq(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False,  True, False])
     """
-    return run_binary(EQ, input, other, out)
+    return run_binary(EQ, input, comparable(input, other), out)
 
 eq_ = inplace_function(EQ, eq)
 
 def eq_operator(TensorBase x not None, y):
     """`x == y`; leaves foreign operands to their own class."""
-    return run_binary(EQ, x, y) if is_operand(y) else NotImplemented
+    return run_binary(EQ, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- ne
@@ -58,13 +58,13 @@ def ne(TensorBase input not None, other, *, out=None):
     >>> tensorlab.ne(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True, False,  True])
     """
-    return run_binary(NE, input, other, out)
+    return run_binary(NE, input, comparable(input, other), out)
 
 ne_ = inplace_function(NE, ne)
 
 def ne_operator(TensorBase x not None, y):
     """`x != y`; leaves foreign operands to their own class."""
-    return run_binary(NE, x, y) if is_operand(y) else NotImplemented
+    return run_binary(NE, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- lt
@@ -83,13 +83,13 @@ def lt(TensorBase input not None, other, *, out=None):
     >>> tensorlab.lt(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True, False, False])
     """
-    return run_binary(LT, input, other, out)
+    return run_binary(LT, input, comparable(input, other), out)
 
 lt_ = inplace_function(LT, lt)
 
 def lt_operator(TensorBase x not None, y):
     """`x < y`; leaves foreign operands to their own class."""
-    return run_binary(LT, x, y) if is_operand(y) else NotImplemented
+    return run_binary(LT, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- le
@@ -108,13 +108,13 @@ def le(TensorBase input not None, other, *, out=None):
     >>> tensorlab.le(tensorlab.tensor([1, 2, 3]), 2)
     tensor([ True,  True, False])
     """
-    return run_binary(LE, input, other, out)
+    return run_binary(LE, input, comparable(input, other), out)
 
 le_ = inplace_function(LE, le)
 
 def le_operator(TensorBase x not None, y):
     """`x <= y`; leaves foreign operands to their own class."""
-    return run_binary(LE, x, y) if is_operand(y) else NotImplemented
+    return run_binary(LE, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- gt
@@ -133,13 +133,13 @@ def gt(TensorBase input not None, other, *, out=None):
     >>> tensorlab.gt(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False, False,  True])
     """
-    return run_binary(GT, input, other, out)
+    return run_binary(GT, input, comparable(input, other), out)
 
 gt_ = inplace_function(GT, gt)
 
 def gt_operator(TensorBase x not None, y):
     """`x > y`; leaves foreign operands to their own class."""
-    return run_binary(GT, x, y) if is_operand(y) else NotImplemented
+    return run_binary(GT, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- ge
@@ -158,13 +158,13 @@ def ge(TensorBase input not None, other, *, out=None):
     >>> tensorlab.ge(tensorlab.tensor([1, 2, 3]), 2)
     tensor([False,  True,  True])
     """
-    return run_binary(GE, input, other, out)
+    return run_binary(GE, input, comparable(input, other), out)
 
 ge_ = inplace_function(GE, ge)
 
 def ge_operator(TensorBase x not None, y):
     """`x >= y`; leaves foreign operands to their own class."""
-    return run_binary(GE, x, y) if is_operand(y) else NotImplemented
+    return run_binary(GE, x, comparable(x, y)) if is_operand(y) else NotImplemented
 
 
 # ---------------------------------------------------------------- isnan

@@ -189,7 +189,7 @@ cdef int refuse_zero(str where, object x, object y) except -1:
             run_2(CHECK_DIVISORS, y, where)
         else:
             check_divisors(<TensorBase>y, where)
-    elif int(y) & ((1 << 8 * result_type(x, y).itemsize) - 1) == 0:         # 256 is 0 as a uint8
+    elif y == 0:
         raise DivisionByZero(f"{where}: other is {y}, and integers of type {result_type(x, y)} cannot be divided by it; "
                              f"divide with / for inf")
     return 0

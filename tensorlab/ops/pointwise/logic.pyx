@@ -141,7 +141,7 @@ cdef void bitwise_and_loop(integer* out, integer* x, integer* y, ssize n) noexce
     for i in range(n):
         out[i] = x[i] & y[i]
 
-cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op BITWISE_AND = Op("bitwise_and(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 integer_loops(BITWISE_AND, &bitwise_and_loop[uint8_t], &bitwise_and_loop[int8_t],
               &bitwise_and_loop[int16_t], &bitwise_and_loop[int32_t],
               &bitwise_and_loop[int64_t], &bitwise_and_loop[uint8_t])
@@ -176,7 +176,7 @@ cdef void bitwise_or_loop(integer* out, integer* x, integer* y, ssize n) noexcep
     for i in range(n):
         out[i] = x[i] | y[i]
 
-cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op BITWISE_OR = Op("bitwise_or(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 integer_loops(BITWISE_OR, &bitwise_or_loop[uint8_t], &bitwise_or_loop[int8_t],
               &bitwise_or_loop[int16_t], &bitwise_or_loop[int32_t], &bitwise_or_loop[int64_t],
               &bitwise_or_loop[uint8_t])
@@ -211,7 +211,7 @@ cdef void bitwise_xor_loop(integer* out, integer* x, integer* y, ssize n) noexce
     for i in range(n):
         out[i] = x[i] ^ y[i]
 
-cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote")
+cdef Op BITWISE_XOR = Op("bitwise_xor(Tensor x, Tensor y) -> Tensor", dtype="promote", is_modular=True)
 integer_loops(BITWISE_XOR, &bitwise_xor_loop[uint8_t], &bitwise_xor_loop[int8_t],
               &bitwise_xor_loop[int16_t], &bitwise_xor_loop[int32_t],
               &bitwise_xor_loop[int64_t], &bitwise_xor_loop[uint8_t])

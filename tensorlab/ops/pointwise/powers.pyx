@@ -15,15 +15,13 @@ from tensorlab._core.dispatch cimport (
 )
 from tensorlab._core.out_argument cimport check_out_dtype
 from tensorlab._core.op cimport Op, floating_loops, number_loops
-from tensorlab._core.operands cimport is_operand
+from tensorlab._core.operands cimport check_fits, is_operand
 from tensorlab._core.dtypes cimport (
     BOOL,
     FLOAT64,
-    UINT8,
     dtype_object,
     integer,
     is_floating,
-    item_size,
     number,
     real,
 )
@@ -91,7 +89,7 @@ cdef void pow_of_number_loop(number* out, number* exponent, number* x, ssize n) 
     pow_loop(out, x, exponent, n)
 
 cdef Op POW_OF_NUMBER = Op("pow_of_number(Tensor exponent, Scalar x) -> Tensor", dtype="promote", grain=4096,
-                           wraps_numbers=False, node="PowBackward2")
+                           wraps_numbers=False, is_modular=True, node="PowBackward2")
 number_loops(POW_OF_NUMBER, &pow_of_number_loop[uint8_t], &pow_of_number_loop[int8_t],
              &pow_of_number_loop[int16_t], &pow_of_number_loop[int32_t],
              &pow_of_number_loop[int64_t], &pow_of_number_loop[float],
@@ -205,8 +203,7 @@ cdef Op power_op(str where, object x, object y):
                              f"Convert with .to(float) first")
         if (<TensorBase>x).dtype_ == BOOL:
             return POW
-        if y.bit_length() > 8 * item_size[(<TensorBase>x).dtype_] - ((<TensorBase>x).dtype_ != UINT8):
-            raise DTypeError(f"{where}: the exponent {y} does not fit in the base's type {x.dtype}")
+        check_fits(y, (<TensorBase>x).dtype_, where)
     return fixed_power(<TensorBase>x, y) or POW
 
 cdef object power(str where, object x, object y):

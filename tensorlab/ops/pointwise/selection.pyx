@@ -3,8 +3,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_ternary, run_ternary_inplace
 from tensorlab._core.op cimport Op, number_loops
-from tensorlab._core.operands cimport as_number, is_operand
-from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, item_size, number
+from tensorlab._core.operands cimport as_number, check_fits, is_operand
+from tensorlab._core.dtypes cimport BOOL, NUM_DTYPES, UINT8, is_floating, number
 from tensorlab._core.graph cimport should_record
 from tensorlab._core.layout cimport ssize
 from tensorlab._core.recording cimport OpNode, end_record_inplace
@@ -125,10 +125,7 @@ cdef object fitting_number(str where, object value, TensorBase x):
         if not least <= value <= most and math.isfinite(value):
             raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
         return float(value)
-    most = 2.0 ** (8 * item_size[x.dtype_] - (x.dtype_ != UINT8))            # the first number that does not fit
-    least = -most if x.dtype_ != UINT8 else 1 - most                        # negative ones wrap
-    if not least <= value < most:
-        raise DTypeError(f"{where}: the value {value} does not fit in {x.dtype}")
+    check_fits(value, x.dtype_, where)
     return int(value)
 
 def masked_fill(TensorBase input not None, mask, value):
