@@ -218,7 +218,7 @@ cdef void interpolate_half(double* out, ssize n, double start, double end, int d
 
 cdef void interpolate_exponents(double* out, ssize n, double start, double end, int dtype) noexcept nogil:
     """In double, whatever the type of the powers will be, but for the distance between the ends."""
-    cdef double step = rounded(end - start, dtype) / (n - 1)
+    cdef double step = rounded(end - start, dtype) / (n - 1) if n > 1 else 0
     cdef ssize i
     for i in range(n // 2):
         out[i] = start + step * i
@@ -264,10 +264,13 @@ cdef TensorBase space(object start, object end, object steps, object base, objec
     target = out = start_row(n, code, device, where)
     if is_meta(out) or n == 0:
         return out
-    if n == 1:
-        fill_number(out, start if base is None else pow(<double>base, <double>start), where)
+    if n == 1 and base is None:
+        fill_number(out, start, where)
         return out
-    first, last = as_element(start, code, where), as_element(end, code, where)
+    if n == 1:                          # the exponent as it is, with its fraction
+        first = last = start
+    else:
+        first, last = as_element(start, code, where), as_element(end, code, where)
     if base is None and code == FLOAT32:
         interpolate[float](<float*>memory_of(out), n, first, last)
         return out
