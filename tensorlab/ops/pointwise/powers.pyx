@@ -31,6 +31,7 @@ from tensorlab._core.tensor cimport TensorBase
 import math
 
 from tensorlab.errors import DTypeError
+from tensorlab.ops.creation import zeros_like
 from tensorlab.ops.pointwise.common import inplace_function
 
 cdef extern from "tl_math.h" nogil:
@@ -75,13 +76,18 @@ number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &po
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
     if isinstance(exponent, TensorBase):
-        # a constant, x ** 0, has the derivative 0, also at x = 0, where the formula has 0 * inf
-        return (grad * (exponent * x ** (exponent - 1))).masked_fill(exponent == 0, 0)
+        # A constant, x ** 0, has the derivative 0, also at x = 0, where the formula has 0 * inf. So have the derivatives of
+        # this formula, if the power in it is finite: another one than -1 does where it is multiplied by 0.
+        is_constant = exponent == 0
+        if exponent.requires_grad:                      # elsewhere the derivative by both is 1 / x
+            is_constant = is_constant & (x == 0)
+        return grad * (exponent * x ** (exponent - 1).masked_fill(is_constant, 0))
     return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
 
 @POW.derivative("exponent")
 def pow_derivative_exponent(grad, x, exponent, out):
-    return grad * (out * x.log()).masked_fill((x == 0) & (exponent >= 0), 0)
+    # 0 ** exponent is constant; a logarithm that is finite keeps 0 * inf out of the derivatives of this formula, too
+    return grad * (out * x.masked_fill((x == 0) & (exponent >= 0), 1).log())
 
 
 # ---------------------------------------------------------------- pow of a number
@@ -98,7 +104,7 @@ number_loops(POW_OF_NUMBER, &pow_of_number_loop[uint8_t], &pow_of_number_loop[in
 @POW_OF_NUMBER.derivative("exponent")
 def pow_of_number_derivative(grad, exponent, x, out):
     if x == 0:
-        return grad * (out * -INFINITY).masked_fill(exponent >= 0, 0)
+        return grad * (out * zeros_like(exponent).masked_fill_(exponent < 0, -INFINITY))
     return grad * (out * (math.log(x) if x > 0 else NAN))
 
 

@@ -374,7 +374,7 @@ floating_loops(XLOGY, &xlogy_loop[float], &xlogy_loop[double])
 
 @XLOGY.derivative("x")
 def xlogy_derivative_x(grad, x, y):
-    return grad * run_binary(XLOGY, (x != 0).to(grad.dtype), y)
+    return run_binary(XLOGY, grad, y).masked_fill((x == 0) & (y <= 0), 0)
 
 @XLOGY.derivative("y")
 def xlogy_derivative_y(grad, x, y):
