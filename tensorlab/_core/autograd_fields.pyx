@@ -289,8 +289,10 @@ cdef TensorBase set_data_kernel(TensorBase x, TensorBase source):
                       or not same_numbers(x.ndim_, x.sizes, source.sizes))
     if has_other_form:
         x.accumulator = NULL            # gradients will have another form from now on
-    if is_data_watched() or (has_other_form and x.counter is not None):
-        bump_version(x)                 # a node that has saved x reads it by the form it had then
+    if is_data_watched():
+        bump_version(x)
+    if has_other_form and x.counter is not None:
+        x.counter.forms += 1            # a node that has saved x reads it by the form it had then
     x.storage_ = source.storage_
     if x.storage_.guard == BORROWED:
         note_borrower(x)

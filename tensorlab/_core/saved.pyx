@@ -32,6 +32,9 @@ import weakref
 
 from tensorlab.errors import GradientError, VersionError
 
+cdef enum:
+    FORM_SHIFT = 40             # bits of a version; above them stands how often the data have taken another form
+
 
 @cython.final
 @cython.freelist(256)
@@ -146,7 +149,7 @@ cdef class SavedTensor:
             packed = call_with_overrides(pack, (x,))
         finally:
             set_grad_mode(was_enabled)
-        if x.counter.value != version:
+        if stamp(x) != version:
             raise GradientError("saved_tensors_hooks: pack changed the tensor in place, which "
                                 "other code still reads; work on a clone")
         if self.is_released or self.unpacker is not None:
@@ -183,7 +186,7 @@ cdef class SavedTensor:
             raise GradientError("register_hooks: this saved tensor has been freed by backward")
         if self.tensor is None and self.unpacker is None:
             raise GradientError("register_hooks: None was saved here; there is no tensor to pack")
-        if self.tensor is not None and self.tensor.counter.value != self.version:
+        if self.tensor is not None and stamp(self.tensor) != self.version:
             raise VersionError("register_hooks: an in-place operation has changed this saved tensor, and once it is packed "
                                "no one could tell; pack it before, or clone the tensor before it is changed")
         if self.unpacker is not None:
@@ -207,7 +210,7 @@ cdef class SavedTensor:
             return f"<SavedTensor, packed as {type(self.packed).__name__}>"
         if self.tensor is None:
             return "<SavedTensor of None>"
-        return f"<SavedTensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} at version {self.version}>"
+        return f"<SavedTensor of shape {shape_text(self.tensor.ndim_, self.tensor.sizes)} at version {version_of(self.version)}>"
 
 
 forbid_new(SavedTensor)
@@ -219,26 +222,43 @@ cdef unsigned long saved_version(TensorBase x) except? -1:
     if x.counter is None:
         raise GradientError("an inference tensor cannot be saved for backward; clone it "
                             "outside inference_mode first")
-    return x.counter.value
+    return stamp(x)
+
+
+cdef inline unsigned long stamp(TensorBase x) noexcept:
+    """The version in the low bits; in the high ones, how often its data have taken another form, which is no write."""
+    return x.counter.value | x.counter.forms << FORM_SHIFT
+
+
+cdef inline unsigned long version_of(unsigned long stamped) noexcept:
+    return stamped & ((<unsigned long>1 << FORM_SHIFT) - 1)
 
 
 cdef int check_saved_tensor(TensorBase x, unsigned long version, bint was_computed,
                             bint is_output, Node owner) except -1:
     """Raise if x was written to since it was saved at `version`, or was detached in place."""
-    if x.counter.value != version:
-        where = "; set_detect_anomaly(True) would show its line"
-        if x.counter.written_at is not None:
-            where = f" (the last one at {x.counter.written_at})"
-        raise VersionError(
-            f"backward: {owner.label()} needs a tensor of shape {shape_text(x.ndim_, x.sizes)} "
-            f"and {dtype_object(x.dtype_)}{' (its own output)' if is_output else ''} that is "
-            f"at version {x.counter.value} but was saved at {version}: an in-place operation "
-            f"changed it{where}. Clone it before that operation, or use the out-of-place one.")
+    if stamp(x) != version:
+        raise changed_since(x, version_of(version), is_output, owner)
     if was_computed and x.node is None:
         raise GradientError(
             f"backward: {owner.label()} needs a tensor that was taken out of the graph by "
             "detach_() after it had been saved; use detach() instead")
     return 0
+
+
+cdef object changed_since(TensorBase x, unsigned long version, bint is_output, Node owner):
+    form = f"of shape {shape_text(x.ndim_, x.sizes)} and {dtype_object(x.dtype_)}"
+    if x.counter.value == version:
+        return VersionError(
+            f"backward: {owner.label()} needs a tensor that was saved at {version} and has been "
+            f"given other data since, {form}. Set its data after the backward pass")
+    where = "; set_detect_anomaly(True) would show its line"
+    if x.counter.written_at is not None:
+        where = f" (the last one at {x.counter.written_at})"
+    return VersionError(
+        f"backward: {owner.label()} needs a tensor {form}{' (its own output)' if is_output else ''} that is "
+        f"at version {x.counter.value} but was saved at {version}: an in-place operation "
+        f"changed it{where}. Clone it before that operation, or use the out-of-place one.")
 
 
 cdef SavedTensor save_tensor(TensorBase x, bint is_output):

@@ -14,6 +14,7 @@ cdef enum:
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
+    cdef unsigned long forms    # how often `x.data = y` has given the tensor another shape or type
     cdef str written_at         # the line of the last one, if it ran in anomaly mode
 
 cdef class TensorBase:

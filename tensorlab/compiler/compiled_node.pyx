@@ -22,7 +22,7 @@ from tensorlab._core.graph cimport (
 )
 from tensorlab._core.modes cimport thread_state
 from tensorlab._core.random cimport Generator, Place, default_generator, note_place, return_to
-from tensorlab._core.saved cimport SavedTensor, check_saved_tensor, free_saved, save_tensor
+from tensorlab._core.saved cimport SavedTensor, check_saved_tensor, free_saved, save_tensor, saved_version
 from tensorlab._core.tensor cimport TensorBase, alias, empty_strided_tensor
 from tensorlab.compiler.plan cimport Plan
 
@@ -81,7 +81,7 @@ cdef class CompiledFunctionBackward(Node):
             raise MemoryError()
         for i in range(<int>len(inputs)):
             x = <TensorBase>inputs[i]
-            self.versions[i] = 0 if x.counter is None else x.counter.value
+            self.versions[i] = 0 if x.counter is None else saved_version(x)
         return 0
 
     cdef int release_saved(self) except -1:
