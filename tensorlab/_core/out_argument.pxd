@@ -7,6 +7,7 @@ cpdef enum:
     CASTS = 1                           # out= may have another type, into which the result can be cast
     NO_PARTIAL_OVERLAP = 2              # no input may share a part of its memory with out=
     NO_OVERLAP = 4                      # nor all of it
+    OTHERS_APART = 16                   # nor the memory of an input that is not the first
     NO_DERIVATIVE = 8                   # the inputs may require grad, as there is none
 
 cdef object other_device(str where, TensorBase out)

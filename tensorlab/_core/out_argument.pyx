@@ -86,12 +86,15 @@ cdef int check_out(str where, TensorBase result, TensorBase out, tuple inputs, i
 
 
 cdef int check_memory(str where, TensorBase out, tuple inputs, int rules) except -1:
+    cdef int k
     refuse_internal_overlap(out, where)
-    for one in inputs:
-        if isinstance(one, TensorBase) and rules & NO_OVERLAP:
-            refuse_shared_memory(out, <TensorBase>one, where)
-        elif isinstance(one, TensorBase) and rules & NO_PARTIAL_OVERLAP:
-            refuse_overlap(out, <TensorBase>one, where)
+    for k in range(len(inputs)):
+        if not isinstance(inputs[k], TensorBase):
+            continue
+        if rules & NO_OVERLAP or (k > 0 and rules & OTHERS_APART):
+            refuse_shared_memory(out, <TensorBase>inputs[k], where)
+        elif rules & NO_PARTIAL_OVERLAP:
+            refuse_overlap(out, <TensorBase>inputs[k], where)
     return 0
 
 

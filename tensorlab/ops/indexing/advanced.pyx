@@ -27,7 +27,7 @@ from tensorlab._core.layout cimport (
     ssize,
     view_strides,
 )
-from tensorlab._core.iterator cimport copy_into
+from tensorlab._core.iterator cimport contiguous_copy, copy_into
 from tensorlab._core.recording cimport OpNode, end_record_inplace
 from tensorlab._core.tensor cimport TensorBase, alias_as, empty_beside, empty_like, empty_strided_beside, memory_of
 from tensorlab.ops.filling cimport start_overlapping, warn_if_expanded, zeros_beside
@@ -476,6 +476,12 @@ cdef TensorBase put_any(Op op, TensorBase x, list indices, TensorBase values, bi
                   computes)
     return out
 
+cdef TensorBase index_apart_from(TensorBase x, TensorBase index, TensorBase values):
+    """An index that is not written. One value may be filled in where the tensor itself, as a mask, says so."""
+    if index.dtype_ == BOOL and index.data_ == x.data_ and values.numel_ == 1:
+        return contiguous_copy(index)
+    return apart_from(x, index, "index_put_", "an index")
+
 cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint accumulate, bint computes):
     """x[indices] = values, or += values"""
     cdef OpNode node
@@ -483,7 +489,7 @@ cdef TensorBase put_over(TensorBase x, list indices, TensorBase values, bint acc
     cdef list positions
     if source is values:
         source = apart_from(x, values, "index_put_", "the values")
-    positions = [None if index is None else apart_from(x, <TensorBase>index, "index_put_", "an index") for index in indices]
+    positions = [None if index is None else index_apart_from(x, <TensorBase>index, values) for index in indices]
     # x may show an element twice: what is written last stays
     warn_if_expanded(x, "index_put_")
     node = start_overlapping(INDEX_PUT, x, (x, indices, values, accumulate))

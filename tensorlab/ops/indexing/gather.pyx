@@ -9,7 +9,7 @@ One iterator serves all three (scatter_gather.pyx). gather and scatter_add are e
 from libc.stdint cimport int64_t
 
 from tensorlab._core.dispatch cimport run_3, run_4
-from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number
 from tensorlab._core.dtypes cimport INT64
@@ -223,7 +223,7 @@ def scatter(TensorBase input not None, dim, index, src=None, *, value=None, redu
             [1., 0., 0.]])
     """
     result = scatter_any(input, dim, index, src, value, reduce, False)
-    return store_out("scatter", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
+    return store_out("scatter", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_(TensorBase input not None, dim, index, src=None, *, value=None, reduce=None):
     """`scatter`, written over `input`. A call that raises has changed nothing."""
@@ -270,7 +270,7 @@ def scatter_add(TensorBase input not None, dim, index, src, *, out=None):
     check_tensor("scatter_add", "index", index)
     check_tensor("scatter_add", "src", src)
     result = run_4(SCATTER_ADD, input, dim_of(dim, input, "scatter_add"), index, src)
-    return store_out("scatter_add", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
+    return store_out("scatter_add", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_add_(TensorBase input not None, dim, index, src):
     """`scatter_add`, written over `input`. A call that raises has changed nothing."""

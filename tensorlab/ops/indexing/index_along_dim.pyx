@@ -12,7 +12,7 @@ from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t
 
 from tensorlab._core.dispatch cimport run_2, run_3, run_4, run_tuple
-from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_OVERLAP, NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.operands cimport as_number, check_fits, write_number
 from tensorlab._core.dtypes cimport (
@@ -324,7 +324,7 @@ def index_add(TensorBase input not None, dim, index, source, *, alpha=1, out=Non
     tensor([2., 0., 4.])
     """
     result = run_index_add(INDEX_ADD, input, dim, index, source, alpha)
-    return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
+    return store_out("index_add", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_add_(TensorBase input not None, dim, index, source, *, alpha=1):
     """`index_add`, written over `input`. A call that raises has changed nothing."""
@@ -388,7 +388,7 @@ def index_copy(TensorBase input not None, dim, index, source, *, out=None):
     tensor([7., 0., 5.])
     """
     result = run_index_copy(INDEX_COPY, input, dim, index, source)
-    return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
+    return store_out("index_copy", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_copy_(TensorBase input not None, dim, index, source):
     """`index_copy`, written over `input`. A call that raises has changed nothing."""
@@ -444,6 +444,8 @@ cdef TensorBase fill_slices(Op op, TensorBase x, object dim, TensorBase index, o
     cdef int d = dim_of(dim, x, where)
     cdef TensorBase vector = fill_vector(x, d, index, where), element = fill_element(x, value, where), out = x
     cdef OpNode node = None
+    if op.writes:
+        apart_from(x, vector, where, "the index")
     if computes:
         vector = positions_from_front(x, d, vector, where)
     else:

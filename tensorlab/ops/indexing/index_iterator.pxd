@@ -37,7 +37,7 @@ cdef void add_kept_dim(IndexIterator* iter, ssize size, ssize x_stride, ssize fl
 cdef void end_kept_dims(IndexIterator* iter) noexcept nogil
 cdef int check_positions(IndexIterator* iter, str where) except -1
 cdef int for_each_index(IndexIterator* iter, int mode, TensorBase x, TensorBase flat, str where) except -1
-cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
+cpdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what)
 cdef TensorBase as_row(TensorBase x)
 
 cdef inline void add_half(uint16_t* to, const uint16_t* more, int dtype) noexcept nogil:

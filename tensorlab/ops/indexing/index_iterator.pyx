@@ -346,7 +346,7 @@ cdef TensorBase as_row(TensorBase x):
 
 
 # ---------------------------------------------------------------- overlap
-cdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what):
+cpdef TensorBase apart_from(TensorBase x, TensorBase y, str where, str what):
     """y, which is to be read while x is written. Raises if they share memory; what cannot be told so easily (a tensor with
     gaps) is copied instead."""
     cdef ssize x_bytes, y_bytes

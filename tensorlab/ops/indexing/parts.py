@@ -12,6 +12,7 @@ from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
 from tensorlab.ops.indexing.gather import wrap_index
+from tensorlab.ops.indexing.index_iterator import apart_from
 from tensorlab.ops.indexing.nonzero import nonzero
 from tensorlab.ops.joining import cat
 
@@ -175,6 +176,7 @@ def put(input, index, source, accumulate=False):
 def put_(input, index, source, accumulate=False):
     """Write `put` over `input`; a call that raises has changed nothing."""
     index, source = put_arguments(input, index, source, "put_")
+    apart_from(input, index, "put_", "the index")
     if any(step == 0 and size > 1 for step, size in zip(input.stride(), input.shape, strict=True)):
         raise MemoryLayoutError(
             f"put_: several elements of the tensor share one place in memory (strides "

@@ -25,7 +25,7 @@ from tensorlab._core.dtypes cimport (
 from tensorlab._core.dispatch cimport run_4, run_tuple
 from tensorlab._core.graph cimport dim_of
 from tensorlab._core.layout cimport shape_text, ssize
-from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, store_out
+from tensorlab._core.out_argument cimport NO_PARTIAL_OVERLAP, OTHERS_APART, store_out
 from tensorlab._core.iterator cimport copy_into
 from tensorlab._core.op cimport Op, inplace_op
 from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
@@ -340,7 +340,7 @@ def scatter_reduce(TensorBase input not None, dim, index, src, reduce, *, bint i
     tensor([5., 2., 3.])
     """
     result = run_scatter_reduce(SCATTER_REDUCE, input, dim, index, src, reduce, include_self, "scatter_reduce")
-    return store_out("scatter_reduce", result, out, (input, index, src), NO_PARTIAL_OVERLAP)
+    return store_out("scatter_reduce", result, out, (input, index, src), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def scatter_reduce_(TensorBase input not None, dim, index, src, reduce, *, bint include_self=True):
     """`scatter_reduce`, written over `input`. A call that raises has changed nothing."""
@@ -398,9 +398,10 @@ def index_reduce(TensorBase input not None, dim, index, source, reduce, *, bint 
     """
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce")
     result = run_scatter_reduce(SCATTER_REDUCE, input, d, each, source, reduce, include_self, "index_reduce")
-    return store_out("index_reduce", result, out, (input, index, source), NO_PARTIAL_OVERLAP)
+    return store_out("index_reduce", result, out, (input, index, source), NO_PARTIAL_OVERLAP | OTHERS_APART)
 
 def index_reduce_(TensorBase input not None, dim, index, source, reduce, *, bint include_self=True):
     """`index_reduce`, written over `input`. A call that raises has changed nothing."""
     d, each = for_each_element(input, dim, index, source, reduce, "index_reduce_")
+    apart_from(input, index, "index_reduce_", "the index")
     return run_scatter_reduce(SCATTER_REDUCE_, input, d, each, source, reduce, include_self, "index_reduce_")
