@@ -491,8 +491,9 @@ cdef TensorBase multinomial_kernel(TensorBase x, object num_samples, object repl
     if replacement and num_samples > 1:
         sample_with_replacement(out, x, source)
         return out
-    if x.numel_ > 0 and not (rows.sum(-1) > 0).all().item():
-        raise ShapeError("multinomial: the probabilities of a row are all 0")
+    if x.numel_ > 0 and not ((rows > 0).sum(-1) >= num_samples).all().item():
+        raise ShapeError(f"multinomial: {num_samples} samples without replacement need as many probabilities above 0 in each "
+                         f"row; draw fewer, or give replacement=True")
     race = empty_like(x, x.dtype_)
     fill_tensor(race, EXPONENTIAL, source, 1, 0)
     rows = rows / race
@@ -518,7 +519,8 @@ def multinomial(TensorBase input not None, num_samples, replacement=False, *, ge
     Raises
     ------
     ShapeError
-        If probabilities are negative, not finite, or all 0, or there are too few to draw from.
+        If probabilities are negative, not finite, or all 0, or there are too few to draw from: without
+        replacement, fewer than `num_samples` above 0.
 
     Notes
     -----

@@ -377,3 +377,16 @@ def test_the_eps_of_gumbel_softmax_has_no_effect_and_warns():
     tensorlab.manual_seed(7)
     with pytest.warns(UserWarning, match="gumbel_softmax: eps is deprecated"):
         assert tensorlab.nn.functional.gumbel_softmax(logits, eps=1e-3).equal(expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_no_index_without_weight_is_drawn_where_none_is_put_back(dtype):
+    """PyTorch draws them after all others."""
+    kind = getattr(tensorlab, dtype)
+    for weights, n in (([1.0, 0.0], 2), ([[1.0, 1.0], [1.0, 0.0]], 2), ([0.0, 3.0, 1.0], 3)):
+        x = tensorlab.tensor(weights, dtype=kind)
+        with pytest.raises(RuntimeError, match=f"{n} samples without replacement"):
+            tensorlab.multinomial(x, n)
+        assert x[..., 0].numel() * n == tensorlab.multinomial(x, n, replacement=True).numel()
+    drawn = tensorlab.multinomial(tensorlab.tensor([0.0, 3.0, 1.0], dtype=kind), 2)
+    assert sorted(drawn.tolist()) == [1, 2]
