@@ -10,7 +10,12 @@ from tensorlab.ops.creation import zeros
 from tensorlab.ops.pointwise.selection import where
 from tensorlab.ops.pointwise.smooth import logsigmoid
 from tensorlab.ops.ranges import arange
-from tensorlab.ops.reductions_of_losses import check_reduction, named_reduction, reduced
+from tensorlab.ops.reductions_of_losses import (
+    check_floating,
+    check_reduction,
+    named_reduction,
+    reduced,
+)
 
 
 def shape_of(x):
@@ -68,6 +73,8 @@ def hinge_embedding_loss(
     zero = zeros((), dtype=input.dtype, device=input.device)
     far = where(target != 1, (margin - input).clamp_min(0), zero)
     near = where(target != -1, input, zero)
+    if reduction == "mean":
+        check_floating("hinge_embedding_loss", input=input)
     return reduced("hinge_embedding_loss", far + near, reduction)
 
 
@@ -84,6 +91,7 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     tensor(100.3466)
     """
     reduction = named_reduction(size_average, reduce, reduction, level=3)
+    check_floating("soft_margin_loss", input=input)
     return reduced("soft_margin_loss", -logsigmoid(input * target), reduction)
 
 
@@ -198,6 +206,10 @@ def multi_margin_loss(
     if weight is not None and shape_of(weight) != (classes,):
         raise ShapeError(
             f"multi_margin_loss: weight has shape {shape_of(weight)}; expected ({classes},), a factor for each class"
+        )
+    if weight is not None and weight.dtype != input.dtype:
+        raise DTypeError(
+            f"multi_margin_loss: weight is {weight.dtype} and the input {input.dtype}; they must have one type"
         )
     right = target.reshape(-1, 1)
     losses = (margin - rows.gather(1, right) + rows).clamp_min(0)

@@ -5,7 +5,7 @@ Every loss is a pointwise op and what `reduction` makes of it: the mean, the sum
 cimport tensorlab._core.tl_math as tl_math
 from tensorlab._core.dispatch cimport run_2, run_binary, run_ternary
 from tensorlab._core.op cimport Op, floating_loops
-from tensorlab._core.dtypes cimport real
+from tensorlab._core.dtypes cimport is_floating, real
 from tensorlab._core.layout cimport shape_text, ssize
 from tensorlab._core.operands cimport check_same_place, same_numbers
 from tensorlab._core.tensor cimport TensorBase, alias
@@ -13,8 +13,8 @@ from tensorlab._core.tensor cimport TensorBase, alias
 import math
 import warnings
 
-from tensorlab.errors import ShapeError, TargetError
-from tensorlab.ops.reductions_of_losses import named_reduction, reduced
+from tensorlab.errors import DTypeError, ShapeError, TargetError
+from tensorlab.ops.reductions_of_losses import check_floating, named_reduction, reduced
 
 
 cdef int warn_of_broadcast(str where, TensorBase input, TensorBase target) except -1:
@@ -40,6 +40,11 @@ cdef object weighted_mean(str where, object losses, TensorBase input, TensorBase
         return reduced(where, losses, reduction)
     losses = weighted(where, losses, input, weight)
     return losses.sum() / weight.sum() if reduction == "mean" else reduced(where, losses, reduction)
+
+
+cdef object times(object losses, object weight):
+    """Each loss times its weight, broadcast; of the type of the losses."""
+    return (losses * weight).to(losses.dtype)
 
 
 cdef int check_same_shape(str where, TensorBase input, TensorBase target) except -1:
@@ -171,6 +176,7 @@ def huber_loss(TensorBase input not None, TensorBase target not None, reduction=
     if delta <= 0:
         raise ShapeError(f"huber_loss: delta is {delta}; expected a number above 0")
     warn_of_broadcast("huber_loss", input, target)
+    check_floating("huber_loss", input=input)
     losses = run_ternary(HUBER_LOSS, input, target, delta)
     return reduced("huber_loss", losses if weight is None else weighted("huber_loss", losses, input, weight), reduction)
 
@@ -197,6 +203,8 @@ def smooth_l1_loss(TensorBase input not None, TensorBase target not None, size_a
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     warn_of_broadcast("smooth_l1_loss", input, target)
+    if not is_floating(target.dtype_):
+        check_floating("smooth_l1_loss", input=input)
     return reduced("smooth_l1_loss", run_ternary(HUBER_LOSS, input, target, beta) / beta, reduction)
 
 
@@ -269,8 +277,12 @@ def binary_cross_entropy(TensorBase input not None, TensorBase target not None, 
     """
     reduction = named_reduction(size_average, reduce, reduction)
     check_same_shape("binary_cross_entropy", input, target)
+    check_floating("binary_cross_entropy", input=input, target=target)
+    if input.dtype_ != target.dtype_:
+        raise DTypeError(f"binary_cross_entropy: the input is {input.dtype} and the target {target.dtype}; they must have one "
+                         f"type")
     losses = run_2(BINARY_CROSS_ENTROPY, input, target)
-    return reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
+    return reduced("binary_cross_entropy", losses if weight is None else times(losses, weight), reduction)
 
 
 # ---------------------------------------------------------------- binary_cross_entropy_with_logits
@@ -318,10 +330,12 @@ def binary_cross_entropy_with_logits(TensorBase input not None, TensorBase targe
     """
     reduction = named_reduction(size_average, reduce, reduction)
     check_same_shape("binary_cross_entropy_with_logits", input, target)
+    check_floating("binary_cross_entropy_with_logits", input=input, target=target)
     losses = run_binary(BCE_WITH_LOGITS, input, target)
     if pos_weight is not None:                          # -log s(x), the cost of a yes, counts p - 1 times more
-        losses = losses + (pos_weight - 1) * target * run_binary(BCE_WITH_LOGITS, input, 1)
-    return reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
+        more = (pos_weight - 1) * target * run_binary(BCE_WITH_LOGITS, input, 1)
+        losses = losses + more.to(losses.dtype)
+    return reduced("binary_cross_entropy_with_logits", losses if weight is None else times(losses, weight), reduction)
 
 
 # ---------------------------------------------------------------- kl_div: from other ops
@@ -343,6 +357,7 @@ def kl_div(TensorBase input not None, TensorBase target not None, size_average=N
     tensor(0.6931)
     """
     reduction = named_reduction(size_average, reduce, reduction)
+    check_floating("kl_div", input=input, target=target)
     if log_target:
         losses = target.exp() * (target - input)
     else:

@@ -2,6 +2,8 @@
 
 import warnings
 
+from tensorlab.errors import UnsupportedDType
+
 
 def named_reduction(size_average, reduce, reduction, level=2):
     """Return `reduction`, or with a warning the one that PyTorch's older arguments stand for."""
@@ -28,3 +30,12 @@ def reduced(where, losses, reduction):
     """Return the mean, the sum, or (none) all of the losses."""
     check_reduction(where, reduction)
     return losses if reduction == "none" else getattr(losses, reduction)()
+
+
+def check_floating(where, **operands):
+    """Raise unless all of these tensors are floating."""
+    for name, x in operands.items():
+        if not x.is_floating_point():
+            raise UnsupportedDType(
+                f"{where}: the {name} is of type {x.dtype}; it must be floating. Convert it with .to(float)"
+            )
