@@ -6,8 +6,11 @@ PyTorch catches ours too.
     TensorlabError
     |-- ShapeError        (RuntimeError)         sizes that do not fit together
     |   |-- TargetError      (ValueError)         a loss: a target that does not fit the prediction
-    |   `-- AttentionError   (AssertionError)     multi-head attention: something that does not fit the rest
+    |   |-- SizeOutOfRange   (TypeError)          a size that does not fit in 64 bits
     |   |-- HiddenStateError (IndexError)         LSTM: a first state that is not a pair
+    |   `-- AttentionError   (AssertionError)     multi-head attention: something that does not fit the rest
+    |-- NumberOutOfRange  (ValueError, OverflowError)  a dimension, a position or a count that does not fit in 64 bits
+    |-- ArgumentTypeError (TypeError, RuntimeError)  an argument of the wrong type
     |-- DTypeError        (RuntimeError)         an element type that an operation cannot take
     |   `-- UnsupportedDType (NotImplementedError)  no kernel for this element type
     |-- NotATensor        (TypeError, AttributeError)  something else where a tensor is needed
@@ -47,6 +50,10 @@ class TargetError(ShapeError, ValueError):
     """The target of a loss has not the size that the prediction asks for."""
 
 
+class SizeOutOfRange(ShapeError, TypeError):
+    """A size does not fit in 64 bits."""
+
+
 class AttentionError(ShapeError, AssertionError):
     """What multi-head attention is given does not fit together, where PyTorch raises AssertionError."""
 
@@ -57,6 +64,14 @@ class HiddenStateError(ShapeError, IndexError):
 
 class NotATensor(TensorlabError, TypeError, AttributeError):
     """Something else than a tensor is given, where PyTorch raises AttributeError."""
+
+
+class NumberOutOfRange(TensorlabError, ValueError, OverflowError):
+    """A dimension, a position or a count does not fit in 64 bits."""
+
+
+class ArgumentTypeError(TensorlabError, TypeError, RuntimeError):
+    """An argument is of the wrong type, where PyTorch raises RuntimeError."""
 
 
 class DTypeError(TensorlabError, RuntimeError):

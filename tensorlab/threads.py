@@ -5,6 +5,7 @@ process.
 """
 
 from tensorlab._core.parallel import get_threads, set_threads
+from tensorlab.errors import ArgumentTypeError, NumberOutOfRange
 
 
 def set_num_threads(num_threads):
@@ -16,10 +17,12 @@ def set_num_threads(num_threads):
 
     Raises
     ------
-    TypeError
+    ArgumentTypeError
         If it is not an int.
     RuntimeError
         If it is less than 1.
+    NumberOutOfRange
+        If it does not fit in 32 bits.
 
     >>> import tensorlab
     >>> tensorlab.set_num_threads(2)
@@ -27,9 +30,11 @@ def set_num_threads(num_threads):
     2
     """
     if not isinstance(num_threads, int) or isinstance(num_threads, bool):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"set_num_threads: num_threads must be an int, not {type(num_threads).__name__}"
         )
+    if not -(2**31) <= num_threads < 2**31:
+        raise NumberOutOfRange(f"set_num_threads: {num_threads} does not fit in 32 bits")
     if num_threads < 1:
         raise RuntimeError(f"set_num_threads: at least 1 thread is needed, not {num_threads}")
     set_threads(num_threads)

@@ -17,8 +17,8 @@ Cephes library for float normals in blocks, for those are the ones whose last bi
 Left out: some older PyTorch releases drew `bernoulli_` and `exponential_` from Intel's MKL on Intel
 processors. It gave wrong distributions (pytorch issue 132395), and 2.13 does not contain it.
 
-Source: Box and Muller 1958 (normals); Moshier's Cephes library, logf and sinf. The recipes were worked out from PyTorch 2.13's headers and
-results.
+Source: Box and Muller 1958 (normals); Moshier's Cephes library, logf and sinf. The recipes were worked
+out from PyTorch 2.13's headers and results.
 """
 from libc.math cimport (
     M_PI, ceil, cos, exp, floor, fma, fmaf, ldexp, log, log1p, sin, sqrt, sqrtf, tan,

@@ -6,11 +6,11 @@ The one equation behind it all: element (i0, i1, ...) of a tensor lies at
 
 elements from the start of its storage. A view changes the numbers and leaves the memory alone.
 """
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_AsSsize_t, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t, PyNumber_Index
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
-from tensorlab.errors import DimensionError, ShapeError
+from tensorlab.errors import DimensionError, NumberOutOfRange, ShapeError, SizeOutOfRange
 
 cdef extern from *:
     bint multiply_overflows "__builtin_mul_overflow"(ssize, ssize, ssize*) nogil
@@ -306,19 +306,31 @@ cdef ssize int_argument(object given, str where, str name) except? -1:
     """The number in an argument that must be an int. A bool is none here, as in PyTorch: it is too often a slip."""
     if not PyLong_CheckExact(given) and (isinstance(given, bool) or not PyIndex_Check(given)):
         raise TypeError(f"{where}: {name} must be an int, not {type(given).__name__}")
-    return PyNumber_AsSsize_t(given, OverflowError)
+    return as_ssize(given, where, name)
+
+
+cdef ssize as_ssize(object given, str where, str name) except? -1:
+    cdef int overflow
+    cdef ssize n
+    if PyLong_CheckExact(given):
+        n = PyLong_AsLongLongAndOverflow(given, &overflow)
+        if not overflow:
+            return n
+    else:
+        try:
+            return PyNumber_AsSsize_t(given, OverflowError)
+        except OverflowError:
+            pass
+    raise NumberOutOfRange(f"{where + ': ' if where else ''}{name} {int(given)} does not fit in 64 bits")
 
 
 cdef int wrap_dim(object dim, int ndim, str where="") except -1:
     """A dimension number counted from 0; negative ones count from the end. A 0-d tensor has dimensions 0 and -1."""
     cdef ssize d
     cdef int n = ndim if ndim > 0 else 1
-    if PyLong_CheckExact(dim):
-        d = PyLong_AsSsize_t(dim)
-    elif isinstance(dim, bool) or not PyIndex_Check(dim):
+    if not PyLong_CheckExact(dim) and (isinstance(dim, bool) or not PyIndex_Check(dim)):
         raise TypeError(f"{where or 'dim'}: a dimension must be an int, not {type(dim).__name__}")
-    else:
-        d = PyNumber_AsSsize_t(dim, OverflowError)
+    d = as_ssize(dim, where, "dimension")
     if d < -n or d >= n:
         raise DimensionError(f"{where + ': ' if where else ''}dimension {d} is out of range: a tensor with {ndim} "
                              f"dimensions has dimensions {-n} to {n - 1}")
@@ -362,7 +374,7 @@ cdef int read_sizes(object sizes, ssize* out, str where) except -1:
         try:
             out[i] = PyNumber_AsSsize_t(size, OverflowError)
         except OverflowError:
-            raise ShapeError(f"{where}: size {size} at position {i} does not fit in 64 bits") from None
+            raise SizeOutOfRange(f"{where}: size {size} at position {i} does not fit in 64 bits") from None
     return n
 
 

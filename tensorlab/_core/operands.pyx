@@ -75,7 +75,7 @@ cdef int number_dtype(object x) noexcept:
 
 
 cdef int write_number(object x, int dtype, void* to) except -1:
-    """Store a Python number as one element. Whoever calls this has asked check_fits."""
+    """Store a Python number as one element. check_fits comes before it."""
     cdef int64_t n
     if dtype == FLOAT64:
         (<double*>to)[0] = x

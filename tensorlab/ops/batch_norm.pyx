@@ -317,6 +317,8 @@ def batch_norm(TensorBase input not None, TensorBase running_mean, TensorBase ru
             [ 1.0000,  1.0000]])
     """
     cdef ssize count
+    if input.ndim_ == 1 and input.numel_ == 0 and is_floating(input.dtype_):
+        return input * 1                                        # no values, of no channels
     check_input(input, "batch_norm")
     check_channels(input, running_mean, "running_mean", "batch_norm")
     check_channels(input, running_var, "running_var", "batch_norm")

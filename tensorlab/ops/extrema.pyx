@@ -247,7 +247,8 @@ def aminmax(TensorBase input not None, *, dim=None, bint keepdim=False, out=None
     """Smallest and largest element, of all or along one dimension, as (min, max); `out` is a pair of tensors."""
     dim = plain_ints(dim)
     if input.numel_ == 0 and (dim is None or input.sizes[dim_of(dim, input, "aminmax")] == 0):
-        raise ShapeError("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
+        error = ShapeError if dim is None else DimensionError
+        raise error("aminmax: a tensor without elements has no extremes; reduce a dimension that has elements")
     dims = () if dim is None else dim
     results = amin(input, dims, keepdim), amax(input, dims, keepdim)
     if out is not None:

@@ -202,7 +202,7 @@ def of_terms(input, sizes, axes, padding_mode):
     """Return the weighted sum over all combinations of the axes' terms."""
     batch, channels = input.shape[:2]
     new = axes[0][0][0].shape[1:]
-    flat, out = input.reshape(batch, channels, -1), None
+    flat, out = input.flatten(2), None
     strides = [math.prod(sizes[:i]) for i in range(len(sizes))]
     for terms in itertools.product(*axes):
         index, weight, is_inside = 0, None, True
@@ -211,7 +211,7 @@ def of_terms(input, sizes, axes, padding_mode):
             index = index + pixel.nan_to_num(0).clamp(0, n - 1).long() * stride
             if share is not None:
                 weight = share if weight is None else weight * share
-        rows = index.reshape(batch, 1, -1).expand(batch, channels, -1)
+        rows = index.flatten(1).unsqueeze(1).expand(-1, channels, -1)
         term = flat.gather(2, rows).reshape(batch, channels, *new)
         if padding_mode == "zeros":
             factor = is_inside.to(input.dtype)

@@ -367,10 +367,10 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
     cdef TensorBase x = input, wide, out
     cdef ssize total, n
     cdef int at, i
+    dim, output_size = plain_ints(dim), plain_ints(output_size)
     if repeats is None:
         total = input.numel_
-        return run_2(REPEAT_INTERLEAVE, reshape_to(input, 1, &total) if input.ndim_ == 0 else input, None)
-    dim, output_size = plain_ints(dim), plain_ints(output_size)
+        return run_2(REPEAT_INTERLEAVE, reshape_to(input, 1, &total) if input.ndim_ == 0 else input, output_size)
     n = 0 if isinstance(repeats, TensorBase) else int_argument(repeats, "repeat_interleave", "repeats")
     if dim is None or x.ndim_ == 0:
         if dim is not None:
@@ -396,6 +396,6 @@ def repeat_interleave(TensorBase input not None, repeats=None, dim=None, *, outp
 
 
 cdef int check_output_size(object given, ssize size) except -1:
-    if given is not None and given != size:
+    if given is not None and int_argument(given, "repeat_interleave", "output_size") != size:
         raise ShapeError(f"repeat_interleave: output_size is {given}, but the result has size {size}")
     return 0

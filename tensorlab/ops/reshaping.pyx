@@ -154,6 +154,8 @@ cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
     if old != new:
         if x.ndim_ == 0:
             raise ShapeError(f"{what}, because the tensor is 0-d; view it as (1,) first")
+        if sizes[last] <= 1 or x.numel_ == 0:
+            strides[last] = 1                           # it leads nowhere
         if strides[last] != 1:
             raise MemoryLayoutError(f"{what}, because the last dimension has stride {strides[last]}; it must be 1")
         if new < old:
@@ -167,7 +169,7 @@ cdef TensorBase view_dtype_kernel(TensorBase x, object dtype):
                 raise ShapeError(f"{what}, because size and offset of the last dimension must be multiples of {ratio}")
             sizes[last] //= ratio
             for i in range(last):
-                if strides[i] % ratio != 0:
+                if strides[i] % ratio != 0 and sizes[i] > 1 and x.numel_ > 0:
                     raise MemoryLayoutError(f"{what}, because stride {strides[i]} is no multiple of {ratio}")
                 strides[i] //= ratio
     out = alias_as(x, x.ndim_, sizes, strides, x.data_)

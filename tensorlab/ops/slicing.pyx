@@ -8,7 +8,7 @@ gradient.
 """
 from tensorlab._core.dispatch cimport run_3, run_4, run_tuple
 from tensorlab._core.op cimport Op
-from tensorlab._core.dtypes cimport item_size, kernel_dtype
+from tensorlab._core.dtypes cimport is_floating, item_size, kernel_dtype
 from tensorlab._core.graph cimport as_view, dim_of
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -27,7 +27,7 @@ from tensorlab.ops.dimensions cimport is_unwatched
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.strided cimport accumulate_into
 
-from tensorlab.errors import DimensionError, IndexOutOfRange, MemoryLayoutError, ShapeError
+from tensorlab.errors import ArgumentTypeError, DimensionError, IndexOutOfRange, MemoryLayoutError, ShapeError
 
 
 # ---------------------------------------------------------------- view_backward
@@ -224,6 +224,9 @@ def narrow(TensorBase input not None, dim, start, length):
     cdef int at
     cdef ssize first, n = int_argument(length, "narrow", "length")
     if isinstance(start, TensorBase):
+        if (<TensorBase>start).ndim_ > 0 or is_floating((<TensorBase>start).dtype_):
+            raise ArgumentTypeError(f"narrow: start must be an int or a 0-d tensor of integers, not a tensor of shape "
+                                    f"{tuple(start.shape)} and {start.dtype}")
         start = start.item()
     first = int_argument(start, "narrow", "start")
     dim = plain_ints(dim)

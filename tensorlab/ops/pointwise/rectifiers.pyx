@@ -129,6 +129,8 @@ def prelu(TensorBase input not None, TensorBase weight not None):
     check_floating("prelu", input)
     if weight.dtype_ != input.dtype_:
         raise DTypeError(f"prelu: input is {input.dtype} and weight is {weight.dtype}; they must have one type")
+    if weight.ndim_ > 1:
+        raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}; it must be a vector or 0-d")
     if weight.numel_ != 1 and weight.numel_ != channels:
         raise ShapeError(f"prelu: weight has {weight.numel_} elements, but input, of shape {tuple(input.shape)}, has "
                          f"{channels} channels; weight needs one element, or one for each channel")

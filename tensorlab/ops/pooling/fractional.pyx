@@ -79,9 +79,9 @@ cdef int check_fractions(TensorBase x, tuple kernels, tuple wanted, TensorBase s
         raise ShapeError(f"{where}: output_size {wanted} must have {axes} numbers, one for each axis")
     for size, kernel, n in zip(axis_sizes(x, axes), kernels, wanted):
         most = size if axes == 2 else size - 1      # of volumes, PyTorch asks for one element more
-        if kernel < 1 or n < 1 or n + kernel - 1 > most:
-            raise ShapeError(f"{where}: {n} windows of kernel_size {kernel} for {size} elements; expected numbers from 1 up, and "
-                             f"output_size + kernel_size - 1 of at most {most}")
+        if kernel < 1 or n < 0 or n + kernel - 1 > most:
+            raise ShapeError(f"{where}: {n} windows of kernel_size {kernel} for {size} elements; expected a kernel from 1 up, "
+                             f"windows from 0 up, and output_size + kernel_size - 1 of at most {most}")
     if samples.dtype_ != x.dtype_:
         raise ShapeError(f"{where}: the random samples are {dtype_object(samples.dtype_)} and the input "
                          f"{dtype_object(x.dtype_)}; they must be of one type")
