@@ -76,18 +76,21 @@ number_loops(POW, &pow_loop[uint8_t], &pow_loop[int8_t], &pow_loop[int16_t], &po
 @POW.derivative("x")
 def pow_derivative_x(grad, x, exponent):
     if isinstance(exponent, TensorBase):
-        # A constant, x ** 0, has the derivative 0, also at x = 0, where the formula has 0 * inf. So have the derivatives of
-        # this formula, if the power in it is finite: another one than -1 does where it is multiplied by 0.
+        # a constant, x ** 0, has the derivative 0, also at x = 0, where the formula has
+        # 0 * inf; with a power that is finite its derivatives are right, too
         is_constant = exponent == 0
-        if exponent.requires_grad:                      # elsewhere the derivative by both is 1 / x
+        if exponent.requires_grad:              # elsewhere the derivative by both is 1 / x
             is_constant = is_constant & (x == 0)
         return grad * (exponent * x ** (exponent - 1).masked_fill(is_constant, 0))
     return grad * (exponent * x ** (exponent - 1)) if exponent != 0 else grad * 0
 
 @POW.derivative("exponent")
 def pow_derivative_exponent(grad, x, exponent, out):
-    # 0 ** exponent is constant; a logarithm that is finite keeps 0 * inf out of the derivatives of this formula, too
-    return grad * (out * x.masked_fill((x == 0) & (exponent >= 0), 1).log())
+    # 0 ** exponent is constant above 0; a logarithm that is finite keeps 0 * inf out of the derivatives of this formula, too.
+    # At 0 it jumps: the slope is 0 by convention, and has none itself.
+    is_zero = x == 0
+    logarithm = x.masked_fill(is_zero & (exponent > 0), 1).log()
+    return grad * (out * logarithm).masked_fill(is_zero & (exponent == 0), 0)
 
 
 # ---------------------------------------------------------------- pow of a number
