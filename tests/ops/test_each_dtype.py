@@ -27,7 +27,6 @@ BY_TYPE = {
     "nan_to_num limits": ("float32", "infinity becomes the largest number of the type"),
     "clamp integers": ("uint8", "-1 wraps around before it is a bound"),
     "clamp inverted": ("uint8", "-1 wraps around before it is a bound"),
-    "all": ("uint8", "-1 wraps around before it is compared"),
     "masked_fill": ("bool", "0.5 is true, and 0 as an integer"),
     "diff twice": ("bool", "the difference of two bools is their exclusive or"),
     "scatter_reduce mean": ("int64", "the mean of integers is rounded down"),
