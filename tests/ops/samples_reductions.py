@@ -103,7 +103,7 @@ PRODUCTS = [
     reduction("any all", lambda T, x: x.any(), derivatives=0, more=FULL),
     reduction("any dims", lambda T, x: (x > 1).any((0, 1), True), derivatives=0, more=SHAPES),
     reduction(
-        "all", lambda T, x: (x > -1).all(0), derivatives=0, more=SHAPES, bad=bad_tuples("all")
+        "all", lambda T, x: (x > -1.0).all(0), derivatives=0, more=SHAPES, bad=bad_tuples("all")
     ),
     reduction("all all", lambda T, x: x.all(), derivatives=0, more=FULL),
 ]
