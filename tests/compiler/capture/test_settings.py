@@ -11,6 +11,7 @@ from tensorlab._core.settings_number import get_settings_number
 
 import tensorlab as torch
 from tensorlab import nn
+from tensorlab._planned import PlannedName
 from tensorlab.autograd import is_multithreading_enabled, set_multithreading_enabled
 from tensorlab.backends import cuda, cudnn, mha
 from tensorlab.nn.attention import SDPBackend, sdpa_kernel
