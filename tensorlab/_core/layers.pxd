@@ -10,6 +10,7 @@ cdef enum:
 cdef class Layer:
     cdef readonly str place     # a name from PLACES
     cdef readonly int position  # larger: nearer to the caller; 0 while it is not entered
+    cdef bint is_of_class       # does it belong to a class, and is it never entered?
 
 cdef int show_recorders() noexcept
 cdef Layer topmost(PyObject** arguments, int n)

@@ -21,8 +21,12 @@ A layer handles a call, or passes it on by calling the op again, `op(*arguments)
 calls nor those of the layers above it, because the thread's `ceiling` is then its own position. So whatever it calls goes to the
 layers below. (Autograd hides nothing from recorders: see `show_recorders`.) Within one place, a layer entered later lies higher.
 
-A program without layers pays for one test of a C int in each call, `active_layers`. docs/decisions/0040 compares this with other
-ways.
+A layer is entered, for the calls of a thread, or belongs to a class, for the calls that have a tensor of it: `handle_class`. A
+layer of a class is hidden by the tensors that it has been given, not by the ceiling: with these its calls go to the layers below,
+with any other tensors of the class they come back to it. So a wrapper may hold another wrapper of its own class.
+
+A program without layers pays for one test of a C int in each call, `active_layers`: how many layers are entered, and how many
+tensors with keys (tensor.pxd) are alive. docs/decisions/0040 and 0054 compare this with other ways.
 """
 cimport cython
 from cpython.object cimport PyObject
@@ -31,13 +35,19 @@ from cpython.ref cimport Py_INCREF
 cimport tensorlab._core.modes as modes
 from tensorlab._core.modes cimport ThreadState, set_grad_mode, thread_state
 from tensorlab._core.op cimport Op
-from tensorlab._core.tensor cimport TensorBase, tensor_class
+from tensorlab._core.tensor cimport FOREIGN, TensorBase, add_foreign_class, tensor_class
 
 PLACES = ("transform", "autocast", "recorder", "profiler", "autograd", "functionalize", "mode")      # from the top
 cdef enum:
     SPACING = 1000              # positions from one place to the next: layers of one place that a thread can nest
 
 cdef dict class_layers = {}     # class of tensors: the Layer that handles calls with one
+
+cdef struct Handled:            # a call that the layer of a class is handling
+    PyObject* layer
+    PyObject** arguments
+    int n
+    Handled* outer              # the call around it, or NULL
 
 
 cdef int position_of(str place) except -1:
@@ -72,7 +82,7 @@ cdef class Layer:
         cdef ThreadState* state = thread_state()
         cdef list entered
         if self.position > 0:
-            raise RuntimeError(f"{type(self).__name__}: this layer has been entered already")
+            raise RuntimeError(f"{type(self).__name__}: this layer has been entered already, or belongs to a class")
         if state.layers == NULL:
             entered = []
             Py_INCREF(entered)                  # kept for the life of the thread
@@ -98,14 +108,21 @@ cdef class Layer:
 def handle_class(cls, Layer layer not None):
     """Give `layer` the calls in which an argument is a tensor of this class, or of one that inherits it.
 
-    This holds for all threads, for good: the class needs the layer wherever its tensors go.
+    This holds for all threads, for good: the class needs the layer wherever its tensors go. A tensor has the class that it was
+    made with: assigning to `__class__` does not bring a layer along.
     """
     if not isinstance(cls, type) or not issubclass(cls, TensorBase) or cls is tensor_class:
         raise TypeError(f"handle_class: a class that inherits Tensor is needed, not {cls!r}")
-    if cls not in class_layers:
-        modes.active_layers += 1
+    if layer.position > 0 and not layer.is_of_class:
+        raise RuntimeError(f"{type(layer).__name__}: a layer that is entered can't belong to a class as well; make another one")
     class_layers[cls] = layer
-    layer.position = position_of(layer.place)
+    layer.position, layer.is_of_class = position_of(layer.place), True
+    add_foreign_class(cls)
+
+
+def takes_part():
+    """Do calls look for layers now? They do while one is entered, or a tensor of a class with a layer is alive."""
+    return modes.active_layers > 0
 
 
 def entered_layers():
@@ -138,36 +155,69 @@ cdef Layer topmost(PyObject** arguments, int n):
                 found = one
     if class_layers:
         for i in range(n):
-            found = layer_of(<object>arguments[i], found, state.ceiling)
+            found = layer_of(<object>arguments[i], found, state)
     return found
 
 
-cdef Layer layer_of(object value, Layer found, int ceiling):
+cdef Layer layer_of(object value, Layer found, ThreadState* state):
     """`found`, or the layer of the value's class if that lies higher."""
     cdef Layer one
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, TensorBase):
+        if (<TensorBase>value).keys & FOREIGN:
+            one = layer_of_class(type(value))
+            if (one.position <= state.ceiling and (found is None or one.position > found.position)
+                    and not is_handled(value, one, state)):
+                return one
+    elif isinstance(value, (tuple, list)):
         for item in value:
-            found = layer_of(item, found, ceiling)
-    elif isinstance(value, TensorBase) and type(value) is not tensor_class:
-        for cls in type(value).__mro__:
-            one = class_layers.get(cls)
-            if one is not None:
-                if one.position < ceiling and (found is None or one.position > found.position):
-                    return one
-                break
+            found = layer_of(item, found, state)
     return found
+
+
+cdef Layer layer_of_class(object cls):
+    for base in cls.__mro__:
+        if base in class_layers:
+            return <Layer>class_layers[base]
+
+
+cdef bint is_handled(object x, Layer layer, ThreadState* state):
+    """Is the layer handling a call that has this very tensor? Then a call with it is for the layers below."""
+    cdef Handled* call = <Handled*>state.handled
+    cdef int i
+    while call != NULL:
+        if call.layer == <PyObject*>layer:
+            for i in range(call.n):
+                if is_among(x, <object>call.arguments[i]):
+                    return True
+        call = call.outer
+    return False
+
+
+cdef bint is_among(object x, object argument):
+    """Is x this argument, or in it?"""
+    if isinstance(argument, (tuple, list)):
+        for item in argument:
+            if is_among(x, item):
+                return True
+    return argument is x
 
 
 cdef object handle(Layer layer, Op op, PyObject** arguments, int n):
     """Let a layer handle a call."""
     cdef ThreadState* state = thread_state()
+    cdef Handled call
+    cdef void* outer = state.handled
     cdef int ceiling = state.ceiling, i
     cdef bint grad_mode = state.grad_mode
     state.ceiling = layer.position
+    if layer.is_of_class:
+        call.layer, call.arguments, call.n, call.outer = <PyObject*>layer, arguments, n, <Handled*>outer
+        state.handled = &call
     if layer.position < AUTOGRAD:
         set_grad_mode(False)
     try:
         return layer.call(op, tuple([<object>arguments[i] for i in range(n)]))
     finally:
         state.ceiling = ceiling
+        state.handled = outer
         set_grad_mode(grad_mode)

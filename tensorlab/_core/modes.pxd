@@ -12,8 +12,10 @@ cdef struct ThreadState:
     bint overrides_disabled     # the engine is calling: no class and no mode overrides that (overrides.pyx)
     PyObject* layers            # the list of layers that this thread has entered, or NULL (layers.pyx)
     int ceiling                 # a call sees only layers below this position: those that have not handled it yet
+    void* handled               # the calls that layers of classes are handling, the innermost first, or NULL (layers.pyx)
 
-# How many layers there are in the process, in all threads. While it is 0 no call of an op looks any further.
+# How many layers are entered in the process, in all threads, and how many tensors with keys are alive. While it is 0 no call
+# of an op looks any further.
 cdef int active_layers
 
 cdef ThreadState* thread_state() noexcept nogil

@@ -20,7 +20,8 @@ cdef extern from *:
         int grad_mode, overrides_disabled;
         PyObject *layers;
         int ceiling;
-    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0, NULL, 1 << 30};
+        void *handled;
+    } tl_state = {1, 0, 0, NULL, NULL, NULL, 1, 0, NULL, 1 << 30, NULL};
     """
     ThreadState tl_state
 

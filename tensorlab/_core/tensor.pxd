@@ -11,6 +11,8 @@ cdef enum:
     VIEW_MULTI_OUTPUT = 2       # one of several made at once (unbind, split, chunk)
     VIEW_IN_FUNCTION = 3        # returned by a custom autograd Function
     VIEW_INFERENCE = 4          # made under inference_mode
+    # keys: what a call has to know of an operand before it takes a short way
+    FOREIGN = 1                 # its class has a layer of its own (layers.pyx)
 
 cdef class VersionCounter:
     cdef unsigned long value    # in-place operations so far
@@ -24,6 +26,7 @@ cdef class TensorBase:
     cdef ssize numel_
     cdef unsigned char dtype_
     cdef unsigned char ndim_
+    cdef unsigned char keys         # FOREIGN, or 0: then it is what it seems
     cdef bint is_contiguous_
     cdef ssize[MAX_NDIM] sizes
     cdef ssize[MAX_NDIM] strides
@@ -58,6 +61,7 @@ cdef inline char* memory_of(TensorBase x) except? NULL nogil:
 
 cdef int refuse_meta() except -1 with gil
 cdef object tensor_class
+cdef int add_foreign_class(object cls) except -1
 cdef TensorBase new_tensor()
 cdef TensorBase empty_tensor(int dtype, int ndim, const ssize* sizes)
 cdef TensorBase empty_strided_tensor(int dtype, int ndim, const ssize* sizes, const ssize* strides)

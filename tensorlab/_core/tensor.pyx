@@ -13,8 +13,10 @@ from cpython.weakref cimport PyWeakref_NewRef
 
 from libc.stdlib cimport free, malloc
 
+import gc
 from operator import index as operator_index
 
+cimport tensorlab._core.modes as modes
 from tensorlab._core.dtypes cimport BFLOAT16, FLOAT32, dtype_object, item_size
 from tensorlab._core.layout cimport (
     MAX_NDIM,
@@ -136,10 +138,14 @@ cdef class TensorBase:
         self.ndim_ = 1
         self.strides[0] = 1
         self.is_contiguous_ = True
+        if foreign_classes and type(self) is not tensor_class:
+            note_keys(self)
 
     def __dealloc__(self):
         global live_count
         live_count -= 1
+        if self.keys:
+            modes.active_layers -= 1
 
     @property
     def shape(self):
@@ -252,6 +258,28 @@ def set_tensor_class(cls):
     if not (isinstance(cls, type) and issubclass(cls, TensorBase)):
         raise TypeError(f"set_tensor_class: results are tensors, and {cls!r} is no class of tensors")
     tensor_class = cls
+
+
+cdef tuple foreign_classes = ()          # those with a layer of their own
+
+
+cdef int note_keys(TensorBase x) except -1:
+    """Give a tensor the keys of its class, so that calls need not look at classes."""
+    if not x.keys and issubclass(type(x), foreign_classes):
+        x.keys = FOREIGN
+        modes.active_layers += 1
+    return 0
+
+
+cdef int add_foreign_class(object cls) except -1:
+    """Let calls see the tensors of a class, those that exist already included."""
+    global foreign_classes
+    if cls not in foreign_classes:
+        foreign_classes += (cls,)
+        for x in gc.get_objects():
+            if issubclass(type(x), cls):
+                note_keys(<TensorBase>x)
+    return 0
 
 
 cdef TensorBase new_tensor():

@@ -1,0 +1,207 @@
+"""Classes of tensors with a layer of their own: what they cost others, and a wrapper inside a wrapper."""
+
+import gc
+
+import pytest
+from tensorlab._core.layers import Layer, handle_class
+
+import tensorlab as torch
+
+
+class Wrapped(torch.Tensor):
+    """A tensor that holds another one, and has no memory itself."""
+
+    @staticmethod
+    def around(inner):
+        shell = torch.empty_strided(inner.shape, inner.stride(), dtype=inner.dtype, device="meta")
+        made = torch.Tensor._make_subclass(Wrapped, shell)
+        made.inner = inner
+        return made
+
+
+def mapped(value, function):
+    """What a function makes of a value, or of each in a tuple or list."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(mapped(one, function) for one in value)
+    return function(value)
+
+
+class Unwrap(Layer):
+    """Does what is asked with what is inside, and wraps the result."""
+
+    def __init__(self):
+        super().__init__("mode")
+        self.handled = []
+
+    def call(self, op, arguments):
+        self.handled.append(op.name)
+        if op.name == "make_subclass":
+            return op(*arguments)
+        inner = mapped(arguments, lambda x: x.inner if isinstance(x, Wrapped) else x)
+        result = op(*inner)
+        if op.writes:
+            return arguments[0]
+        return mapped(result, lambda x: Wrapped.around(x) if isinstance(x, torch.Tensor) else x)
+
+
+UNWRAP = Unwrap()
+handle_class(Wrapped, UNWRAP)
+
+
+@pytest.fixture(autouse=True)
+def nothing_handled_yet():
+    UNWRAP.handled.clear()
+
+
+def wrap(x, depth):
+    for _ in range(depth):
+        x = Wrapped.around(x)
+    return x
+
+
+def unwrap(x, depth):
+    for _ in range(depth):
+        assert type(x) is Wrapped
+        x = x.inner
+    assert type(x) is torch.Tensor
+    return x
+
+
+CALLS = {
+    "exp": lambda x, y: x.exp(),
+    "x + y": lambda x, y: x + y,
+    "x * 2": lambda x, y: x * 2,
+    "sum": lambda x, y: x.sum(1),
+    "matmul": lambda x, y: x @ y,
+    "transpose": lambda x, y: x.transpose(0, 1),
+    "cat": lambda x, y: torch.cat([x, y]),
+    "softmax": lambda x, y: torch.softmax(x, 1),
+    "x[0]": lambda x, y: x[0],
+}
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_wrapper_computes_with_what_is_inside_at_any_depth(call, depth):
+    x, y = torch.arange(4.0).view(2, 2), torch.ones(2, 2) / 3
+    with torch.DisableTorchFunctionSubclass():
+        result = CALLS[call](wrap(x, depth), wrap(y, depth))
+    expected = CALLS[call](x, y)
+    assert result.shape == expected.shape
+    assert unwrap(result, depth).tolist() == expected.tolist()
+    assert len(UNWRAP.handled) % depth == 0
+    assert UNWRAP.handled
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_write_reaches_what_is_inside(depth):
+    x = torch.ones(2)
+    wrapped = wrap(x, depth)
+    with torch.DisableTorchFunctionSubclass():
+        assert wrapped.mul_(3.0).add_(1) is wrapped
+    assert x.tolist() == [4.0, 4.0]
+    assert wrapped._version == 2
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_autograd_is_above_and_differentiates_through(depth):
+    x = wrap(torch.tensor([1.0, 2.0]), depth).requires_grad_()
+    with torch.DisableTorchFunctionSubclass():
+        (grad,) = torch.autograd.grad(x * x, x, wrap(torch.ones(2), depth))
+    assert unwrap(grad, depth).tolist() == [2.0, 4.0]
+
+
+def test_a_call_with_the_tensors_that_a_layer_was_given_goes_below():
+    class Bare(torch.Tensor):
+        pass
+
+    class PassOn(Layer):
+        def call(self, op, arguments):
+            seen.append(op.name)
+            return op(*arguments)
+
+    seen = []
+    handle_class(Bare, PassOn("mode"))
+    x, y = (torch.ones(2).as_subclass(Bare) for _ in range(2))
+    seen.clear()
+    with torch.DisableTorchFunctionSubclass():
+        torch.stack([x, y])
+        assert (x + y).tolist() == [2.0, 2.0]
+    assert seen.count("add") == 1
+    assert seen.count("stack") == 1
+
+
+def test_two_classes_in_one_place_both_see_a_call():
+    class One(torch.Tensor):
+        pass
+
+    class Other(torch.Tensor):
+        pass
+
+    class Note(Layer):
+        def __init__(self, name):
+            super().__init__("mode")
+            self.name = name
+
+        def call(self, op, arguments):
+            seen.append((self.name, op.name))
+            return op(*arguments)
+
+    seen = []
+    handle_class(One, Note("one"))
+    handle_class(Other, Note("other"))
+    x, y = torch.ones(2).as_subclass(One), torch.ones(2).as_subclass(Other)
+    seen.clear()
+    with torch.DisableTorchFunctionSubclass():
+        x * y
+    assert [name for name, op in seen if op == "mul"] == ["one", "other"]
+
+
+def test_tensors_that_exist_before_their_class_gets_a_layer_are_seen_too():
+    class Late(torch.Tensor):
+        pass
+
+    class Note(Layer):
+        def call(self, op, arguments):
+            seen.append(op.name)
+            return op(*arguments)
+
+    seen = []
+    x = torch.ones(2).as_subclass(Late)
+    handle_class(Late, Note("mode"))
+    with torch.DisableTorchFunctionSubclass():
+        x.exp()
+    assert "exp" in seen
+
+
+def test_a_class_without_tensors_leaves_every_call_as_it_is():
+    from tests.core.test_layers import Noting
+
+    class Unused(torch.Tensor):
+        pass
+
+    gc.collect()
+    handle_class(Unused, Noting("mode", []))
+    x = torch.ones(2)
+    assert not layers_take_part()
+    held = x.as_subclass(Unused)
+    assert layers_take_part()
+    del held
+    assert not layers_take_part()
+
+
+def layers_take_part():
+    """Whether calls look for layers at all."""
+    from tensorlab._core.layers import takes_part
+
+    return takes_part()
+
+
+def test_a_layer_of_a_class_can_not_be_entered_and_the_other_way_round():
+    class Another(torch.Tensor):
+        pass
+
+    with pytest.raises(RuntimeError, match="entered already, or belongs to a class"):
+        UNWRAP.__enter__()
+    with Unwrap() as layer, pytest.raises(RuntimeError, match="make another one"):
+        handle_class(Another, layer)
