@@ -87,6 +87,7 @@ OTHERS = {
     "nansum": ["x", "x, 1"],
     "narrow_copy": ["x, 1, 1, 2"],
     "nonzero": ["x"],
+    "nonzero_static": ["x, size=2"],
     "norm": ["x", "x, 2, 1"],
     "ones": ["2, 3"],
     "outer": ["v, w"],
@@ -94,6 +95,7 @@ OTHERS = {
     "pow": ["x, 2", "2, x"],
     "prod": ["x, 1", "i, 0", "x, 1, dtype=float64"],
     "quantile": ["x, 0.5", "x, 0.5, 1"],
+    "range": ["0, 4", "1, 7, 2"],
     "scatter": ["x, 1, k, y", "x, 1, k, 2.0", "x, 1, k, y, reduce='add'"],
     "scatter_add": ["x, 1, k, y"],
     "scatter_reduce": ["x, 1, k, y, 'sum'"],
@@ -115,6 +117,16 @@ OTHERS = {
     "vdot": ["v, v"],
     "where": ["b, x, y"],
     "zeros": ["2, 3"],
+}
+
+NETWORKS = {  # functions of nn.functional
+    "nn.functional.avg_pool2d": ["xb, 2", "xb, (1, 2), 1"],
+    "nn.functional.avg_pool3d": ["xb[None], (1, 2, 2)"],
+    "nn.functional.gelu": ["x", "x, approximate='tanh'"],
+    "nn.functional.linear": ["x, y", "x, y, v", "x, w"],
+    "nn.functional.logsigmoid": ["x"],
+    "nn.functional.softplus": ["x", "x, 2, 0.5"],
+    "nn.functional.softshrink": ["x", "x, 0.3"],
 }
 
 RANDOM = {  # calls whose values are not compared

@@ -7,7 +7,7 @@ made of other ops, so none needs a derivative of its own.
 
 from tensorlab._core.exchange import tensor
 from tensorlab._core.numpy_aliases import accepts_numpy_names
-from tensorlab._core.out_argument import store_out
+from tensorlab._core.out_argument import NO_DERIVATIVE, store_out
 from tensorlab._core.tensor import TensorBase
 from tensorlab.errors import DTypeError, MemoryLayoutError, ShapeError
 from tensorlab.ops.indexing.advanced import index_put_
@@ -194,7 +194,7 @@ def written(input, at, values, accumulate, where):
     return input
 
 
-def nonzero_static(input, *, size, fill_value=-1):
+def nonzero_static(input, *, size, fill_value=-1, out=None):
     """Return the first `size` rows of `nonzero`, filled up with `fill_value`.
 
     >>> import tensorlab
@@ -206,7 +206,7 @@ def nonzero_static(input, *, size, fill_value=-1):
         raise RuntimeError(f"nonzero_static: size is {size}; expected at least 0")
     found = nonzero(check_tensor(input, "input", "nonzero_static"))[:size]
     rest = found.new_full((size - found.shape[0], found.shape[1]), fill_value)
-    return cat([found, rest])
+    return store_out("nonzero_static", cat([found, rest]), out, (input,), NO_DERIVATIVE)
 
 
 def reverse(self):

@@ -394,7 +394,7 @@ def linear_derivative_weight(grad, x, weight_is_row_major):
 def linear_derivative_bias(grad):
     return grad                                         # the engine sums it over the rows
 
-def linear(TensorBase input not None, TensorBase weight not None, TensorBase bias=None):
+def linear(TensorBase input not None, TensorBase weight not None, TensorBase bias=None, *, out=None):
     """`input @ weight.T + bias`, the layer.
 
     Parameters
@@ -419,6 +419,8 @@ def linear(TensorBase input not None, TensorBase weight not None, TensorBase bia
     >>> tensorlab.nn.functional.linear(tensorlab.tensor([3., 4.]), weight)
     tensor([3., 8., 7.])
     """
+    if out is not None:
+        return store_out("linear", linear(input, weight, bias), out, (input, weight, bias))
     if weight.ndim_ == 1 or weight.ndim_ == 0 or input.ndim_ == 0:
         product = matmul(input, weight)
         return product if bias is None else product + bias

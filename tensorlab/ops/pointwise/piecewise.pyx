@@ -226,14 +226,14 @@ cdef void softshrink_loop(real* out, real* x, real* lambd, ssize n) noexcept nog
         y = x[i] - lambd[i] if x[i] > lambd[i] else x[i] * <real>0            # nan * 0 is nan
         out[i] = x[i] + lambd[i] if x[i] < -lambd[i] else y
 
-cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False)
+cdef Op SOFTSHRINK = Op("softshrink(Tensor x, Scalar lambd=0.5) -> Tensor", dtype="promote", wraps_numbers=False, exact_out=True)
 floating_loops(SOFTSHRINK, &softshrink_loop[float], &softshrink_loop[double])
 
 @SOFTSHRINK.derivative("x")
 def softshrink_derivative(grad, x, lambd):
     return run_ternary(SHRINK_BACKWARD, grad, x, lambd)
 
-def softshrink(TensorBase input not None, double lambd=0.5):
+def softshrink(TensorBase input not None, double lambd=0.5, *, out=None):
     """x moved towards 0 by `lambd`, and 0 where it is nearer than that.
 
     Raises
@@ -248,7 +248,7 @@ def softshrink(TensorBase input not None, double lambd=0.5):
     check_floating("softshrink", input)
     if not lambd >= 0:
         raise RuntimeError(f"softshrink: lambd is {lambd}; it must not be negative")
-    return run_binary(SOFTSHRINK, input, lambd)
+    return run_binary(SOFTSHRINK, input, lambd, out)
 
 
 # ---------------------------------------------------------------- hardshrink

@@ -28,14 +28,14 @@ cdef void gelu_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = tl_math.gelu(x[i])
 
-cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op GELU = Op("gelu(Tensor x) -> Tensor", dtype="promote", grain=GRAIN, exact_out=True)
 floating_loops(GELU, &gelu_loop[float], &gelu_loop[double])
 
 @GELU.derivative("x")
 def gelu_derivative(grad, x):
     return run_binary(GELU_BACKWARD, grad, x)
 
-def gelu(TensorBase input not None, *, str approximate="none"):
+def gelu(TensorBase input not None, *, str approximate="none", out=None):
     """x times the probability that a standard normal number is below x.
 
     Parameters
@@ -49,9 +49,9 @@ def gelu(TensorBase input not None, *, str approximate="none"):
     tensor([-0.1587,  0.0000,  0.8413])
     """
     if approximate == "none":
-        return run_unary(GELU, input)
+        return run_unary(GELU, input, out)
     if approximate == "tanh":
-        return run_unary(GELU_TANH, input)
+        return run_unary(GELU_TANH, input, out)
     raise RuntimeError(f"gelu: approximate is {approximate!r}; it must be 'none' or 'tanh'")
 
 
@@ -87,7 +87,8 @@ cdef void gelu_tanh_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = <real>0.5 * x[i] * (<real>1 + tl_math.tanh(rate * (x[i] + cubic * x[i] * x[i] * x[i])))
 
-cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN)
+cdef Op GELU_TANH = Op("gelu_tanh(Tensor x) -> Tensor", dtype="promote", node="GeluBackward0", grain=GRAIN,
+                    exact_out=True)
 floating_loops(GELU_TANH, &gelu_tanh_loop[float], &gelu_tanh_loop[double])
 
 @GELU_TANH.derivative("x")
@@ -218,14 +219,15 @@ cdef void softplus_loop(real* out, real* x, real* beta, real* threshold, ssize n
         z = x[i] * beta[i]
         out[i] = x[i] if z > threshold[i] else tl_math.softplus(z) / beta[i]
 
-cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op SOFTPLUS = Op("softplus(Tensor x, Scalar beta=1, Scalar threshold=20) -> Tensor", dtype="promote", grain=GRAIN,
+                   exact_out=True)
 floating_loops(SOFTPLUS, &softplus_loop[float], &softplus_loop[double])
 
 @SOFTPLUS.derivative("x")
 def softplus_derivative(grad, x, beta, threshold):
     return run_quaternary(SOFTPLUS_BACKWARD, grad, x, beta, threshold)
 
-def softplus(TensorBase input not None, double beta=1, double threshold=20):
+def softplus(TensorBase input not None, double beta=1, double threshold=20, *, out=None):
     """log(1 + exp(beta x)) / beta: a smooth relu; x itself where beta x is above `threshold`.
 
     >>> import tensorlab
@@ -233,7 +235,7 @@ def softplus(TensorBase input not None, double beta=1, double threshold=20):
     tensor([ 0.3133,  0.6931, 30.0000])
     """
     check_floating("softplus", input)
-    return run_ternary(SOFTPLUS, input, beta, threshold)
+    return run_ternary(SOFTPLUS, input, beta, threshold, out)
 
 
 # ---------------------------------------------------------------- softplus_backward
@@ -263,21 +265,21 @@ cdef void logsigmoid_loop(real* out, real* x, ssize n) noexcept nogil:
     for i in range(n):
         out[i] = -tl_math.softplus(-x[i])
 
-cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote", grain=GRAIN)
+cdef Op LOGSIGMOID = Op("log_sigmoid(Tensor x) -> Tensor", dtype="promote", grain=GRAIN, exact_out=True)
 floating_loops(LOGSIGMOID, &logsigmoid_loop[float], &logsigmoid_loop[double])
 
 @LOGSIGMOID.derivative("x")
 def logsigmoid_derivative(grad, x):
     return run_binary(LOGSIGMOID_BACKWARD, grad, x)
 
-def logsigmoid(TensorBase input not None):
+def logsigmoid(TensorBase input not None, *, out=None):
     """log(sigmoid(x)), without underflow for negative x.
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.logsigmoid(tensorlab.tensor([-1000., 0.]))
     tensor([-1.0000e+03, -6.9315e-01])
     """
-    return run_unary(LOGSIGMOID, input)
+    return run_unary(LOGSIGMOID, input, out)
 
 
 # ---------------------------------------------------------------- logsigmoid_backward

@@ -6,6 +6,7 @@ from tensorlab._core.dispatch cimport run_tuple
 from tensorlab._core.dtypes cimport FLOAT64, INT64, is_floating, kernel_dtype, real
 from tensorlab._core.layout cimport int_argument, shape_text, ssize
 from tensorlab._core.op cimport Op
+from tensorlab._core.out_argument cimport store_out
 from tensorlab._core.tensor cimport TensorBase, memory_of
 from tensorlab.ops.pooling.windows cimport (
     BEHIND,
@@ -220,7 +221,7 @@ def avg_pool1d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     return avg_pool(AVG_POOL2D, 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
-               bint count_include_pad=True, divisor_override=None):
+               bint count_include_pad=True, divisor_override=None, *, out=None):
     """The mean of each window of an image.
 
     Parameters
@@ -247,10 +248,11 @@ def avg_pool2d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
     """
-    return avg_pool(AVG_POOL2D, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    result = avg_pool(AVG_POOL2D, 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return store_out("avg_pool2d", result, out, (input,))
 
 def avg_pool3d(TensorBase input not None, kernel_size, stride=None, padding=0, bint ceil_mode=False,
-               bint count_include_pad=True, divisor_override=None):
+               bint count_include_pad=True, divisor_override=None, *, out=None):
     """The mean of each window of a volume, (batch, channels, depth, height, width) or without batch.
 
     The other parameters are those of `avg_pool2d`, an int or three of them.
@@ -259,4 +261,5 @@ def avg_pool3d(TensorBase input not None, kernel_size, stride=None, padding=0, b
     >>> tensorlab.nn.functional.avg_pool3d(tensorlab.arange(8.).view(1, 2, 2, 2), 2)
     tensor([[[[3.5000]]]])
     """
-    return avg_pool(AVG_POOL3D, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    result = avg_pool(AVG_POOL3D, 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return store_out("avg_pool3d", result, out, (input,))
