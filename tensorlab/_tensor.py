@@ -23,6 +23,7 @@ from tensorlab.ops import (
     copying,
     creation,
     dimensions,
+    element_functions,
     extrema,
     histograms,
     lazy_clone,
@@ -273,6 +274,11 @@ class Tensor(TensorBase):
     trace = triangles.trace
     diag_embed = triangles.diag_embed
     diagflat = triangles.diagflat
+
+    # functions of the caller's
+    apply_ = overrides.overridable(element_functions.apply_)
+    map_ = overrides.overridable(element_functions.map_)
+    map2_ = overrides.overridable(element_functions.map2_)
 
     # random fills
     uniform_ = random.uniform_

@@ -42,7 +42,7 @@ def set_rng_state(new_state):
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True):
+def fork_rng(devices=None, enabled=True, *, device_type=None):
     """Restore the default stream on leaving: what is drawn inside does not count outside."""
     state = get_rng_state()
     try:

@@ -1,6 +1,7 @@
 """assert_close: compare results with what they should be, and say where and by how much they differ."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 
 from tensorlab import _missing
@@ -8,7 +9,7 @@ from tensorlab._core.dtypes import DTYPES
 from tensorlab._core.exchange import as_tensor
 from tensorlab._tensor import Tensor
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 # (relative, absolute): what rounding in a few operations explains. All other types must be equal.
 TOLERANCES = {
@@ -17,6 +18,7 @@ TOLERANCES = {
     "float32": (1.3e-6, 1e-5),
     "float64": (1e-7, 1e-7),
 }
+OLDER_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 
 
 def __getattr__(name):
@@ -74,6 +76,26 @@ def assert_close(
             if place:
                 problem += f"\n\nThe failure occurred for item {''.join(f'[{p!r}]' for p in place)}"
             raise AssertionError(problem if msg is None else msg(problem) if callable(msg) else msg)
+
+
+def assert_allclose(actual, expected, rtol=None, atol=None, equal_nan=True, msg=""):
+    """`assert_close` as older programs know it: types may differ, nan equals nan, and more is allowed. Deprecated."""
+    warnings.warn("assert_allclose is deprecated; use assert_close", FutureWarning, stacklevel=2)
+    actual = as_tensor(actual)
+    if not isinstance(expected, Tensor):
+        expected = as_tensor(expected, dtype=actual.dtype)
+    if rtol is None and atol is None:
+        allowed = [OLDER_TOLERANCES.get(x.dtype.name, (0.0, 0.0)) for x in (actual, expected)]
+        rtol, atol = (max(several) for several in zip(*allowed, strict=True))
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_dtype=False,
+        msg=msg or None,
+    )
 
 
 def pairs(actual, expected, place):

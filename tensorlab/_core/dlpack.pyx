@@ -371,7 +371,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
 
     Parameters
     ----------
-    obj : Tensor, NumPy array, array with `__dlpack__`, object with the buffer protocol, number or nested sequence
+    obj : Tensor, NumPy array, array with `__dlpack__`, DLPack capsule, object with the buffer protocol, number or nested sequence
     dtype : dtype; another one than obj's makes a copy
     copy : True for a copy always, False for an error where one is needed, None for one only where it is needed
     requires_grad : bool; unless given, that of obj, whose history the result has then
@@ -386,7 +386,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None):
     cdef bint was_on_meta = isinstance(obj, TensorBase) and is_meta(<TensorBase>obj)
     if isinstance(obj, TensorBase) or is_array(obj):
         out = as_tensor(obj, device=device)
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or PyCapsule_CheckExact(obj):
         out = from_dlpack(obj)
     elif isinstance(obj, (bytes, bytearray, memoryview, array.array)):
         out = frombuffer(obj, dtype=dtype_object(default_float()) if dtype is None else dtype)

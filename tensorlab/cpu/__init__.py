@@ -1,9 +1,30 @@
 """The processor, asked as if it were an accelerator: it is always there, and never lags behind."""
 
+import functools
+import os
+import platform
+import types
+
 from tensorlab import _missing
 from tensorlab.cpu import amp
 
-__all__ = ["amp", "current_device", "device_count", "is_available", "synchronize"]
+__all__ = [
+    "amp",
+    "current_device",
+    "device_count",
+    "get_capabilities",
+    "is_available",
+    "synchronize",
+]
+
+# Sets of instructions as PyTorch names them, and as Linux does where that is different.
+INSTRUCTIONS = """
+    aes amx_bf16 amx_fp16 amx_int8 amx_tile avx avx2 avx512_4fmaps avx512_4vnniw avx512_bf16
+    avx512_bitalg avx512_bw=avx512bw avx512_cd=avx512cd avx512_dq=avx512dq avx512_f=avx512f avx512_fp16
+    avx512_ifma=avx512ifma avx512_vbmi2 avx512_vbmi=avx512vbmi avx512_vl=avx512vl avx512_vnni
+    avx512_vp2intersect avx512_vpopcntdq avx_vnni bmi2 bmi=bmi1 clflush clflushopt clwb f16c fma3=fma fma4
+    lzcnt=abm popcnt sha=sha_ni sse sse2 sse3=pni sse4_1 sse4_2 sse4a ssse3
+"""
 
 
 def __getattr__(name):
@@ -27,3 +48,37 @@ def current_device():
 
 def synchronize(device=None):
     """Wait until all is computed: it is, when a call returns."""
+
+
+@functools.cache
+def get_capabilities():
+    """Return what the processor can do: a mapping from "avx2" and others to bools, with its name.
+
+    Linux tells the sets of instructions; elsewhere they are missing, so that `.get("avx2", False)` is False.
+
+    >>> import tensorlab
+    >>> tensorlab.cpu.get_capabilities()["num_logical_cores"] > 0
+    True
+    """
+    found = _described_by_linux()
+    flags = found.get("flags", "").split()
+    named = (one.partition("=") for one in INSTRUCTIONS.split())
+    known = {name: (other or name) in flags for name, _, other in named}
+    return types.MappingProxyType(
+        {
+            **(known if flags else {}),
+            "architecture": platform.machine(),
+            "cpu_name": found.get("model name", platform.processor()),
+            "num_logical_cores": os.cpu_count(),
+        }
+    )
+
+
+def _described_by_linux():
+    """Read what Linux says of the first processor, or {}."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            lines = file.read().partition("\n\n")[0].splitlines()
+    except OSError:
+        return {}
+    return {name.strip(): value.strip() for name, _, value in (one.partition(":") for one in lines)}

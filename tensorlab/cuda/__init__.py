@@ -25,6 +25,7 @@ __all__ = [
     "is_available",
     "is_bf16_supported",
     "is_initialized",
+    "is_tf32_supported",
     "manual_seed",
     "manual_seed_all",
     "max_memory_allocated",
@@ -59,6 +60,11 @@ def is_initialized():
 
 def is_bf16_supported(including_emulation=True):
     """False: there is no device to support it. On the processor, bfloat16 tensors work."""
+    return False
+
+
+def is_tf32_supported():
+    """False: there is no device to support it."""
     return False
 
 
