@@ -2,6 +2,7 @@
 
 import importlib as _importlib
 import math as _math
+import sys as _sys
 
 from tensorlab import _missing, version
 from tensorlab import (
@@ -38,6 +39,7 @@ from tensorlab._core.dtypes import (
 )
 from tensorlab._core.dlpack import asarray, from_dlpack, to_dlpack
 from tensorlab._core.arrays import from_numpy
+from tensorlab._core.autograd_fields import detach, detach_
 from tensorlab._core.exchange import as_tensor, frombuffer, tensor
 from tensorlab._core.storage import (
     Storage as UntypedStorage,
@@ -105,6 +107,13 @@ from tensorlab.ops.tensor_info import (
     is_tensor,
     numel,
     real,
+)
+from tensorlab.ops.tensor_info import (
+    conj as conj_physical,
+    conj as resolve_conj,
+    conj as resolve_neg,
+    get_device_index as get_device,
+    is_conj as is_neg,
 )
 from tensorlab.ops.extrema import amax, amin, aminmax, argmax, argmin, max, min
 from tensorlab.ops.composite import (
@@ -496,6 +505,7 @@ from tensorlab.ops.histograms import bincount, histc, histogram
 from tensorlab.ops.integrals import cumulative_trapezoid, gradient, trapezoid, trapz
 from tensorlab.ops.quantiles import mode, nanquantile, quantile
 from tensorlab.ops.searching import bucketize, isin, searchsorted
+from tensorlab.ops.inclusive_range import range
 from tensorlab.ops.ranges import arange, eye, linspace, logspace
 from tensorlab.ops.rearranging import (
     flip,
@@ -508,7 +518,7 @@ from tensorlab.ops.rearranging import (
 )
 from tensorlab.ops.resizing import resize_as_
 from tensorlab.ops.statistics import logsumexp, std, std_mean, var, var_mean
-from tensorlab.ops.strided import as_strided
+from tensorlab.ops.strided import as_strided, as_strided_
 from tensorlab.ops.triangles import (
     block_diag,
     diag,
@@ -550,7 +560,9 @@ bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64 = _D
 short, int, long, half, float, double = int16, int32, int64, float16, float32, float64
 pi, e, inf, nan, newaxis = _math.pi, _math.e, _math.inf, _math.nan, None
 
-_accept_numpy_names(list(globals().values()))
+_accept_numpy_names(
+    [*globals().values(), *vars(nn.functional).values(), *vars(special).values()]
+)
 
 # Packages of names that are planned: imported when a program asks for them.
 _PLANNED_PACKAGES = (
@@ -575,6 +587,8 @@ __all__ = sorted(
     [name for name in globals() if not name.startswith("_")] + list(_PLANNED_PACKAGES)
 )
 __version__ = version.__version__
+
+torch = _sys.modules[__name__]  # `from torch import torch` is found in programs
 
 
 def __dir__():

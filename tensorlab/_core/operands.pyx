@@ -184,7 +184,7 @@ cdef int promoted_dtype(PyObject** operands, int n, str where) except -1:
     return combine(dims, combine(zero, numbers))
 
 
-def result_type(tensor1, tensor2):
+def result_type(tensor, other):
     """The type that an arithmetic operation on two tensors or numbers gives.
 
     >>> import tensorlab
@@ -192,12 +192,12 @@ def result_type(tensor1, tensor2):
     tensorlab.float32
     """
     cdef PyObject* operands[2]
-    for operand in (tensor1, tensor2):
+    for operand in (tensor, other):
         if not is_operand(operand):
             raise TypeError(f"result_type: needs tensors or numbers, not {type(operand).__name__} {operand!r}; for two dtypes "
                             f"there is promote_types")
-    operands[0] = <PyObject*>tensor1
-    operands[1] = <PyObject*>tensor2
+    operands[0] = <PyObject*>tensor
+    operands[1] = <PyObject*>other
     return dtype_object(promoted_dtype(operands, 2, "result_type"))
 
 

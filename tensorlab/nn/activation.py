@@ -1,5 +1,7 @@
 """Activations: layers that act on each element, or on each slice along a dimension: ReLU, GELU, Softmax, ..."""
 
+import warnings
+
 from ..ops.creation import empty
 from . import functional as F
 from . import init
@@ -98,7 +100,7 @@ class Softmax(Module):
         self.dim = dim
 
     def forward(self, input):
-        return F.softmax(input, self.dim)
+        return F.softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -129,7 +131,7 @@ class LogSoftmax(Module):
         self.dim = dim
 
     def forward(self, input):
-        return F.log_softmax(input, self.dim)
+        return F.log_softmax(input, self.dim, _stacklevel=5)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -258,7 +260,7 @@ class Softmin(Module):
         self.dim = dim
 
     def forward(self, input):
-        return F.softmin(input, self.dim)
+        return F.softmin(input, self.dim, _stacklevel=5)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -311,13 +313,23 @@ class ReLU6(Module):
         return "inplace=True" if self.inplace else ""
 
 
-class Hardtanh(Module):
-    """x, but no less than min_val and no more than max_val."""
+def _renamed(old, given, name, value):
+    """Return what an argument was given under its old name, with a warning, or else under its own."""
+    if given is None:
+        return value
+    warnings.warn(
+        f"Hardtanh: {old} is deprecated; write {name}={given}", FutureWarning, stacklevel=3
+    )
+    return given
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
+
+class Hardtanh(Module):
+    """x, but no less than min_val and no more than max_val; min_value and max_value are older names for them."""
+
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__()
-        self.min_val = min_val
-        self.max_val = max_val
+        self.min_val = _renamed("min_value", min_value, "min_val", min_val)
+        self.max_val = _renamed("max_value", max_value, "max_val", max_val)
         self.inplace = inplace
 
     def forward(self, input):

@@ -1,6 +1,7 @@
 """Layers that slide learned filters over signals, images and volumes, and the transposes of these."""
 
 import math
+from collections.abc import Iterable
 
 from ..ops.creation import empty
 from . import functional as F
@@ -22,8 +23,10 @@ PADDING_WORDS = ("same", "valid")
 
 
 def one_for_each_axis(value, n):
-    """Return a tuple of n numbers: those given, or one number n times."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    """Return a tuple of n numbers: those given, in a sequence, tensor or array, or one number n times."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(value) if isinstance(value, Iterable) else (value,) * n
 
 
 class _Convolution(Module):

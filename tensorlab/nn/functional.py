@@ -276,27 +276,28 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return function(input, lower, upper, training)
 
 
-def softmax(input, dim=None, dtype=None):
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x) / sum(exp(x)) along dimension `dim`; `dtype` converts the input first."""
-    return softmax_ops.softmax(input, _given_dim("softmax", input, dim), dtype)
+    return softmax_ops.softmax(input, _given_dim("softmax", input, dim, _stacklevel), dtype)
 
 
-def softmin(input, dim=None, dtype=None):
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """exp(-x) / sum(exp(-x)) along dimension `dim`; `dtype` converts the input first."""
-    return softmax_ops.softmin(input, _given_dim("softmin", input, dim), dtype)
+    return softmax_ops.softmin(input, _given_dim("softmin", input, dim, _stacklevel), dtype)
 
 
-def log_softmax(input, dim=None, dtype=None):
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """log of the softmax along dimension `dim`; `dtype` converts the input first."""
-    return softmax_ops.log_softmax(input, _given_dim("log_softmax", input, dim), dtype)
+    return softmax_ops.log_softmax(input, _given_dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
-def _given_dim(name, input, dim):
+def _given_dim(name, input, dim, stacklevel):
     """Return `dim`, or with a warning the dimension that old PyTorch programs relied on."""
     if dim is not None:
         return dim
     warnings.warn(
-        f"{name}: implicit dimension choice is deprecated; give dim, such as dim=-1", stacklevel=3
+        f"{name}: implicit dimension choice is deprecated; give dim, such as dim=-1",
+        stacklevel=stacklevel,
     )
     return 0 if input.dim() in (0, 1, 3) else 1
 

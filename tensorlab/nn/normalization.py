@@ -105,8 +105,8 @@ class RMSNorm(ScalingModule):
         self.register_scale(self.normalized_shape, device, dtype, weight=elementwise_affine)
         self.reset_parameters()
 
-    def forward(self, input):
-        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x):
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self):
         return (

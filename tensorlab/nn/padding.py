@@ -5,6 +5,7 @@ for each dimension, the last dimension first: (left, right, top, bottom, front, 
 """
 
 from . import functional as F
+from .convolution import one_for_each_axis
 from .module import Module
 
 __all__ = [
@@ -35,8 +36,7 @@ class _Pad(Module):
 
     def __init__(self, padding):
         super().__init__()
-        is_one = not isinstance(padding, (tuple, list))
-        self.padding = (padding,) * (2 * self.axes) if is_one else tuple(padding)
+        self.padding = one_for_each_axis(padding, 2 * self.axes)
 
     def forward(self, input):
         return F.pad(input, self.padding, self.mode, self.value)

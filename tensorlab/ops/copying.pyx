@@ -411,23 +411,23 @@ cdef TensorBase copy_inplace_kernel(TensorBase self, TensorBase source):
 
 COPY_.kernel, COPY_.records_itself = <void*>copy_inplace_kernel, True
 
-def copy_(TensorBase self not None, src, bint non_blocking=False):
-    """Write the values of `src`, broadcast and cast, over those of the tensor.
+def copy_(TensorBase self not None, other, bint non_blocking=False):
+    """Write the values of `other`, broadcast and cast, over those of the tensor.
 
     Parameters
     ----------
-    src : Tensor or number; a tensor's shape must broadcast to that of `self`
+    other : Tensor or number; a tensor's shape must broadcast to that of `self`
     non_blocking : bool, without effect
 
     Raises
     ------
     ShapeError
-        If the shape of `src` cannot be broadcast to that of `self`.
+        If the shape of `other` cannot be broadcast to that of `self`.
     MemoryLayoutError
         If the two share part of their memory, or `self` shows some element twice.
     """
-    if not isinstance(src, TensorBase):
-        if as_number(src) is None:
-            raise TypeError(f"copy_: src must be a Tensor, not {type(src).__name__}")
-        src = make_tensor(src, device=CPU)
-    return run_2(COPY_, self, src)
+    if not isinstance(other, TensorBase):
+        if as_number(other) is None:
+            raise TypeError(f"copy_: other must be a Tensor, not {type(other).__name__}")
+        other = make_tensor(other, device=CPU)
+    return run_2(COPY_, self, other)

@@ -274,9 +274,9 @@ def matrix_transpose(TensorBase self not None):
     return transpose_dims(self, -2, -1)
 
 
-def adjoint(TensorBase self not None):
+def adjoint(TensorBase input not None):
     """`mT`: there are no complex types whose conjugate would have to be taken."""
-    return matrix_transpose(self)
+    return matrix_transpose(input)
 
 
 def get_h(TensorBase self not None):

@@ -20,6 +20,7 @@ from tensorlab._core.tensor cimport TensorBase, empty_beside, memory_of
 from tensorlab.ops.filling cimport zeros_beside
 from tensorlab.ops.im2col cimport Geometry, col2im, column_size, im2col, plane_size
 
+from tensorlab._core.exchange import tolist
 from tensorlab.errors import DimensionError, ShapeError, UnsupportedDType
 
 
@@ -202,7 +203,9 @@ def unfold(TensorBase input not None, kernel_size, dilation=1, padding=0, stride
 
 
 cdef tuple pair(object given, str where, str name):
-    """An int as two; a sequence of ints as a tuple."""
+    """An int as two; a sequence of ints, or a tensor of them, as a tuple."""
+    if isinstance(given, TensorBase):
+        given = tolist(given)
     if PyIndex_Check(given) and not isinstance(given, bool):
         return plain_ints((given, given))
     if isinstance(given, (tuple, list)) and all([PyIndex_Check(one) for one in given]):

@@ -109,7 +109,7 @@ cdef tuple range_of(TensorBase x, object given):
     check_ends(low, high, "histogram")
     return (low - 0.5, high + 0.5) if low == high else (low, high)
 
-def histogram(TensorBase input not None, bins, *, range=None, weight=None, bint density=False, out=None):
+def histogram(TensorBase input not None, bins=100, *, range=None, weight=None, bint density=False, out=None):
     """How much falls between each two edges, and the edges.
 
     Parameters

@@ -123,13 +123,13 @@ def slope(y, spacing, dim, edge_order):
 
 
 @accepts_numpy_names
-def gradient(input, *, spacing=1, dim=None, edge_order=1):
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
     """Return the slopes of a sampled function along each dimension, by differences of second order.
 
     Parameters
     ----------
     input : Tensor, floating
-    spacing : number, the distance between samples; or a sequence of one for each dimension, each
+    spacing : number, the distance between samples, 1 unless given; or a sequence of one for each dimension, each
         a number or a Tensor of places
     dim : int or sequence of int; without it, all dimensions
     edge_order : 1 or 2, the order at the ends
@@ -165,5 +165,5 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
             )
         spacings = list(spacing)
     else:
-        spacings = [spacing] * len(dims)
+        spacings = [1 if spacing is None else spacing] * len(dims)
     return tuple(slope(input, one, d, edge_order) for one, d in zip(spacings, dims, strict=True))

@@ -5,6 +5,7 @@ the two sizes, so it is worked out once, in NumPy: `places` and `weights`, one r
 """
 
 import math
+import operator
 import warnings
 
 import numpy as np
@@ -127,8 +128,10 @@ def sizes_and_scales(input, size, scale_factor, recompute_scale_factor, mode):
     if scale_factor is None:
         if recompute_scale_factor:
             raise ValueError("interpolate: recompute_scale_factor has no meaning with a size")
-        if not all(isinstance(one, int) for one in listed):
-            raise TypeError(f"interpolate: size is {size}; expected ints")
+        try:
+            listed = [operator.index(one) for one in listed]
+        except (TypeError, RuntimeError):
+            raise TypeError(f"interpolate: size is {size}; expected ints") from None
         return listed, [None] * axes
     sizes = [math.floor(n * s) for n, s in zip(input.shape[2:], listed, strict=True)]
     is_exact = recompute_scale_factor or mode == "area"

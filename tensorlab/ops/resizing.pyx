@@ -64,9 +64,9 @@ def resize_(TensorBase self not None, *sizes, memory_format=None):
     return run_2(RESIZE_, self, as_ints(ndim, numbers))
 
 
-def resize_as_(TensorBase self not None, TensorBase the_template not None, *, memory_format=None):
+def resize_as_(TensorBase input not None, TensorBase the_template not None, *, memory_format=None):
     """`resize_` to the shape of another tensor."""
-    return run_2(RESIZE_, self, as_ints(the_template.ndim_, the_template.sizes))
+    return run_2(RESIZE_, input, as_ints(the_template.ndim_, the_template.sizes))
 
 
 # ---------------------------------------------------------------- set_

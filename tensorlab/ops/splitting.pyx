@@ -93,12 +93,12 @@ cdef object cut_evenly(TensorBase x, int dim, ssize length):
     return run_3(SPLIT, x, dim, lengths)
 
 
-def split(TensorBase self not None, split_size, dim=0):
+def split(TensorBase tensor not None, split_size_or_sections, dim=0):
     """Views of consecutive pieces of a dimension.
 
     Parameters
     ----------
-    split_size : int, the size of all pieces but perhaps the last; or a list with the size of each
+    split_size_or_sections : int, the size of all pieces but perhaps the last; or a list with the size of each
     dim : int
 
     Returns
@@ -116,25 +116,25 @@ def split(TensorBase self not None, split_size, dim=0):
     """
     cdef int at
     cdef ssize length
-    if not PyIndex_Check(split_size):
-        return split_with_sizes(self, split_size, dim)
-    length = int_argument(split_size, "split", "split_size")
+    if not PyIndex_Check(split_size_or_sections):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    length = int_argument(split_size_or_sections, "split", "split_size")
     dim = plain_ints(dim)
-    if self.ndim_ == 0:
+    if tensor.ndim_ == 0:
         raise ShapeError("split: a 0-d tensor has no dimension to split")
-    at = dim_of(dim, self, "split")
-    if length < 0 or (length == 0 and self.sizes[at] > 0):
+    at = dim_of(dim, tensor, "split")
+    if length < 0 or (length == 0 and tensor.sizes[at] > 0):
         raise ShapeError(f"split: pieces of size {length} cannot make up dimension {at}, which has size "
-                         f"{self.sizes[at]}")
-    return cut_evenly(self, at, length)
+                         f"{tensor.sizes[at]}")
+    return cut_evenly(tensor, at, length)
 
 
-def split_with_sizes(TensorBase self not None, split_sizes, dim=0):
+def split_with_sizes(TensorBase input not None, split_sizes, dim=0):
     """`split` into pieces of given sizes."""
     if not isinstance(split_sizes, (tuple, list)):
         raise TypeError(f"split: split_size must be an int or a list of ints, not {type(split_sizes).__name__}")
     dim = plain_ints(dim)
-    return run_3(SPLIT_WITH_SIZES, self, dim, [int_argument(length, "split_with_sizes", "a size") for length in split_sizes])
+    return run_3(SPLIT_WITH_SIZES, input, dim, [int_argument(length, "split_with_sizes", "a size") for length in split_sizes])
 
 
 def chunk(TensorBase input not None, chunks, dim=0):
@@ -240,7 +240,7 @@ cdef object split_at(TensorBase x, int dim, object cuts, str where):
     return tuple(parts)
 
 
-def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
+def tensor_split(TensorBase input not None, indices_or_sections, dim=0):
     """Views of a dimension's pieces: so many of almost equal size, or those between cut points.
 
     Parameters
@@ -253,9 +253,9 @@ def tensor_split(TensorBase self not None, indices_or_sections, dim=0):
     """
     cdef object cuts = cut_points(indices_or_sections, "tensor_split")
     dim = plain_ints(dim)
-    if self.ndim_ == 0:
+    if input.ndim_ == 0:
         raise ShapeError("tensor_split: a 0-d tensor has no dimension to split")
-    return split_at(self, wrap_dim(dim, self.ndim_, "tensor_split"), cuts, "tensor_split")
+    return split_at(input, wrap_dim(dim, input.ndim_, "tensor_split"), cuts, "tensor_split")
 
 
 cdef object split_along(TensorBase x, int dim, int least, object given, str where):
@@ -271,16 +271,16 @@ cdef object split_along(TensorBase x, int dim, int least, object given, str wher
     return split_at(x, dim, cuts, where)
 
 
-def hsplit(TensorBase self not None, indices_or_sections):
+def hsplit(TensorBase input not None, indices_or_sections):
     """`tensor_split` along dimension 1, or 0 of a 1-d tensor, into equal parts."""
-    return split_along(self, -1, 1, indices_or_sections, "hsplit")
+    return split_along(input, -1, 1, indices_or_sections, "hsplit")
 
 
-def vsplit(TensorBase self not None, indices_or_sections):
+def vsplit(TensorBase input not None, indices_or_sections):
     """`tensor_split` along dimension 0 into equal parts."""
-    return split_along(self, 0, 2, indices_or_sections, "vsplit")
+    return split_along(input, 0, 2, indices_or_sections, "vsplit")
 
 
-def dsplit(TensorBase self not None, indices_or_sections):
+def dsplit(TensorBase input not None, indices_or_sections):
     """`tensor_split` along dimension 2 into equal parts."""
-    return split_along(self, 2, 3, indices_or_sections, "dsplit")
+    return split_along(input, 2, 3, indices_or_sections, "dsplit")

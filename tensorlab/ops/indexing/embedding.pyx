@@ -274,21 +274,21 @@ cdef TensorBase one_hot_shape(TensorBase x, object num_classes):
 
 ONE_HOT.kernel, ONE_HOT.shape_rule = <void*>one_hot_kernel, <void*>one_hot_shape
 
-def one_hot(TensorBase tensor not None, ssize num_classes=-1):
+def one_hot(TensorBase input not None, ssize num_classes=-1):
     """Vectors of zeros with a one at a position.
 
     Parameters
     ----------
-    tensor : Tensor of int64, of any shape: the positions
+    input : Tensor of int64, of any shape: the positions
     num_classes : int, length of the vectors; one more than the largest position unless given
 
     Returns
     -------
-    Tensor of int64, shape (*tensor.shape, num_classes)
+    Tensor of int64, shape (*input.shape, num_classes)
 
     >>> import tensorlab
     >>> tensorlab.nn.functional.one_hot(tensorlab.tensor([0, 2]))
     tensor([[1, 0, 0],
             [0, 0, 1]])
     """
-    return run_2(ONE_HOT, tensor, num_classes)
+    return run_2(ONE_HOT, input, num_classes)

@@ -305,7 +305,7 @@ cdef int check_pair(object dims) except -1:
     return 0
 
 
-def tensordot(TensorBase a not None, TensorBase b not None, dims=2, *, out=None):
+def tensordot(TensorBase a not None, TensorBase b not None, dims=2, out=None):
     """Sum of products over some dimensions of two tensors.
 
     Parameters

@@ -200,7 +200,7 @@ def sub_(TensorBase input not None, other, late=None, *, alpha=1):
         return run_binary_inplace(SUB, input, other)
     return run_ternary_inplace(SUB_SCALED, input, other, checked_alpha("sub_", input, other, alpha))
 
-def rsub(TensorBase input not None, other, *, alpha=1):
+def rsub(TensorBase input not None, other, alpha=1):
     """Difference the other way round: `other - alpha * input`.
 
     >>> import tensorlab

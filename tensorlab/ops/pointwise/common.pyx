@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from tensorlab._core.call_pointer cimport Call, call_slot, set_call_slot
 from tensorlab._core.dispatch cimport run_binary_inplace, run_unary_inplace
 from tensorlab._core.dtypes cimport is_floating
+from tensorlab._core.numpy_aliases cimport own_names, translates_itself
 from tensorlab._core.op cimport COMPARE, Op
 from tensorlab._core.operands cimport comparable
 from tensorlab._core.tensor cimport TensorBase
@@ -57,12 +58,19 @@ def inplace_function(Op op, function, *, bint tensors_only=False):
     in_place.__doc__ = f"{in_place.__name__}({parameters})\n\n`{function.__name__}`, written over `input`{how}."
     call_closure = <call>call_slot(in_place)
     set_call_slot(in_place, <Call>call_by_name)
+    translates_itself.add(in_place)
     return in_place
 
 
 cdef PyObject* call_by_name(PyObject* function, PyObject** arguments, size_t flags, PyObject* names) except NULL:
     """What a call of such a function goes through: Cython's errors about arguments name the closure, ours the function."""
-    cdef PyObject* result = call_closure(function, arguments, flags, names)
+    cdef PyObject* result
+    cdef tuple wanted
+    if names == NULL:
+        result = call_closure(function, arguments, flags, names)
+    else:
+        wanted = own_names(<tuple>names, <object>function)
+        result = call_closure(function, arguments, flags, <PyObject*>wanted)
     if result == NULL:
         raise_by_name((<object>function).__name__)
     return result

@@ -19,6 +19,7 @@ from tensorlab.ops.pooling.windows cimport (
     tensor_of_sizes,
 )
 
+from tensorlab._core.exchange import tolist
 from tensorlab.errors import ShapeError
 from tensorlab.ops.pooling.maximum import to_places
 
@@ -41,7 +42,7 @@ cdef tuple split(TensorBase x, tuple sizes, object output_size, str where):
 
 cdef tuple wanted_sizes(TensorBase x, object output_size, int axes, str where):
     """One int for all axes, or one for each; None keeps the size of an axis."""
-    cdef object given = plain_ints(output_size)
+    cdef object given = plain_ints(tolist(output_size) if isinstance(output_size, TensorBase) else output_size)
     cdef tuple wanted = given if isinstance(given, tuple) else (given,) * axes
     if isinstance(given, tuple) and axes > 1 and x.ndim_ <= axes:       # as PyTorch, where an axis could have kept no size
         raise ValueError(f"{where}: the input has shape {shape_text(x.ndim_, x.sizes)}; expected more than {axes} dimensions")

@@ -1,0 +1,3 @@
+cdef set translates_itself                # functions whose own pointers call own_names
+
+cdef tuple own_names(tuple given, object function)
